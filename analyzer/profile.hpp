@@ -1,0 +1,189 @@
+/// The profile: what was measured of one training job, with intervals, and what was not, with reasons.
+///
+/// This is the contract between analysis, model and reports, and the content of `profile.json` (schema in
+/// `analyzer/schema/profile.schema.json`; reading and writing in analyzer/profile_json.hpp).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/distribution.hpp"
+#include "core/data_issue.hpp"
+#include "core/measured.hpp"
+#include "core/quantity.hpp"
+
+namespace stallcast {
+
+inline constexpr int k_profile_schema_version = 1;
+
+template <class Q>
+using MeasuredEstimate = Measured<Estimate<Q>>;
+
+/// How the run ended.
+struct Outcome {
+  std::string status = "measured";  ///< measured | child_failed | interrupted | no_loader | not_enough_data
+  int child_exit_code = 0;          ///< of the command; 128 + signal if a signal ended it
+  std::string words{};              ///< the same in one sentence
+};
+
+/// The machine of the first consuming process.
+struct Host {
+  std::string name{};
+  std::string kernel{};
+  std::string cpu_model{};
+  int logical_cpus = 0;
+  int physical_cpus = 0;
+  double usable_cpus = 0.0;                        ///< min(affinity, cgroup quota); fractional where a quota is
+  std::string usable_cpus_limited_by = "nothing";  ///< nothing | affinity | cgroup quota
+  Bytes memory{};
+  Measured<Bytes> memory_limit{};  ///< cgroup limit where it is below RAM
+  Measured<Bytes> shm_free{};      ///< free space of /dev/shm
+  int hosts_seen = 1;
+};
+
+struct Job {
+  std::string framework = "unknown";  ///< pytorch | c_api | unknown
+  std::string framework_version{};
+  std::string python_version{};
+  std::string loader_kind = "unknown";    ///< map | iterable | c_api | none
+  std::string dataset_type{};             ///< class name of the data set
+  std::string multiprocessing_context{};  ///< fork | spawn | forkserver; empty without workers
+  Measured<std::int64_t> batch_size{};    ///< samples of a batch of one rank
+  Measured<std::int64_t> num_workers{};
+  Measured<std::int64_t> prefetch_factor{};
+  Measured<bool> pin_memory{};
+  Measured<bool> persistent_workers{};
+  Measured<bool> in_order{};
+  Measured<bool> drop_last{};
+  Measured<bool> shuffled{};
+  Measured<std::int64_t> dataset_samples{};
+  Measured<std::int64_t> threads_per_worker{};
+  Measured<std::int64_t> batches_per_step{};  ///< gradient accumulation
+  int loaders_seen = 0;
+  int ranks_seen = 0;
+  int ranks_expected = 1;
+};
+
+/// A claim about a phase, and what was seen of it.
+struct Premise {
+  std::string phase{};
+  std::string check{};  ///< residency | storage_bytes | nic_bytes | latency | ...
+  std::string expected{};
+  std::string seen{};
+  bool holds = false;
+};
+
+/// One measurement: a setting, a phase, a rate. The one list that everything else is a view of.
+struct Point {
+  std::map<std::string, std::string> setting{};  ///< e.g. {"workers": "4", "cached": "0.5"}
+  std::string phase = "as_is";
+  std::string method = "attributed";  ///< differential | attributed | plain
+  MeasuredEstimate<SamplesPerSecond> estimate{};
+  std::vector<Premise> premises{};
+};
+
+/// Samples per second of the whole job (all ranks).
+struct Rates {
+  MeasuredEstimate<SamplesPerSecond> synthetic{};
+  MeasuredEstimate<SamplesPerSecond> cached{};
+  MeasuredEstimate<SamplesPerSecond> cold{};
+  MeasuredEstimate<SamplesPerSecond> as_is{};
+  MeasuredEstimate<SamplesPerSecond> supply_cached{};
+  MeasuredEstimate<SamplesPerSecond> supply_cold{};
+};
+
+/// Fractions of a step: of the cold step for prep and fetch, of the step as found for as_is_*.
+struct Stalls {
+  MeasuredEstimate<Fraction> prep{};
+  MeasuredEstimate<Fraction> fetch{};
+  MeasuredEstimate<Fraction> as_is_prep{};
+  MeasuredEstimate<Fraction> as_is_fetch{};
+  MeasuredEstimate<Fraction> as_is_wait{};  ///< all waiting for batches, however it divides
+  std::string method = "attributed";
+};
+
+/// The data set as the job's own reads show it.
+struct Dataset {
+  Measured<std::int64_t> files_seen{};
+  Measured<Bytes> bytes_seen{};                 ///< sizes of the distinct files seen
+  Measured<Bytes> bytes_total{};                ///< extrapolated to dataset_samples
+  Measured<BytesPerSample> bytes_per_sample{};  ///< read per sample
+  Measured<Distribution> file_size_bytes{};
+  std::string layout{};      ///< files | shards | mapped | unknown
+  std::string filesystem{};  ///< ext4, nfs, ... of the first file seen
+  std::string example_path{};
+};
+
+/// Times of one optimizer step of one rank and of one sample, and what they are made of.
+struct Resources {
+  MeasuredEstimate<Seconds> step{};     ///< from delivery to delivery, times batches_per_step
+  MeasuredEstimate<Seconds> compute{};  ///< step minus wait
+  MeasuredEstimate<Seconds> wait{};
+  MeasuredEstimate<SecondsPerSample> worker_wall{};  ///< begin to end of a batch's making, per sample
+  MeasuredEstimate<SecondsPerSample> worker_cpu{};
+  MeasuredEstimate<SecondsPerSample> worker_run_delay{};  ///< runnable, not running
+  MeasuredEstimate<SecondsPerSample> read{};              ///< inside reads, opens and stats
+  MeasuredEstimate<SecondsPerSample> read_from_memory{};  ///< the part of it that a resident file costs too
+  MeasuredEstimate<SecondsPerSample> collate{};
+  MeasuredEstimate<SecondsPerSample> handover{};        ///< put of the finished batch
+  MeasuredEstimate<SecondsPerSample> tree_cpu{};        ///< CPU seconds per sample, whole process tree
+  MeasuredEstimate<SecondsPerSample> consumer_cpu{};    ///< of the consuming process alone
+  Measured<Fraction> bytes_from_storage{};              ///< read_bytes of the job over bytes that it read
+  Measured<BytesPerSecond> storage_bandwidth{};         ///< read from storage over the run, whole job
+  Measured<Bytes> worker_memory{};                      ///< proportional set of one worker
+  Measured<Bytes> anonymous_memory{};                   ///< of the whole job
+  Measured<Bytes> page_cache_available{};               ///< memory limit minus anonymous memory
+  std::map<std::string, Distribution> distributions{};  ///< sample_read_s, sample_prep_s, batch_make_s, step_s, ...
+};
+
+/// What the measurement itself cost, from switching the recording on and off in alternating stretches of this run.
+struct Overhead {
+  MeasuredEstimate<Fraction> throughput{};  ///< share of the rate lost while recording; may be negative by noise
+  MeasuredEstimate<Fraction> cpu{};         ///< extra CPU seconds per sample, as a share
+  Measured<Bytes> recording{};              ///< bytes written
+  std::int64_t dropped_records = 0;
+};
+
+/// One consuming process.
+struct Rank {
+  int rank = 0;
+  std::string host{};
+  std::int64_t pid = 0;
+  std::int64_t batches = 0;
+  MeasuredEstimate<SamplesPerSecond> rate{};
+  MeasuredEstimate<Fraction> wait{};
+};
+
+/// Steps over the run, thinned to at most a few thousand rows that keep extremes.
+struct TimelineRow {
+  double begin_s = 0.0;  ///< since the first wait
+  double end_s = 0.0;
+  std::int64_t steps = 0;  ///< in this row
+  double wait_s = 0.0;     ///< summed over the row
+  double longest_wait_s = 0.0;
+  std::string phase = "as_is";
+};
+
+struct Profile {
+  int schema_version = k_profile_schema_version;
+  std::string tool_version{};
+  Outcome outcome{};
+  std::vector<std::string> command{};
+  Host host{};
+  Job job{};
+  std::vector<Point> points{};
+  Rates rates{};
+  Stalls stalls{};
+  std::vector<Premise> premises{};
+  Dataset dataset{};
+  Resources resources{};
+  std::vector<Rank> ranks{};
+  std::vector<TimelineRow> timeline{};
+  std::vector<DataIssue> issues{};
+  Overhead overhead{};
+  double measured_s = 0.0;  ///< length of the window that the estimates come from
+};
+
+}  // namespace stallcast

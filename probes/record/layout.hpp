@@ -1,0 +1,180 @@
+/// The recording: one fixed-layout append-only file per process, in a run folder on a local disk.
+///
+/// A file is a header page followed by blocks of 64 KiB. A block belongs to one thread, so appending needs no lock:
+///
+///   | FileHeader 4096 | block 0 (thread 71) | block 1 (thread 72) | block 2 (thread 71) | ...
+///   block = | BlockHeader 64 | record | record | ... | unused |
+///
+/// Worked example. A thread appends a 40-byte record at offset 104 of its block: it stores `reserved` = 144, writes
+/// the 40 bytes, stores `committed` = 144 (release). SIGKILL between the two stores leaves reserved 144 and
+/// committed 104: the reader takes everything up to 104 and counts one torn tail. A file is a shared map, so what
+/// was committed survives the death of its process at any instant. Space is allocated (posix_fallocate) before it is
+/// mapped: a full disk is a counted refusal, not SIGBUS in the guest.
+///
+/// Everything is little-endian, fixed-width and 8-byte aligned. A reader refuses a version newer than its own.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace stallcast::record {
+
+inline constexpr char k_magic[8] = {'S', 'T', 'A', 'L', 'L', 'R', 'E', 'C'};
+inline constexpr std::uint32_t k_version = 1;
+inline constexpr std::uint32_t k_header_bytes = 4096;
+inline constexpr std::uint32_t k_block_bytes = 64 * 1024;
+inline constexpr std::uint32_t k_block_magic = 0x4b4c4253;  // "SBLK"
+inline constexpr std::uint32_t k_max_text_bytes = 16 * 1024;
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<std::uint32_t>::is_always_lock_free);
+
+/// First page of a recording.
+struct FileHeader {
+  char magic[8];
+  std::uint32_t version;
+  std::uint32_t header_bytes;
+  std::uint32_t block_bytes;
+  std::uint32_t restart;  ///< elastic restart count, 0 for the first launch
+  char run_id[40];        ///< of the run that wrote it, NUL-terminated
+  char host[64];          ///< NUL-terminated, cut if longer
+  char executable[256];   ///< /proc/self/exe, NUL-terminated, cut if longer
+  std::int32_t pid;
+  std::int32_t parent_pid;
+  std::uint64_t start_monotonic_ns;  ///< CLOCK_MONOTONIC and CLOCK_REALTIME read together: aligns hosts
+  std::uint64_t start_realtime_ns;
+  std::uint32_t is_fork_child;                 ///< 1 if the process inherited the capture library by fork
+  std::uint32_t rank;                          ///< RANK of the environment, UINT32_MAX if there is none
+  std::atomic<std::uint32_t> blocks;           ///< blocks handed out (each allocated in the file before it is counted)
+  std::atomic<std::uint32_t> disabled;         ///< 0, or the DisableReason that ended the recording
+  std::atomic<std::uint64_t> dropped_records;  ///< that did not fit into the node's budget or on the disk
+  /// Totals of file I/O outside samples, kept here so that they cost no records. Sockets and pipes are apart.
+  std::atomic<std::uint64_t> other_read_bytes;
+  std::atomic<std::uint64_t> other_read_ns;
+  std::atomic<std::uint64_t> other_reads;
+  std::atomic<std::uint64_t> other_opens;
+  std::atomic<std::uint64_t> stream_read_bytes;  ///< sockets and pipes, in and out of samples
+  std::atomic<std::uint64_t> stream_read_ns;
+  std::atomic<std::uint64_t> stream_reads;
+  std::atomic<std::uint64_t> mapped_bytes;  ///< of regular files mapped with mmap: reads through it are unseen
+};
+static_assert(sizeof(FileHeader) <= k_header_bytes);
+
+enum class DisableReason : std::uint32_t { none = 0, no_space = 1, budget = 2, failed = 3, other_version = 4 };
+
+struct BlockHeader {
+  std::uint32_t magic;
+  std::uint32_t thread_id;
+  std::atomic<std::uint32_t> reserved;   ///< offset in the block, BlockHeader included, up to which bytes were begun
+  std::atomic<std::uint32_t> committed;  ///< offset up to which records are whole
+  std::uint64_t unused[6];
+};
+static_assert(sizeof(BlockHeader) == 64);
+
+enum class Kind : std::uint16_t {
+  text = 1,    ///< JSON text of TextKind `aux`, NUL-padded to 8 bytes
+  wait = 2,    ///< the consumer asked for a batch and got it
+  step = 3,    ///< an optimizer step (or the C API's step mark)
+  batch = 4,   ///< a batch was made, in a worker or in the main process
+  sample = 5,  ///< one sample of a batch was made
+  file = 6,    ///< I/O on one file within one sample (or outside samples, at close)
+  path = 7,    ///< first sight of a file in this process: its name and size
+};
+
+/// Every record starts with this. `bytes` is the size of the whole record, a multiple of 8.
+struct RecordHeader {
+  std::uint16_t kind;
+  std::uint16_t bytes;
+  std::uint32_t aux;  ///< meaning depends on the kind; 0 where none is given
+};
+static_assert(sizeof(RecordHeader) == 8);
+
+/// What a text record's JSON describes. Schemas stand with their writers (shim, C API).
+enum class TextKind : std::uint32_t {
+  process = 1,   ///< {"role":"consumer|worker", "python", "torch", "threads", ...}
+  loader = 2,    ///< {"loader_id", "kind", "batch_size", "num_workers", ...}: one loader object
+  iterator = 3,  ///< {"iterator_id", "loader_id", "epoch", "worker_pids":[...]}: one pass over it
+  issue = 4,     ///< {"id", "severity", "detail", "hint"}
+  mark = 5,      ///< {"what":"evaluation|checkpoint|compile|...", "begin_ns", "end_ns"}
+};
+
+/// Wait flags.
+inline constexpr std::uint32_t k_wait_end_of_epoch = 1;  ///< StopIteration: no batch was delivered
+inline constexpr std::uint32_t k_wait_first = 2;         ///< first batch of an iterator: start-up included
+
+struct WaitRecord {
+  RecordHeader header;  ///< aux: flags
+  std::uint64_t iterator_id;
+  std::uint64_t batch;     ///< 0-based number of the batch within its iterator
+  std::uint64_t begin_ns;  ///< CLOCK_MONOTONIC: the consumer asked
+  std::uint64_t end_ns;    ///< and had the batch
+  std::uint32_t samples;   ///< in the batch; 0 if not known
+  std::uint32_t ready;     ///< batches that had arrived and were not delivered yet; UINT32_MAX if not known
+  std::uint64_t cpu_ns;    ///< CPU clock of the consuming process (all threads) at end_ns; 0 if not read
+};
+
+struct StepRecord {
+  RecordHeader header;
+  std::uint64_t step;     ///< 0-based count of steps in this process
+  std::uint64_t time_ns;  ///< CLOCK_MONOTONIC at the end of the step call
+};
+
+/// I/O totals of one sample or batch. Reads are of regular files; sockets and pipes do not count here.
+struct IoTotals {
+  std::uint64_t read_ns;  ///< wall time inside reads
+  std::uint64_t read_bytes;
+  std::uint64_t meta_ns;  ///< wall time inside open, stat and close
+  std::uint32_t reads;
+  std::uint32_t opens;
+  std::uint32_t stats;
+  std::uint32_t major_faults;  ///< of this thread; only in batch totals (mapped files are read this way)
+};
+static_assert(sizeof(IoTotals) == 40);
+
+struct BatchRecord {
+  RecordHeader header;         ///< aux: worker id, UINT32_MAX for the main process
+  std::uint64_t iterator_id;   ///< main process: as in wait. Worker: its n-th pass (0, 1, ...), joined through its pid
+  std::uint64_t batch;         ///< as in wait
+  std::uint64_t asked_ns;      ///< the maker began to wait for the index list; 0 where there is no queue
+  std::uint64_t begin_ns;      ///< index list in hand
+  std::uint64_t collate_ns;    ///< wall time in collate_fn
+  std::uint64_t end_ns;        ///< batch made (collated)
+  std::uint64_t put_ns;        ///< handed to the queue's feeder; 0 where there is no queue
+  std::uint64_t cpu_ns;        ///< CPU time of the making thread from begin to end
+  std::uint64_t run_delay_ns;  ///< time that thread was runnable but not running from begin to end (schedstat)
+  IoTotals io;
+  std::uint32_t samples;
+  std::uint32_t unused;
+};
+
+struct SampleRecord {
+  RecordHeader header;  ///< aux: low 32 bits of the batch number
+  std::int64_t index;   ///< the sample's index; -1 if it is not an integer
+  std::uint64_t begin_ns;
+  std::uint64_t wall_ns;
+  std::uint64_t read_ns;
+  std::uint64_t meta_ns;
+  std::uint64_t read_bytes;
+  std::uint32_t reads;
+  std::uint32_t opens;
+};
+static_assert(sizeof(SampleRecord) == 64);
+
+struct FileRecord {
+  RecordHeader header;     ///< aux: reads
+  std::uint64_t file_id;   ///< hash of the path as opened
+  std::uint64_t begin_ns;  ///< of the open or of the first read
+  std::uint64_t read_ns;
+  std::uint64_t read_bytes;
+  std::uint64_t meta_ns;
+};
+
+/// Followed by the path, NUL-padded to a multiple of 8.
+struct PathRecord {
+  RecordHeader header;  ///< aux: length of the path in bytes
+  std::uint64_t file_id;
+  std::uint64_t size_bytes;  ///< st_size; UINT64_MAX if nobody asked for it
+  std::uint64_t device;      ///< st_dev; 0 if nobody asked for it
+};
+
+}  // namespace stallcast::record

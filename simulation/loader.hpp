@@ -1,0 +1,56 @@
+/// How a prefetching loader delivers batches: W workers, k batches prefetched by each, in order or as they come.
+///
+/// Pure arithmetic on given times; the analyzer replays measured batches through it, the model drawn ones.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace stallcast::simulation {
+
+/// What making one batch takes on an idle machine, in seconds.
+struct BatchWork {
+  double read_s = 0.0;   ///< waiting for storage: no core is needed
+  double cpu_s = 0.0;    ///< computing in the worker (prep, collate, copy into shared memory)
+  double other_s = 0.0;  ///< worker occupied, neither reading nor computing (locks, sleeps)
+};
+
+/// What the consumer does with one batch, in seconds, before it asks for the next.
+struct StepWork {
+  double device_s = 0.0;  ///< waiting for a device: no core is needed
+  double cpu_s = 0.0;     ///< computing on the host
+};
+
+struct LoaderSetup {
+  int workers = 0;          ///< 0: the consumer makes each batch itself, additively
+  int prefetch_factor = 2;  ///< batches outstanding per worker
+  bool in_order = true;
+};
+
+/// Which stage the step waited for most often.
+enum class Binding { step, worker, storage, cores };
+
+struct LoaderRun {
+  std::vector<double> delivered_s{};  ///< when batch i was in the consumer's hands
+  std::vector<double> wait_s{};       ///< how long the consumer waited for batch i
+  double end_s = 0.0;                 ///< end of the last step
+  Binding binding = Binding::step;
+};
+
+/// Exact max-plus recursion (models.md section 8): workers do not disturb each other. work.size() == steps.size().
+[[nodiscard]] LoaderRun run_loader(const LoaderSetup& setup, std::span<const BatchWork> work,
+                                   std::span<const StepWork> steps);
+
+/// What the workers and the consumer share.
+struct SharedMachine {
+  double cores = 1.0;        ///< processor sharing: each runnable thread gets min(1, cores / runnable)
+  bool shared_disk = false;  ///< read_s is service demand at one disk, shared equally by those who read
+};
+
+/// As run_loader, by discrete events, where cores (and the disk) are shared.
+[[nodiscard]] LoaderRun run_loader_shared(const LoaderSetup& setup, const SharedMachine& machine,
+                                          std::span<const BatchWork> work, std::span<const StepWork> steps);
+
+}  // namespace stallcast::simulation
