@@ -41,6 +41,9 @@ std::optional<Split> split_number(std::string_view text) {
   Split split;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), split.number);
   if (parsed.ec != std::errc() || !std::isfinite(split.number)) return std::nullopt;
+  // Far outside any quantity of this field, and kept away from the ends of double: times a unit must stay a number.
+  const double magnitude = std::fabs(split.number);
+  if (magnitude > 1e200 || (magnitude > 0.0 && magnitude < 1e-200)) return std::nullopt;
   split.unit = text.substr(static_cast<std::size_t>(parsed.ptr - text.data()));
   while (!split.unit.empty() && split.unit.front() == ' ') split.unit.remove_prefix(1);
   return split;

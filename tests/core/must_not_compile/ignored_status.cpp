@@ -1,0 +1,7 @@
+#include "core/result.hpp"
+
+stallcast::Status act();
+
+void careless() {
+  act();
+}

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Fails on an include that breaks the order of the layers.
+
+Data flows down the list below; includes point only up it. Run as `check_layers.py ROOT`; prints one line
+"file:line: folder may not include ..." for each breach and exits with 1 if there was one, 2 if nothing was checked.
+"""
+
+import pathlib
+import re
+import sys
+
+# What each layer may include besides itself: folders (ending in /) or single headers.
+PROFILE = ["analyzer/profile.hpp", "analyzer/distribution.hpp"]
+LAYERS = {
+    "include/": [],
+    "core/": [],
+    "probes/record/": ["core/"],
+    "probes/capture/": ["include/", "probes/record/"],
+    "probes/collect/": ["core/", "probes/record/"],
+    "simulation/": ["core/"],
+    "analyzer/": ["core/", "probes/record/", "simulation/"],
+    "model/": ["core/", "simulation/", *PROFILE],
+    "reports/": ["core/", "model/prediction.hpp", "analyzer/profile_json.hpp", *PROFILE],
+    "cli/": ["core/", "probes/record/", "probes/collect/", "simulation/", "analyzer/", "model/", "reports/"],
+    "samples/": ["include/"],
+}
+# Headers that others may include one by one: what *they* include must be open to everybody who includes them.
+SHARED_HEADERS = {*PROFILE, "model/prediction.hpp", "analyzer/profile_json.hpp"}
+SHARED_MAY_INCLUDE = ["core/", *PROFILE]
+
+SOURCES = {".c", ".cc", ".cpp", ".h", ".hpp", ".inc"}
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+# Results go to stdout through one place; a layer that prints or exits on its own cannot be used by another tool.
+PRINTS = re.compile(r"\bstd::c(?:out|err)\b|(?<![\w:])(?:std::)?printf\s*\(|(?<![\w:.>])(?:std::)?exit\s*\(")
+MAY_PRINT = ("cli/", "samples/", "core/check.cpp")
+
+
+def layer_of(path):
+    """The layer that the file `path` (relative to the root) belongs to, or None."""
+    return next((layer for layer in LAYERS if path.startswith(layer)), None)
+
+
+def resolve(root, source, bracket, name):
+    """The included file relative to the root, or None where it is not ours."""
+    bases = [root, root / "include"]
+    if bracket == '"':
+        bases.insert(0, (root / source).parent)
+    for base in bases:
+        candidate = (base / name).resolve()
+        if candidate.is_file() and candidate.is_relative_to(root):
+            return candidate.relative_to(root).as_posix()
+    return name if layer_of(name) else None  # ours by its name, though the file is gone
+
+
+def allowed(source, target):
+    """True if `source` may include `target` (both relative to the root)."""
+    layer = layer_of(source)
+    if source in SHARED_HEADERS:
+        return any(target == entry or target.startswith(entry) for entry in SHARED_MAY_INCLUDE)
+    return any(target == entry or target.startswith(entry) for entry in [layer, *LAYERS[layer]])
+
+
+def breaches_of(root, source):
+    """Yields the breaches of one file as text."""
+    text = (root / source).read_text(encoding="utf-8", errors="replace")
+    for number, line in enumerate(text.splitlines(), start=1):
+        include = INCLUDE.match(line)
+        if include:
+            target = resolve(root, source, *include.groups())
+            if target and not allowed(source, target):
+                yield f"{source}:{number}: {layer_of(source)} may not include {target}"
+        elif not source.startswith(MAY_PRINT) and PRINTS.search(line.split("//")[0]):
+            yield f"{source}:{number}: only cli/ prints or exits"
+
+
+def main():
+    root = pathlib.Path(sys.argv[1]).resolve()
+    sources = [
+        path.relative_to(root).as_posix()
+        for layer in LAYERS
+        for path in sorted((root / layer).rglob("*"))
+        if path.suffix in SOURCES and path.is_file()
+    ]
+    breaches = [breach for source in sources for breach in breaches_of(root, source)]
+    print("\n".join([*breaches, f"{len(sources)} files, {len(breaches)} breaches"]))
+    if not sources:
+        return 2
+    return 1 if breaches else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
