@@ -32,24 +32,29 @@ struct LoaderSetup {
 /// Which stage the step waited for most often.
 enum class Binding { step, worker, storage, cores };
 
+/// What happened, in the order of delivery (with in_order = false the i-th delivered batch need not be batch i).
 struct LoaderRun {
-  std::vector<double> delivered_s{};  ///< when batch i was in the consumer's hands
-  std::vector<double> wait_s{};       ///< how long the consumer waited for batch i
+  std::vector<double> delivered_s{};  ///< when the i-th batch was in the consumer's hands; the iterator starts at 0
+  std::vector<double> wait_s{};       ///< how long the consumer waited for it
   double end_s = 0.0;                 ///< end of the last step
   Binding binding = Binding::step;
 };
 
-/// Exact max-plus recursion (models.md section 8): workers do not disturb each other. work.size() == steps.size().
+/// Exact recursion of PyTorch's loader where workers do not disturb each other: W k indices are sent round-robin when
+/// the iterator starts, each delivery sends one more (in order: to the next worker in the cycle; as they come: to the
+/// worker whose batch was taken), a worker makes its batches one after another. work.size() == steps.size().
 [[nodiscard]] LoaderRun run_loader(const LoaderSetup& setup, std::span<const BatchWork> work,
                                    std::span<const StepWork> steps);
 
 /// What the workers and the consumer share.
 struct SharedMachine {
-  double cores = 1.0;        ///< processor sharing: each runnable thread gets min(1, cores / runnable)
-  bool shared_disk = false;  ///< read_s is service demand at one disk, shared equally by those who read
+  double cores = 1.0;         ///< processor sharing: each runnable thread gets min(1, cores / runnable)
+  bool shared_disk = false;   ///< read_s is service demand at one disk, shared equally by those who read
+  double disk_streams = 1.0;  ///< reads that the shared disk serves at full speed at once
 };
 
-/// As run_loader, by discrete events, where cores (and the disk) are shared.
+/// As run_loader, by discrete events, where cores (and the disk) are shared. A worker reads, then computes, then is
+/// otherwise occupied; a step computes on the host, then waits for its device.
 [[nodiscard]] LoaderRun run_loader_shared(const LoaderSetup& setup, const SharedMachine& machine,
                                           std::span<const BatchWork> work, std::span<const StepWork> steps);
 
