@@ -1,0 +1,194 @@
+/// The keys of profile.json: one list, walked by the writer and by the reader, so that they cannot drift apart.
+///
+/// An archive (json_writer.hpp, json_reader.hpp) offers `field(key, value)`; a plain value that a later release adds to version 1 is
+/// read with `optional(key, value)`, so that older files still load. `As<A, T>` is T while reading, const T while
+/// writing.
+#pragma once
+
+#include <type_traits>
+
+#include "analyzer/profile.hpp"
+
+namespace stallcast::fields {
+
+template <class A, class T>
+using As = std::conditional_t<A::k_reading, T, const T>;
+
+template <class A>
+void describe(A& a, As<A, Outcome>& v) {
+  a.field("status", v.status);
+  a.field("child_exit_code", v.child_exit_code);
+  a.field("words", v.words);
+}
+
+template <class A>
+void describe(A& a, As<A, Host>& v) {
+  a.field("name", v.name);
+  a.field("kernel", v.kernel);
+  a.field("cpu_model", v.cpu_model);
+  a.field("logical_cpus", v.logical_cpus);
+  a.field("physical_cpus", v.physical_cpus);
+  a.field("usable_cpus", v.usable_cpus);
+  a.field("usable_cpus_limited_by", v.usable_cpus_limited_by);
+  a.field("memory_bytes", v.memory);
+  a.field("memory_limit_bytes", v.memory_limit);
+  a.field("shm_free_bytes", v.shm_free);
+  a.field("hosts_seen", v.hosts_seen);
+}
+
+template <class A>
+void describe(A& a, As<A, Job>& v) {
+  a.field("framework", v.framework);
+  a.field("framework_version", v.framework_version);
+  a.field("python_version", v.python_version);
+  a.field("loader_kind", v.loader_kind);
+  a.field("dataset_type", v.dataset_type);
+  a.field("multiprocessing_context", v.multiprocessing_context);
+  a.field("batch_size", v.batch_size);
+  a.field("num_workers", v.num_workers);
+  a.field("prefetch_factor", v.prefetch_factor);
+  a.field("pin_memory", v.pin_memory);
+  a.field("persistent_workers", v.persistent_workers);
+  a.field("in_order", v.in_order);
+  a.field("drop_last", v.drop_last);
+  a.field("shuffled", v.shuffled);
+  a.field("dataset_samples", v.dataset_samples);
+  a.field("threads_per_worker", v.threads_per_worker);
+  a.field("batches_per_step", v.batches_per_step);
+  a.field("loaders_seen", v.loaders_seen);
+  a.field("ranks_seen", v.ranks_seen);
+  a.field("ranks_expected", v.ranks_expected);
+}
+
+template <class A>
+void describe(A& a, As<A, Premise>& v) {
+  a.field("phase", v.phase);
+  a.field("check", v.check);
+  a.field("expected", v.expected);
+  a.field("seen", v.seen);
+  a.field("holds", v.holds);
+}
+
+template <class A>
+void describe(A& a, As<A, Point>& v) {
+  a.field("setting", v.setting);
+  a.field("phase", v.phase);
+  a.field("method", v.method);
+  a.unit("unit", "samples_per_s");  // of `estimate`, whose key is a contract and carries none
+  a.field("estimate", v.estimate);
+  a.field("premises", v.premises);
+}
+
+template <class A>
+void describe(A& a, As<A, Rates>& v) {
+  a.field("synthetic_samples_per_s", v.synthetic);
+  a.field("cached_samples_per_s", v.cached);
+  a.field("cold_samples_per_s", v.cold);
+  a.field("as_is_samples_per_s", v.as_is);
+  a.field("supply_cached_samples_per_s", v.supply_cached);
+  a.field("supply_cold_samples_per_s", v.supply_cold);
+}
+
+template <class A>
+void describe(A& a, As<A, Stalls>& v) {
+  a.field("prep_frac", v.prep);
+  a.field("fetch_frac", v.fetch);
+  a.field("as_is_prep_frac", v.as_is_prep);
+  a.field("as_is_fetch_frac", v.as_is_fetch);
+  a.field("as_is_wait_frac", v.as_is_wait);
+  a.field("method", v.method);
+}
+
+template <class A>
+void describe(A& a, As<A, Dataset>& v) {
+  a.field("files", v.files_seen);
+  a.field("bytes", v.bytes_seen);
+  a.field("bytes_total", v.bytes_total);
+  a.field("bytes_per_sample", v.bytes_per_sample);
+  a.field("file_size_bytes", v.file_size_bytes);
+  a.field("layout", v.layout);
+  a.field("filesystem", v.filesystem);
+  a.field("example_path", v.example_path);
+}
+
+template <class A>
+void describe(A& a, As<A, Resources>& v) {
+  a.field("step_s", v.step);
+  a.field("compute_s", v.compute);
+  a.field("wait_s", v.wait);
+  a.field("worker_wall_s_per_sample", v.worker_wall);
+  a.field("worker_cpu_s_per_sample", v.worker_cpu);
+  a.field("worker_run_delay_s_per_sample", v.worker_run_delay);
+  a.field("read_s_per_sample", v.read);
+  a.field("read_from_memory_s_per_sample", v.read_from_memory);
+  a.field("collate_s_per_sample", v.collate);
+  a.field("handover_s_per_sample", v.handover);
+  a.field("tree_cpu_s_per_sample", v.tree_cpu);
+  a.field("consumer_cpu_s_per_sample", v.consumer_cpu);
+  a.field("bytes_from_storage_frac", v.bytes_from_storage);
+  a.field("storage_bandwidth_bytes_per_s", v.storage_bandwidth);
+  a.field("worker_memory_bytes", v.worker_memory);
+  a.field("anonymous_memory_bytes", v.anonymous_memory);
+  a.field("page_cache_available_bytes", v.page_cache_available);
+  a.field("distributions", v.distributions);
+}
+
+template <class A>
+void describe(A& a, As<A, Overhead>& v) {
+  a.field("throughput_frac", v.throughput);
+  a.field("cpu_frac", v.cpu);
+  a.field("recording_bytes", v.recording);
+  a.field("dropped_records", v.dropped_records);
+}
+
+template <class A>
+void describe(A& a, As<A, Rank>& v) {
+  a.field("rank", v.rank);
+  a.field("host", v.host);
+  a.field("pid", v.pid);
+  a.field("batches", v.batches);
+  a.field("rate_samples_per_s", v.rate);
+  a.field("wait_frac", v.wait);
+}
+
+template <class A>
+void describe(A& a, As<A, TimelineRow>& v) {
+  a.field("begin_s", v.begin_s);
+  a.field("end_s", v.end_s);
+  a.field("steps", v.steps);
+  a.field("wait_s", v.wait_s);
+  a.field("longest_wait_s", v.longest_wait_s);
+  a.field("phase", v.phase);
+}
+
+template <class A>
+void describe(A& a, As<A, DataIssue>& v) {
+  a.field("id", v.id);
+  a.field("severity", v.severity);
+  a.field("count", v.count);
+  a.field("detail", v.detail);
+  a.field("hint", v.hint);
+}
+
+/// Everything but schema_version, which is checked first.
+template <class A>
+void describe(A& a, As<A, Profile>& v) {
+  a.field("tool_version", v.tool_version);
+  a.field("outcome", v.outcome);
+  a.field("command", v.command);
+  a.field("host", v.host);
+  a.field("job", v.job);
+  a.field("points", v.points);
+  a.field("rates", v.rates);
+  a.field("stalls", v.stalls);
+  a.field("premises", v.premises);
+  a.field("dataset", v.dataset);
+  a.field("resources", v.resources);
+  a.field("ranks", v.ranks);
+  a.field("timeline", v.timeline);
+  a.field("issues", v.issues);
+  a.field("overhead", v.overhead);
+  a.field("measured_s", v.measured_s);
+}
+
+}  // namespace stallcast::fields
