@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "analyzer/distribution.hpp"
-#include "analyzer/utf8.hpp"
 #include "core/data_issue.hpp"
 #include "core/measured.hpp"
 #include "core/quantity.hpp"
+#include "core/utf8.hpp"
 
 namespace stallcast::fields {
 

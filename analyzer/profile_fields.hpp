@@ -1,8 +1,8 @@
 /// The keys of profile.json: one list, walked by the writer and by the reader, so that they cannot drift apart.
 ///
-/// An archive (json_writer.hpp, json_reader.hpp) offers `field(key, value)`; a plain value that a later release adds to version 1 is
-/// read with `optional(key, value)`, so that older files still load. `As<A, T>` is T while reading, const T while
-/// writing.
+/// An archive (json_writer.hpp, json_reader.hpp) offers `field(key, value)`; a plain value that a later release adds to
+/// version 1 is read with `optional(key, value)`, so that older files still load. `As<A, T>` is T while reading, const
+/// T while writing.
 #pragma once
 
 #include <type_traits>

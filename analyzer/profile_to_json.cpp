@@ -1,9 +1,9 @@
 #include <array>
 
 #include "analyzer/json_writer.hpp"
-#include "analyzer/private_file.hpp"
 #include "analyzer/profile_fields.hpp"
 #include "analyzer/profile_json.hpp"
+#include "core/private_file.hpp"
 
 namespace stallcast {
 namespace {

@@ -1,4 +1,4 @@
-#include "analyzer/private_file.hpp"
+#include "core/private_file.hpp"
 
 #include <fcntl.h>
 #include <stdlib.h>

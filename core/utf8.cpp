@@ -1,4 +1,4 @@
-#include "analyzer/utf8.hpp"
+#include "core/utf8.hpp"
 
 #include <cstddef>
 
