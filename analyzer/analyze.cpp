@@ -1,0 +1,106 @@
+#include "analyzer/analyze.hpp"
+
+#include <utility>
+
+#include "analyzer/sections.hpp"
+
+namespace stallcast {
+namespace {
+
+using sections::RankView;
+
+constexpr std::size_t k_timeline_rows = 2000;
+constexpr std::size_t k_fewest_steps = 4;
+
+std::vector<RankView> views_of(const RunData& run) {
+  std::vector<RankView> views;
+  for (const Consumer& consumer : run.consumers) {
+    RankView view{&consumer, steady_window(consumer)};
+    if (view.window.steps.size() >= k_fewest_steps) views.push_back(std::move(view));
+  }
+  return views;
+}
+
+Outcome outcome_of(const RunData& run, bool loader_found, bool enough) {
+  Outcome outcome;
+  const RunLog& log = run.log;
+  outcome.child_exit_code = log.signal != 0 ? 128 + log.signal : log.exit_code;
+  if (log.interrupted) {
+    outcome.status = "interrupted";
+    outcome.words = "the run was interrupted; what was measured until then is reported";
+  } else if (run.has_log && log.ended && outcome.child_exit_code != 0) {
+    outcome.status = "child_failed";
+    outcome.words = "the command ended with status " + std::to_string(outcome.child_exit_code) +
+                    "; what was measured until then is reported";
+  } else if (!loader_found) {
+    outcome.status = "no_loader";
+    outcome.words = "no data loader was seen; only what shows from outside was measured";
+  } else if (!enough) {
+    outcome.status = "not_enough_data";
+    outcome.words = "a loader was seen, but too few steps to measure";
+  } else {
+    outcome.words = "the run was measured";
+  }
+  return outcome;
+}
+
+void mark_absent(Profile& profile, const std::string& reason) {
+  auto& rates = profile.rates;
+  for (auto* rate :
+       {&rates.synthetic, &rates.cached, &rates.cold, &rates.as_is, &rates.supply_cached, &rates.supply_cold}) {
+    *rate = MeasuredEstimate<SamplesPerSecond>::absent(reason);
+  }
+  auto& stalls = profile.stalls;
+  for (auto* stall : {&stalls.prep, &stalls.fetch, &stalls.as_is_prep, &stalls.as_is_fetch, &stalls.as_is_wait}) {
+    *stall = MeasuredEstimate<Fraction>::absent(reason);
+  }
+}
+
+double window_length(const std::vector<RankView>& ranks) {
+  double sum = 0.0;
+  for (const SteadyStep& step : ranks.front().window.steps) sum += step.step_s();
+  return sum;
+}
+
+void note_missing_end(const RunData& run, Profile& profile) {
+  if (!run.has_log || run.log.ended) return;
+  add_issue(profile.issues,
+            {"tool-ended-early", Severity::warning, 1,
+             "stallcast ended before the command did; this profile was recovered from its recordings", ""});
+}
+
+}  // namespace
+
+Profile analyze_run(const RunData& run) {
+  Profile profile;
+  const std::vector<RankView> ranks = views_of(run);
+  profile.tool_version = run.log.tool_version;
+  profile.command = run.log.command;
+  profile.host = run.log.host.value_or(Host{});
+  profile.issues = run.issues;
+  profile.outcome = outcome_of(run, !run.consumers.empty(), !ranks.empty());
+  profile.job = sections::job_of(run, ranks);
+  profile.overhead = sections::overhead_of(run);
+  profile.dataset = sections::dataset_of(run, ranks);
+  note_missing_end(run, profile);
+  if (ranks.empty()) {
+    mark_absent(profile, profile.outcome.words);
+    return profile;
+  }
+  const ReplayMachine machine = sections::replay_machine(run, ranks.front(), ranks.size());
+  profile.measured_s = window_length(ranks);
+  profile.resources = sections::resources_of(run, ranks, machine);
+  profile.ranks = sections::ranks_of(ranks);
+  profile.timeline = sections::timeline_of(ranks, k_timeline_rows);
+  sections::fill_rates_and_stalls(ranks, machine, profile);
+  sections::add_checks(run, ranks, profile);
+  return profile;
+}
+
+Result<Profile> analyze(const std::filesystem::path& folder) {
+  auto run = load_run(folder);
+  if (!run.ok()) return run.error();
+  return analyze_run(run.value());
+}
+
+}  // namespace stallcast

@@ -1,0 +1,20 @@
+/// Recordings in, profile out: the entry function of the analysis stage.
+#pragma once
+
+#include <filesystem>
+
+#include "analyzer/profile.hpp"
+#include "analyzer/run_data.hpp"
+#include "core/result.hpp"
+
+namespace stallcast {
+
+/// Rebuilds the profile of a run from its recordings alone (`folder`: the output folder, its recordings/, or a run
+/// folder that a killed tool left behind). A run in which no loader was found still gives a profile: what could be
+/// seen from outside, and the reasons for the rest. bad_input if there is nothing readable.
+[[nodiscard]] Result<Profile> analyze(const std::filesystem::path& folder);
+
+/// The same from a run that was loaded already.
+[[nodiscard]] Profile analyze_run(const RunData& run);
+
+}  // namespace stallcast

@@ -1,0 +1,131 @@
+#include "analyzer/attribution.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "simulation/loader.hpp"
+
+namespace stallcast {
+namespace {
+
+using simulation::BatchWork;
+using simulation::LoaderSetup;
+using simulation::StepWork;
+
+constexpr std::size_t k_fewest_batches = 8;
+constexpr std::size_t k_replayed_batches = 600;  ///< a short trace is repeated up to here: the ends then weigh little
+
+/// The measured sequence, as the simulation takes it.
+struct Trace {
+  std::vector<BatchWork> work{};
+  std::vector<StepWork> steps{};
+};
+
+BatchWork work_of(const record::BatchRecord& made, const ReplayMachine& machine) {
+  const double handed_over =
+      made.put_ns > made.end_ns ? static_cast<double>(made.put_ns) : static_cast<double>(made.end_ns);
+  const double wall = std::max(0.0, (handed_over - static_cast<double>(made.begin_ns)) * 1e-9);
+  const double delay = made.run_delay_ns == UINT64_MAX ? 0.0 : static_cast<double>(made.run_delay_ns) * 1e-9;
+  BatchWork work;
+  work.read_s = std::min(storage_seconds(made, machine), wall);
+  work.cpu_s = std::min(static_cast<double>(made.cpu_ns) * 1e-9, wall - work.read_s);
+  work.other_s = std::max(0.0, wall - work.read_s - work.cpu_s - delay);
+  return work;
+}
+
+StepWork step_of(const SteadyStep& step, const ReplayMachine& machine) {
+  double cpu = std::max(0.0, step.consumer_cpu_s);
+  const bool made_here = step.delivery->made_known && step.delivery->made.header.aux == UINT32_MAX;
+  if (made_here) cpu = std::max(0.0, cpu - static_cast<double>(step.delivery->made.cpu_ns) * 1e-9);
+  StepWork work;
+  work.cpu_s = std::min(step.compute_s, cpu);
+  const double delay = std::min(step.compute_s - work.cpu_s, machine.consumer_run_delay_share * step.step_s());
+  work.device_s = step.compute_s - work.cpu_s - delay;
+  return work;
+}
+
+Trace trace_of(const SteadyWindow& window, const ReplayMachine& machine) {
+  Trace trace;
+  for (std::size_t i = 0; i < window.steps.size(); ++i) {
+    const SteadyStep& step = window.steps[i];
+    if (!step.delivery->made_known) continue;
+    trace.work.push_back(work_of(step.delivery->made, machine));
+    // The step that follows the delivery of batch i is the compute part of the next one.
+    trace.steps.push_back(step_of(window.steps[std::min(i + 1, window.steps.size() - 1)], machine));
+  }
+  const std::size_t measured = trace.work.size();
+  for (std::size_t i = 0; measured > 0 && trace.work.size() < k_replayed_batches; ++i) {
+    trace.work.push_back(trace.work[i]);
+    trace.steps.push_back(trace.steps[i]);
+  }
+  return trace;
+}
+
+LoaderSetup setup_of(const LoaderFacts& loader) {
+  LoaderSetup setup;
+  setup.workers = static_cast<int>(std::max<std::int64_t>(loader.num_workers, 0));
+  if (loader.prefetch_factor > 0) setup.prefetch_factor = static_cast<int>(loader.prefetch_factor);
+  setup.in_order = loader.in_order != 0;
+  return setup;
+}
+
+/// Mean time from delivery to delivery, the queue's start-up and the draining end left out.
+double replay(const LoaderSetup& setup, double cores, const Trace& trace) {
+  const auto run = simulation::run_loader_shared(setup, {cores, false}, trace.work, trace.steps);
+  const std::size_t n = run.delivered_s.size();
+  const auto in_flight = static_cast<std::size_t>(setup.workers * setup.prefetch_factor);
+  const std::size_t trim = std::min(in_flight + 2, n / 4);
+  const std::size_t last = n - 1 - trim;
+  return (run.delivered_s[last] - run.delivered_s[trim]) / static_cast<double>(last - trim);
+}
+
+Trace without_storage(Trace trace) {
+  for (BatchWork& work : trace.work) work.read_s = 0.0;
+  return trace;
+}
+
+Trace without_consumer(Trace trace) {
+  std::fill(trace.steps.begin(), trace.steps.end(), StepWork{});
+  return trace;
+}
+
+double mean_step(const Trace& trace) {
+  double sum = 0.0;
+  for (const StepWork& step : trace.steps) sum += step.device_s + step.cpu_s;
+  return sum / static_cast<double>(trace.steps.size());
+}
+
+}  // namespace
+
+double storage_seconds(const record::BatchRecord& made, const ReplayMachine& machine) {
+  const double seen = static_cast<double>(made.io.read_ns + made.io.meta_ns) * 1e-9;
+  const double calls = static_cast<double>(made.io.reads) + made.io.opens + made.io.stats;
+  const double resident =
+      calls * machine.read_seconds_per_call + static_cast<double>(made.io.read_bytes) * machine.read_seconds_per_byte;
+  return std::max(0.0, seen - resident);
+}
+
+std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMachine& machine) {
+  const auto known = static_cast<std::size_t>(std::count_if(
+      window.steps.begin(), window.steps.end(), [](const SteadyStep& step) { return step.delivery->made_known; }));
+  if (known < k_fewest_batches || 2 * known < window.steps.size()) return std::nullopt;
+  const Trace trace = trace_of(window, machine);
+  const LoaderSetup setup = setup_of(window.loader);
+  Attribution result;
+  for (const SteadyStep& step : window.steps) {
+    result.step_s += step.step_s() / static_cast<double>(window.steps.size());
+    if (!step.delivery->made_known) continue;
+    result.storage_read_s += storage_seconds(step.delivery->made, machine) / static_cast<double>(known);
+  }
+  const double as_found = replay(setup, machine.cores, trace);
+  const double scale = result.step_s / as_found;
+  result.replay_error = std::abs(as_found / result.step_s - 1.0);
+  result.cached_step_s = std::min(result.step_s, scale * replay(setup, machine.cores, without_storage(trace)));
+  result.synthetic_step_s = std::min(result.cached_step_s, mean_step(trace));
+  result.supply_step_s = replay(setup, machine.cores, without_consumer(trace));
+  result.supply_cached_step_s = replay(setup, machine.cores, without_consumer(without_storage(trace)));
+  return result;
+}
+
+}  // namespace stallcast

@@ -1,0 +1,286 @@
+#include "analyzer/run_data.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
+
+namespace stallcast {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using record::ProcessRecording;
+using record::TextKind;
+
+std::int64_t integer(const json& object, const char* key) {
+  const auto field = object.find(key);
+  return field != object.end() && field->is_number_integer() ? field->get<std::int64_t>() : -1;
+}
+
+std::uint64_t id_of(const json& object, const char* key) {
+  const auto field = object.find(key);
+  return field != object.end() && field->is_number_integer() ? field->get<std::uint64_t>() : 0;
+}
+
+int tristate(const json& object, const char* key) {
+  const auto field = object.find(key);
+  if (field == object.end() || !field->is_boolean()) return -1;
+  return field->get<bool>() ? 1 : 0;
+}
+
+std::string word(const json& object, const char* key) {
+  const auto field = object.find(key);
+  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
+}
+
+LoaderFacts loader_facts(const json& text) {
+  LoaderFacts facts;
+  facts.loader_id = id_of(text, "loader_id");
+  facts.kind = word(text, "kind");
+  facts.dataset_type = word(text, "dataset_type");
+  facts.multiprocessing_context = word(text, "multiprocessing_context");
+  facts.batch_size = integer(text, "batch_size");
+  facts.num_workers = integer(text, "num_workers");
+  facts.prefetch_factor = integer(text, "prefetch_factor");
+  facts.dataset_samples = integer(text, "dataset_samples");
+  facts.pin_memory = tristate(text, "pin_memory");
+  facts.persistent_workers = tristate(text, "persistent_workers");
+  facts.in_order = tristate(text, "in_order");
+  facts.drop_last = tristate(text, "drop_last");
+  facts.shuffled = tristate(text, "shuffled");
+  return facts;
+}
+
+/// Passes by iterator id while a consumer is put together.
+using PassMap = std::map<std::uint64_t, Pass>;
+
+void take_iterator(const json& text, PassMap& passes) {
+  const std::uint64_t id = id_of(text, "iterator_id");
+  Pass& pass = passes[id];
+  pass.iterator_id = id;
+  pass.loader_id = id_of(text, "loader_id");
+  pass.epoch = integer(text, "epoch");
+  const auto pids = text.find("worker_pids");
+  if (pids == text.end() || !pids->is_array()) return;
+  for (const json& pid : *pids) {
+    if (pid.is_number_integer()) pass.worker_pids.push_back(pid.get<std::int64_t>());
+  }
+}
+
+void take_issue(const json& text, std::vector<DataIssue>& issues) {
+  add_issue(issues, {word(text, "id"), severity_from_name(word(text, "severity")), 1, word(text, "detail"),
+                     word(text, "hint")});
+}
+
+void take_texts(const ProcessRecording& process, Consumer& consumer, PassMap& passes, std::vector<DataIssue>& issues) {
+  for (const record::TextEntry& entry : process.texts) {
+    const json text = json::parse(entry.json, nullptr, /*allow_exceptions=*/false);
+    if (!text.is_object()) {
+      add_issue(issues, {"unreadable-text", Severity::warning, 1, "a description in a recording is not JSON", ""});
+      continue;
+    }
+    if (entry.kind == TextKind::process) consumer.description = entry.json;
+    if (entry.kind == TextKind::issue) take_issue(text, issues);
+    if (entry.kind == TextKind::iterator) take_iterator(text, passes);
+    if (entry.kind == TextKind::loader) {
+      LoaderFacts facts = loader_facts(text);
+      consumer.loaders[facts.loader_id] = std::move(facts);
+    }
+  }
+}
+
+void take_waits(const ProcessRecording& process, PassMap& passes) {
+  for (const record::WaitRecord& wait : process.waits) {
+    if ((wait.header.aux & record::k_wait_end_of_epoch) != 0) continue;
+    Pass& pass = passes[wait.iterator_id];
+    pass.iterator_id = wait.iterator_id;
+    pass.deliveries.push_back({wait, false, {}, false});
+  }
+}
+
+/// Batches of one process by the iterator they say they belong to.
+using MadeByIterator = std::map<std::uint64_t, std::vector<const record::BatchRecord*>>;
+
+MadeByIterator made_by_iterator(const ProcessRecording& process) {
+  MadeByIterator made;
+  for (const record::BatchRecord& batch : process.batches) made[batch.iterator_id].push_back(&batch);
+  return made;
+}
+
+void attach_batch(Delivery& delivery, const record::BatchRecord& made) {
+  delivery.made = made;
+  delivery.made_known = true;
+}
+
+void attach(Pass& pass, const std::vector<const record::BatchRecord*>& made) {
+  std::map<std::uint64_t, const record::BatchRecord*> by_number;
+  for (const record::BatchRecord* batch : made) by_number[batch->batch] = batch;
+  for (Delivery& delivery : pass.deliveries) {
+    const auto found = by_number.find(delivery.wait.batch);
+    if (found != by_number.end() && !delivery.made_known) attach_batch(delivery, *found->second);
+  }
+}
+
+/// Joins what the workers made to what was delivered: a worker's n-th pass is the n-th iterator that names its pid.
+/// `passes` is in order of creation.
+void attach_workers(PassMap& passes, const std::map<std::int64_t, const ProcessRecording*>& by_pid) {
+  std::map<std::int64_t, std::uint64_t> passes_seen;
+  std::map<std::int64_t, MadeByIterator> made_by_pid;
+  for (auto& [id, pass] : passes) {
+    for (const std::int64_t pid : pass.worker_pids) {
+      const std::uint64_t nth = passes_seen[pid]++;
+      const auto process = by_pid.find(pid);
+      if (process == by_pid.end()) continue;
+      if (!made_by_pid.contains(pid)) made_by_pid[pid] = made_by_iterator(*process->second);
+      attach(pass, made_by_pid[pid][nth]);
+    }
+  }
+}
+
+/// Batches that the consumer made itself (num_workers = 0, or a C API job) carry the iterator's own id.
+void attach_own(PassMap& passes, const ProcessRecording& process) {
+  MadeByIterator made = made_by_iterator(process);
+  for (auto& [id, pass] : passes) attach(pass, made[id]);
+}
+
+void order_deliveries(Pass& pass) {
+  std::sort(pass.deliveries.begin(), pass.deliveries.end(),
+            [](const Delivery& a, const Delivery& b) { return a.wait.batch < b.wait.batch; });
+  for (std::size_t i = 1; i < pass.deliveries.size(); ++i) {
+    const record::WaitRecord& before = pass.deliveries[i - 1].wait;
+    pass.deliveries[i].steps_with_predecessor = pass.deliveries[i].wait.batch == before.batch + 1;
+  }
+}
+
+Consumer make_consumer(const ProcessRecording& process, const std::map<std::int64_t, const ProcessRecording*>& by_pid,
+                       std::vector<DataIssue>& issues) {
+  Consumer consumer;
+  consumer.pid = process.info.pid;
+  consumer.rank = process.info.rank == UINT32_MAX ? -1 : static_cast<std::int64_t>(process.info.rank);
+  consumer.host = process.info.host;
+  consumer.steps = process.steps;
+  std::sort(consumer.steps.begin(), consumer.steps.end(),
+            [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+  PassMap passes;
+  take_texts(process, consumer, passes, issues);
+  take_waits(process, passes);
+  for (auto& [id, pass] : passes) order_deliveries(pass);
+  attach_workers(passes, by_pid);
+  attach_own(passes, process);
+  for (auto& [id, pass] : passes) consumer.passes.push_back(std::move(pass));
+  std::stable_sort(consumer.passes.begin(), consumer.passes.end(), [](const Pass& a, const Pass& b) {
+    const auto first = [](const Pass& p) { return p.deliveries.empty() ? UINT64_MAX : p.deliveries[0].wait.begin_ns; };
+    return first(a) < first(b);
+  });
+  return consumer;
+}
+
+void note_damage(const ProcessRecording& process, std::vector<DataIssue>& issues) {
+  if (process.torn_tails > 0) {
+    add_issue(issues, {"torn-tail", Severity::info, process.torn_tails,
+                       "a process ended while it wrote a record; what came before it is whole", ""});
+  }
+  if (process.broken_blocks > 0) {
+    add_issue(issues,
+              {"broken-recording", Severity::warning, process.broken_blocks,
+               "blocks of a recording are damaged and were skipped", "copy the recordings again if they were copied"});
+  }
+  if (process.info.dropped_records > 0) {
+    add_issue(issues, {"records-dropped", Severity::warning, static_cast<std::int64_t>(process.info.dropped_records),
+                       "records did not fit into the recording's budget or on the disk",
+                       "free space in $TMPDIR, or profile fewer steps"});
+  }
+  if (process.info.disabled != 0) {
+    add_issue(issues, {"recording-disabled", Severity::warning, 1,
+                       "a process stopped recording itself (reason " + std::to_string(process.info.disabled) + ")",
+                       "see $TMPDIR's free space and permissions"});
+  }
+}
+
+bool is_recording(const fs::path& path) {
+  return path.extension() == ".rec";
+}
+
+void read_folder(const fs::path& folder, RunData& run) {
+  std::vector<fs::path> files;
+  std::error_code failed;
+  for (const auto& entry : fs::directory_iterator(folder, failed)) {
+    if (is_recording(entry.path())) files.push_back(entry.path());
+  }
+  std::sort(files.begin(), files.end());
+  for (const fs::path& file : files) {
+    auto recording = record::read_recording(file);
+    if (!recording.ok()) {
+      add_issue(run.issues,
+                {"unreadable-recording", Severity::error, 1, recording.error().what, recording.error().hint});
+      continue;
+    }
+    run.processes.push_back(std::move(recording).value());
+  }
+}
+
+/// Recordings of another run (a stale or mixed folder) would corrupt every figure: they are left out, and counted.
+void drop_foreign(RunData& run) {
+  std::string id = run.log.run_id;
+  if (id.empty() && !run.processes.empty()) id = run.processes.front().info.run_id;
+  const auto foreign = std::remove_if(run.processes.begin(), run.processes.end(),
+                                      [&](const ProcessRecording& process) { return process.info.run_id != id; });
+  const auto count = static_cast<std::int64_t>(std::distance(foreign, run.processes.end()));
+  run.processes.erase(foreign, run.processes.end());
+  if (count > 0) {
+    add_issue(run.issues, {"foreign-recordings", Severity::warning, count,
+                           "recordings of another run lie in the same folder and were left out",
+                           "keep each run's recordings in a folder of their own"});
+  }
+}
+
+}  // namespace
+
+void join_run(RunData& run) {
+  std::map<std::int64_t, const ProcessRecording*> by_pid;
+  for (const ProcessRecording& process : run.processes) by_pid[process.info.pid] = &process;
+  for (const ProcessRecording& process : run.processes) {
+    note_damage(process, run.issues);
+    if (process.waits.empty()) {
+      Consumer ignored;
+      PassMap none;
+      take_texts(process, ignored, none, run.issues);
+      continue;
+    }
+    run.consumers.push_back(make_consumer(process, by_pid, run.issues));
+  }
+  std::sort(run.consumers.begin(), run.consumers.end(),
+            [](const Consumer& a, const Consumer& b) { return std::pair(a.rank, a.pid) < std::pair(b.rank, b.pid); });
+}
+
+Result<RunData> load_run(const fs::path& folder) {
+  std::error_code failed;
+  if (!fs::is_directory(folder, failed)) {
+    return Error{ErrorCode::bad_input, folder.string() + " is not a folder of recordings",
+                 "pass the folder given to profile -o, its recordings/ folder, or a run folder ($TMPDIR/stallcast-*)"};
+  }
+  const fs::path inner = folder / "recordings";
+  const fs::path place = fs::is_directory(inner, failed) ? inner : folder;
+  RunData run;
+  auto log = read_run_log(place / "tool.jsonl");
+  if (log.ok()) {
+    run.log = std::move(log).value();
+    run.has_log = true;
+    run.issues = run.log.issues;
+  }
+  read_folder(place, run);
+  if (!run.has_log && run.processes.empty()) {
+    return Error{ErrorCode::bad_input, "no recording in " + folder.string(),
+                 "after a crash of the tool, look for $TMPDIR/stallcast-* and pass that folder"};
+  }
+  if (!run.has_log) {
+    add_issue(run.issues, {"no-run-log", Severity::warning, 1, "tool.jsonl is missing: nothing is known of the machine",
+                           "analyse the whole run folder, not a part of it"});
+  }
+  drop_foreign(run);
+  join_run(run);
+  return run;
+}
+
+}  // namespace stallcast

@@ -1,0 +1,77 @@
+/// A run as recorded: the tool's log and every process's recording, joined into passes over loaders.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/run_log.hpp"
+#include "core/data_issue.hpp"
+#include "core/result.hpp"
+#include "probes/record/reader.hpp"
+
+namespace stallcast {
+
+/// One loader object as its process described it; -1 and empty where the description says nothing.
+struct LoaderFacts {
+  std::uint64_t loader_id = 0;
+  std::string kind = "c_api";
+  std::string dataset_type{};
+  std::string multiprocessing_context{};
+  std::int64_t batch_size = -1;
+  std::int64_t num_workers = -1;
+  std::int64_t prefetch_factor = -1;
+  std::int64_t dataset_samples = -1;
+  int pin_memory = -1;  ///< 0, 1, or -1 for not known; likewise below
+  int persistent_workers = -1;
+  int in_order = -1;
+  int drop_last = -1;
+  int shuffled = -1;
+};
+
+/// A batch that the consumer was given, and how it was made.
+struct Delivery {
+  record::WaitRecord wait{};
+  bool made_known = false;
+  record::BatchRecord made{};
+  bool steps_with_predecessor = false;  ///< the batch before it (by number) was recorded too
+};
+
+/// One pass over one loader: deliveries in order of batch number. The end-of-epoch wait is not among them.
+struct Pass {
+  std::uint64_t iterator_id = 0;
+  std::uint64_t loader_id = 0;
+  std::int64_t epoch = 0;
+  std::vector<std::int64_t> worker_pids{};
+  std::vector<Delivery> deliveries{};
+};
+
+/// A process that takes batches from loaders (a rank).
+struct Consumer {
+  std::int64_t pid = 0;
+  std::int64_t rank = -1;
+  std::string host{};
+  std::string description{};  ///< its process text (JSON), empty if there was none
+  std::map<std::uint64_t, LoaderFacts> loaders{};
+  std::vector<Pass> passes{};
+  std::vector<record::StepRecord> steps{};
+};
+
+struct RunData {
+  RunLog log{};
+  bool has_log = false;
+  std::vector<record::ProcessRecording> processes{};
+  std::vector<Consumer> consumers{};
+  std::vector<DataIssue> issues{};
+};
+
+/// Loads every recording under `folder` (the folder itself, or its `recordings/`). Recordings of another run than the
+/// log's are left out and counted. bad_input if there is nothing to read.
+[[nodiscard]] Result<RunData> load_run(const std::filesystem::path& folder);
+
+/// The joining alone, on what was read.
+void join_run(RunData& run);
+
+}  // namespace stallcast

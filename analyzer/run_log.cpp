@@ -1,0 +1,155 @@
+#include "analyzer/run_log.hpp"
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace stallcast {
+namespace {
+
+using nlohmann::json;
+
+std::int64_t integer(const json& object, const char* key, std::int64_t fallback = -1) {
+  const auto field = object.find(key);
+  return field != object.end() && field->is_number() ? field->get<std::int64_t>() : fallback;
+}
+
+std::uint64_t natural(const json& object, const char* key) {
+  const auto field = object.find(key);
+  return field != object.end() && field->is_number_unsigned() ? field->get<std::uint64_t>() : 0;
+}
+
+std::string text(const json& object, const char* key) {
+  const auto field = object.find(key);
+  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
+}
+
+double number(const json& object, const char* key, double fallback) {
+  const auto field = object.find(key);
+  return field != object.end() && field->is_number() ? field->get<double>() : fallback;
+}
+
+Measured<Bytes> bytes_or(const json& object, const char* key, const char* reason) {
+  const double value = number(object, key, -1.0);
+  return value >= 0.0 ? Measured<Bytes>(Bytes(value)) : Measured<Bytes>::absent(reason);
+}
+
+void take_run(const json& line, RunLog& log) {
+  log.run_id = text(line, "run_id");
+  log.tool_version = text(line, "tool_version");
+  log.start_monotonic_ns = natural(line, "start_monotonic_ns");
+  log.ranks_expected = static_cast<int>(integer(line, "ranks_expected", 1));
+  const auto command = line.find("command");
+  if (command == line.end() || !command->is_array()) return;
+  for (const json& word : *command) {
+    if (word.is_string()) log.command.push_back(word.get<std::string>());
+  }
+}
+
+void take_host(const json& line, RunLog& log) {
+  Host host;
+  host.name = text(line, "name");
+  host.kernel = text(line, "kernel");
+  host.cpu_model = text(line, "cpu_model");
+  host.logical_cpus = static_cast<int>(integer(line, "logical_cpus", 0));
+  host.physical_cpus = static_cast<int>(integer(line, "physical_cpus", 0));
+  host.usable_cpus = number(line, "usable_cpus", 0.0);
+  host.usable_cpus_limited_by = text(line, "usable_cpus_limited_by");
+  host.memory = Bytes(number(line, "memory_bytes", 0.0));
+  host.memory_limit = bytes_or(line, "memory_limit_bytes", "no memory limit below the machine's memory was found");
+  host.shm_free = bytes_or(line, "shm_free_bytes", "/dev/shm could not be examined");
+  log.host = host;
+  const double per_byte = number(line, "resident_read_s_per_byte", -1.0);
+  const double per_call = number(line, "resident_read_s_per_call", -1.0);
+  if (per_byte >= 0.0 && per_call >= 0.0) log.resident_read = ResidentRead{per_call, per_byte};
+}
+
+RankTick rank_tick(const json& item) {
+  RankTick rank;
+  rank.pid = integer(item, "pid", 0);
+  rank.rank = integer(item, "rank");
+  rank.batches = natural(item, "batches");
+  rank.samples = natural(item, "samples");
+  rank.waited_ns = natural(item, "waited_ns");
+  rank.delivered_ns = natural(item, "delivered_ns");
+  rank.steps = natural(item, "steps");
+  return rank;
+}
+
+ProcessTick process_tick(const json& item) {
+  ProcessTick process;
+  process.pid = integer(item, "pid", 0);
+  process.parent_pid = integer(item, "ppid", 0);
+  process.cpu_ns = integer(item, "cpu_ns");
+  process.run_delay_ns = integer(item, "run_delay_ns");
+  process.read_bytes = integer(item, "read_bytes");
+  process.rchar = integer(item, "rchar");
+  process.major_faults = integer(item, "major_faults");
+  process.rss_bytes = integer(item, "rss_bytes");
+  process.anon_bytes = integer(item, "anon_bytes");
+  process.pss_bytes = integer(item, "pss_bytes");
+  return process;
+}
+
+void take_tick(const json& line, RunLog& log) {
+  Tick tick;
+  tick.t_ns = natural(line, "t_ns");
+  tick.recording = integer(line, "recording", 1) != 0;
+  tick.tree_cpu_ns = integer(line, "tree_cpu_ns");
+  tick.tree_read_bytes = integer(line, "read_bytes_tree");
+  if (const auto ranks = line.find("ranks"); ranks != line.end() && ranks->is_array()) {
+    for (const json& item : *ranks) tick.ranks.push_back(rank_tick(item));
+  }
+  if (const auto processes = line.find("processes"); processes != line.end() && processes->is_array()) {
+    for (const json& item : *processes) tick.processes.push_back(process_tick(item));
+  }
+  log.ticks.push_back(std::move(tick));
+}
+
+void take_end(const json& line, RunLog& log) {
+  log.ended = true;
+  log.exit_code = static_cast<int>(integer(line, "exit_code", 0));
+  log.signal = static_cast<int>(integer(line, "signal", 0));
+  const auto interrupted = line.find("interrupted");
+  log.interrupted = interrupted != line.end() && interrupted->is_boolean() && interrupted->get<bool>();
+}
+
+void take_line(const json& line, RunLog& log) {
+  const std::string kind = text(line, "kind");
+  if (kind == "run") take_run(line, log);
+  if (kind == "host") take_host(line, log);
+  if (kind == "tick") take_tick(line, log);
+  if (kind == "end") take_end(line, log);
+  if (kind == "issue") {
+    add_issue(log.issues, {text(line, "id"), severity_from_name(text(line, "severity")), integer(line, "count", 1),
+                           text(line, "detail"), text(line, "hint")});
+  }
+}
+
+}  // namespace
+
+RunLog parse_run_log(const std::string& content) {
+  RunLog log;
+  std::istringstream lines(content);
+  std::string line;
+  while (std::getline(lines, line)) {
+    if (line.empty()) continue;
+    const json parsed = json::parse(line, nullptr, /*allow_exceptions=*/false);
+    if (!parsed.is_object()) {
+      ++log.bad_lines;
+      continue;
+    }
+    take_line(parsed, log);
+  }
+  return log;
+}
+
+Result<RunLog> read_run_log(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return Error{ErrorCode::bad_input, "cannot read " + path.string(), "pass a folder written by stallcast"};
+  std::ostringstream content;
+  content << file.rdbuf();
+  return parse_run_log(content.str());
+}
+
+}  // namespace stallcast

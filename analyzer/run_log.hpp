@@ -1,0 +1,78 @@
+/// What the tool itself wrote while it watched a run: `tool.jsonl`, one JSON object a line.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/profile.hpp"
+#include "core/result.hpp"
+
+namespace stallcast {
+
+/// Counters of one consuming process at one instant (a copy of its RankSlot).
+struct RankTick {
+  std::int64_t pid = 0;
+  std::int64_t rank = -1;
+  std::uint64_t batches = 0;
+  std::uint64_t samples = 0;
+  std::uint64_t waited_ns = 0;
+  std::uint64_t delivered_ns = 0;
+  std::uint64_t steps = 0;
+};
+
+/// /proc of one process at one instant; -1 where it could not be read.
+struct ProcessTick {
+  std::int64_t pid = 0;
+  std::int64_t parent_pid = 0;
+  std::int64_t cpu_ns = -1;
+  std::int64_t run_delay_ns = -1;
+  std::int64_t read_bytes = -1;
+  std::int64_t rchar = -1;
+  std::int64_t major_faults = -1;
+  std::int64_t rss_bytes = -1;
+  std::int64_t anon_bytes = -1;
+  std::int64_t pss_bytes = -1;
+};
+
+struct Tick {
+  std::uint64_t t_ns = 0;
+  bool recording = true;  ///< from here on
+  std::vector<RankTick> ranks{};
+  std::vector<ProcessTick> processes{};
+  std::int64_t tree_cpu_ns = -1;      ///< cumulative, whole process tree
+  std::int64_t tree_read_bytes = -1;  ///< likewise, from storage
+};
+
+/// How fast this machine reads resident files; absent in logs of versions that did not measure it.
+struct ResidentRead {
+  double seconds_per_call = 0.0;
+  double seconds_per_byte = 0.0;
+};
+
+struct RunLog {
+  std::string run_id{};
+  std::string tool_version{};
+  std::vector<std::string> command{};
+  std::uint64_t start_monotonic_ns = 0;
+  int ranks_expected = 1;
+  std::optional<Host> host{};
+  std::optional<ResidentRead> resident_read{};
+  std::vector<Tick> ticks{};
+  std::vector<DataIssue> issues{};
+  bool ended = false;  ///< the tool saw the end of the command
+  int exit_code = 0;
+  int signal = 0;
+  bool interrupted = false;
+  std::int64_t bad_lines = 0;
+};
+
+/// Reads tool.jsonl; lines that are no JSON (a torn last line) are counted, not fatal.
+[[nodiscard]] Result<RunLog> read_run_log(const std::filesystem::path& path);
+
+/// The same from text.
+[[nodiscard]] RunLog parse_run_log(const std::string& text);
+
+}  // namespace stallcast

@@ -1,0 +1,47 @@
+/// The parts of a profile, each made by one function from the joined run. Internal to the analyzer.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/attribution.hpp"
+#include "analyzer/profile.hpp"
+#include "analyzer/run_data.hpp"
+#include "analyzer/steady.hpp"
+
+namespace stallcast::sections {
+
+/// One consumer with its steady steps.
+struct RankView {
+  const Consumer* consumer = nullptr;
+  SteadyWindow window{};
+};
+
+/// Job facts from the first rank's loader and descriptions.
+[[nodiscard]] Job job_of(const RunData& run, const std::vector<RankView>& ranks);
+
+/// Rank table: deliveries, rate and wait share of each.
+[[nodiscard]] std::vector<Rank> ranks_of(const std::vector<RankView>& ranks);
+
+/// Step, compute, wait, per-sample costs, CPU of the tree, memory, distributions.
+[[nodiscard]] Resources resources_of(const RunData& run, const std::vector<RankView>& ranks,
+                                     const ReplayMachine& machine);
+
+/// Files, bytes, sizes, layout, from the job's own reads.
+[[nodiscard]] Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks);
+
+/// Cost of the recording, from the tool's on/off stretches.
+[[nodiscard]] Overhead overhead_of(const RunData& run);
+
+/// Steps over time, thinned to at most `most_rows` rows that keep sums and extremes.
+[[nodiscard]] std::vector<TimelineRow> timeline_of(const std::vector<RankView>& ranks, std::size_t most_rows);
+
+/// What the machine tells the replay: cores per rank, cost of resident reads, the consumer's run delay.
+[[nodiscard]] ReplayMachine replay_machine(const RunData& run, const RankView& rank, std::size_t ranks);
+
+/// Rates, stalls and points: the measured state as found, and the attributed ones.
+void fill_rates_and_stalls(const std::vector<RankView>& ranks, const ReplayMachine& machine, Profile& profile);
+
+/// Warnings that follow from the figures: drift, too short, oversubscription, epoch pauses, small /dev/shm, ...
+void add_checks(const RunData& run, const std::vector<RankView>& ranks, Profile& profile);
+
+}  // namespace stallcast::sections

@@ -1,0 +1,220 @@
+/// Who ran what: job, ranks, data set, timeline, and the machine as the replay sees it.
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "analyzer/sections.hpp"
+#include "analyzer/statistics.hpp"
+
+namespace stallcast::sections {
+namespace {
+
+using nlohmann::json;
+
+Measured<std::int64_t> count_or(std::int64_t value, const char* reason) {
+  return value >= 0 ? Measured<std::int64_t>(value) : Measured<std::int64_t>::absent(reason);
+}
+
+Measured<bool> flag_or(int value, const char* reason) {
+  return value >= 0 ? Measured<bool>(value == 1) : Measured<bool>::absent(reason);
+}
+
+std::string word(const json& object, const char* key) {
+  const auto field = object.find(key);
+  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
+}
+
+void fill_loader(const LoaderFacts& loader, Job& job) {
+  constexpr const char* k_unsaid = "the loader does not say";
+  job.loader_kind = loader.kind;
+  job.dataset_type = loader.dataset_type;
+  job.multiprocessing_context = loader.multiprocessing_context;
+  job.batch_size = count_or(loader.batch_size, k_unsaid);
+  job.num_workers = count_or(loader.num_workers, k_unsaid);
+  job.prefetch_factor = count_or(loader.prefetch_factor, "a loader without workers does not prefetch");
+  job.pin_memory = flag_or(loader.pin_memory, k_unsaid);
+  job.persistent_workers = flag_or(loader.persistent_workers, k_unsaid);
+  job.in_order = flag_or(loader.in_order, k_unsaid);
+  job.drop_last = flag_or(loader.drop_last, k_unsaid);
+  job.shuffled = flag_or(loader.shuffled, k_unsaid);
+  job.dataset_samples = count_or(loader.dataset_samples, "the data set does not say how long it is");
+}
+
+/// Threads that a worker's tensor library uses, as the worker says.
+Measured<std::int64_t> worker_threads(const RunData& run) {
+  for (const record::ProcessRecording& process : run.processes) {
+    for (const record::TextEntry& entry : process.texts) {
+      if (entry.kind != record::TextKind::process) continue;
+      const json text = json::parse(entry.json, nullptr, false);
+      if (!text.is_object() || word(text, "role") != "worker") continue;
+      const auto threads = text.find("torch_threads");
+      if (threads != text.end() && threads->is_number_integer()) return threads->get<std::int64_t>();
+    }
+  }
+  return Measured<std::int64_t>::absent("no worker process described itself");
+}
+
+bool is_shard_layout(std::int64_t files, double samples) {
+  return files > 0 && samples > 8.0 * static_cast<double>(files);
+}
+
+}  // namespace
+
+Job job_of(const RunData& run, const std::vector<RankView>& ranks) {
+  Job job;
+  job.ranks_expected = run.log.ranks_expected;
+  if (ranks.empty()) {
+    job.loader_kind = "none";
+    return job;
+  }
+  const RankView& first = ranks.front();
+  const json text = json::parse(first.consumer->description, nullptr, false);
+  if (text.is_object()) {
+    job.framework = word(text, "framework");
+    job.framework_version = word(text, "torch");
+    job.python_version = word(text, "python");
+  } else {
+    job.framework = "c_api";
+  }
+  fill_loader(first.window.loader, job);
+  job.threads_per_worker = worker_threads(run);
+  const double steps = first.window.optimizer_steps_per_batch;
+  if (steps > 0.0) {
+    job.batches_per_step = std::max<std::int64_t>(1, static_cast<std::int64_t>(1.0 / steps + 0.5));
+  } else {
+    job.batches_per_step = Measured<std::int64_t>::absent("no optimizer step was seen; a batch is taken for a step");
+  }
+  job.loaders_seen = first.window.loaders_seen;
+  job.ranks_seen = static_cast<int>(ranks.size());
+  job.ranks_expected = std::max(job.ranks_expected, job.ranks_seen);
+  return job;
+}
+
+std::vector<Rank> ranks_of(const std::vector<RankView>& ranks) {
+  std::vector<Rank> rows;
+  for (const RankView& view : ranks) {
+    Rank row;
+    row.rank = view.consumer->rank >= 0 ? static_cast<int>(view.consumer->rank) : static_cast<int>(rows.size());
+    row.host = view.consumer->host;
+    row.pid = view.consumer->pid;
+    row.batches = view.window.deliveries;
+    std::vector<double> lengths;
+    std::vector<double> waits;
+    std::vector<double> samples;
+    for (const SteadyStep& step : view.window.steps) {
+      lengths.push_back(step.step_s());
+      waits.push_back(step.wait_s);
+      samples.push_back(step.samples);
+    }
+    const Estimate<double> rate = ratio_of_sums(samples, lengths);
+    const Estimate<double> wait = ratio_of_sums(waits, lengths);
+    row.rate = Estimate<SamplesPerSecond>{SamplesPerSecond(rate.mean), SamplesPerSecond(rate.ci95_low),
+                                          SamplesPerSecond(rate.ci95_high), rate.n};
+    row.wait = Estimate<Fraction>{wait.mean, std::max(0.0, wait.ci95_low), std::min(1.0, wait.ci95_high), wait.n};
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
+  Dataset out;
+  std::set<std::uint64_t> read;  // files that samples read: not the interpreter's modules
+  std::int64_t samples = 0;
+  double bytes_read = 0.0;
+  for (const record::ProcessRecording& process : run.processes) {
+    for (const record::FileRecord& file : process.files) {
+      if (file.read_bytes > 0) read.insert(file.file_id);
+    }
+    samples += static_cast<std::int64_t>(process.samples.size());
+    for (const record::SampleRecord& sample : process.samples) bytes_read += static_cast<double>(sample.read_bytes);
+  }
+  std::map<std::uint64_t, const record::PathEntry*> paths;
+  for (const record::ProcessRecording& process : run.processes) {
+    for (const record::PathEntry& path : process.paths) {
+      if (read.contains(path.file_id)) paths[path.file_id] = &path;
+    }
+  }
+  if (read.empty()) {
+    const char* reason = "no sample was seen reading a file (mapped files are read unseen)";
+    out.files_seen = Measured<std::int64_t>::absent(reason);
+    out.bytes_seen = out.bytes_total = Measured<Bytes>::absent(reason);
+    out.bytes_per_sample = Measured<BytesPerSample>::absent(reason);
+    out.file_size_bytes = Measured<Distribution>::absent(reason);
+    out.layout = "unknown";
+    return out;
+  }
+  out.files_seen = static_cast<std::int64_t>(read.size());
+  out.layout = is_shard_layout(*out.files_seen, static_cast<double>(samples)) ? "shards" : "files";
+  Distribution sizes;
+  double bytes_seen = 0.0;
+  for (const auto& [id, path] : paths) {
+    if (out.example_path.empty()) out.example_path = path->path;
+    if (path->size_bytes == UINT64_MAX) continue;
+    sizes.add(static_cast<double>(path->size_bytes));
+    bytes_seen += static_cast<double>(path->size_bytes);
+  }
+  if (sizes.n > 0) {
+    out.file_size_bytes = sizes;
+    out.bytes_seen = Bytes(bytes_seen);
+  }
+  if (samples > 0) out.bytes_per_sample = BytesPerSample(bytes_read / static_cast<double>(samples));
+  const std::int64_t data_set = ranks.empty() ? -1 : ranks.front().window.loader.dataset_samples;
+  if (out.bytes_per_sample && data_set > 0) {
+    out.bytes_total = Bytes(out.bytes_per_sample->value() * static_cast<double>(data_set));
+  } else {
+    out.bytes_total = Measured<Bytes>::absent("the number of samples of the data set is not known");
+  }
+  return out;
+}
+
+std::vector<TimelineRow> timeline_of(const std::vector<RankView>& ranks, std::size_t most_rows) {
+  std::vector<TimelineRow> rows;
+  if (ranks.empty() || ranks.front().window.steps.empty()) return rows;
+  const std::vector<SteadyStep>& steps = ranks.front().window.steps;
+  const std::uint64_t origin = steps.front().begin_ns;
+  const std::size_t per_row = (steps.size() + most_rows - 1) / most_rows;
+  for (std::size_t i = 0; i < steps.size(); i += per_row) {
+    TimelineRow row;
+    row.begin_s = static_cast<double>(steps[i].begin_ns - origin) * 1e-9;
+    for (std::size_t j = i; j < std::min(i + per_row, steps.size()); ++j) {
+      row.end_s = static_cast<double>(steps[j].end_ns - origin) * 1e-9;
+      row.wait_s += steps[j].wait_s;
+      row.longest_wait_s = std::max(row.longest_wait_s, steps[j].wait_s);
+      ++row.steps;
+    }
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+ReplayMachine replay_machine(const RunData& run, const RankView& rank, std::size_t ranks) {
+  ReplayMachine machine;
+  if (run.log.host && run.log.host->usable_cpus > 0.0) {
+    machine.cores = run.log.host->usable_cpus / static_cast<double>(std::max<std::size_t>(ranks, 1));
+  } else {
+    machine.cores = 1e6;  // unknown: no contention is assumed, and the replay's error shows if there was some
+  }
+  if (run.log.resident_read) {
+    machine.read_seconds_per_call = run.log.resident_read->seconds_per_call;
+    machine.read_seconds_per_byte = run.log.resident_read->seconds_per_byte;
+  }
+  const ProcessTick* first = nullptr;
+  std::uint64_t first_ns = 0;
+  for (const Tick& tick : run.log.ticks) {
+    for (const ProcessTick& process : tick.processes) {
+      if (process.pid != rank.consumer->pid || process.run_delay_ns < 0) continue;
+      if (first == nullptr) {
+        first = &process;
+        first_ns = tick.t_ns;
+      } else if (tick.t_ns > first_ns) {
+        machine.consumer_run_delay_share = std::clamp(
+            static_cast<double>(process.run_delay_ns - first->run_delay_ns) / static_cast<double>(tick.t_ns - first_ns),
+            0.0, 1.0);
+      }
+    }
+  }
+  return machine;
+}
+
+}  // namespace stallcast::sections

@@ -1,0 +1,235 @@
+/// What a step and a sample are made of.
+#include <algorithm>
+#include <cmath>
+
+#include "analyzer/sections.hpp"
+#include "analyzer/statistics.hpp"
+
+namespace stallcast::sections {
+namespace {
+
+/// A numerator per step over the samples of its batch, with an interval; absent where a step lacks its making.
+template <class Q, class Value>
+MeasuredEstimate<Q> per_sample(const std::vector<RankView>& ranks, Value value, const char* reason) {
+  std::vector<double> top;
+  std::vector<double> bottom;
+  for (const RankView& rank : ranks) {
+    for (const SteadyStep& step : rank.window.steps) {
+      if (!step.delivery->made_known || step.samples <= 0.0) continue;
+      const double amount = value(step.delivery->made);
+      if (amount < 0.0) continue;
+      top.push_back(amount);
+      bottom.push_back(step.samples);
+    }
+  }
+  if (top.size() < 4) return MeasuredEstimate<Q>::absent(reason);
+  const Estimate<double> ratio = ratio_of_sums(top, bottom);
+  return Estimate<Q>{Q(ratio.mean), Q(ratio.ci95_low), Q(ratio.ci95_high), ratio.n};
+}
+
+template <class Value>
+MeasuredEstimate<Seconds> per_step(const std::vector<RankView>& ranks, double batches_per_step, Value value) {
+  std::vector<double> top;
+  for (const RankView& rank : ranks) {
+    for (const SteadyStep& step : rank.window.steps) top.push_back(value(step) * batches_per_step);
+  }
+  const std::vector<double> ones(top.size(), 1.0);
+  const Estimate<double> mean = ratio_of_sums(top, ones);
+  return Estimate<Seconds>{Seconds(mean.mean), Seconds(std::max(0.0, mean.ci95_low)), Seconds(mean.ci95_high), mean.n};
+}
+
+constexpr const char* k_no_making = "too few batches with a record of their making";
+
+void fill_sample_costs(const std::vector<RankView>& ranks, const ReplayMachine& machine, Resources& out) {
+  using record::BatchRecord;
+  const auto seconds = [](std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; };
+  out.worker_wall = per_sample<SecondsPerSample>(
+      ranks, [&](const BatchRecord& b) { return seconds(std::max(b.put_ns, b.end_ns) - b.begin_ns); }, k_no_making);
+  out.worker_cpu = per_sample<SecondsPerSample>(
+      ranks, [&](const BatchRecord& b) { return seconds(b.cpu_ns); }, k_no_making);
+  out.worker_run_delay = per_sample<SecondsPerSample>(
+      ranks, [&](const BatchRecord& b) { return b.run_delay_ns == UINT64_MAX ? -1.0 : seconds(b.run_delay_ns); },
+      "the scheduler's statistics (/proc/PID/schedstat) could not be read");
+  out.read = per_sample<SecondsPerSample>(
+      ranks, [&](const BatchRecord& b) { return seconds(b.io.read_ns + b.io.meta_ns); }, k_no_making);
+  out.read_from_memory = per_sample<SecondsPerSample>(
+      ranks, [&](const BatchRecord& b) { return seconds(b.io.read_ns + b.io.meta_ns) - storage_seconds(b, machine); },
+      k_no_making);
+  out.collate = per_sample<SecondsPerSample>(
+      ranks, [&](const BatchRecord& b) { return seconds(b.collate_ns); }, k_no_making);
+  out.handover = per_sample<SecondsPerSample>(
+      ranks, [&](const BatchRecord& b) { return b.put_ns > b.end_ns ? seconds(b.put_ns - b.end_ns) : -1.0; },
+      "batches are made by the consuming process itself");
+}
+
+double batches_per_step(const std::vector<RankView>& ranks) {
+  const double steps = ranks.front().window.optimizer_steps_per_batch;
+  return steps > 0.0 ? std::max(1.0, std::round(1.0 / steps)) : 1.0;
+}
+
+/// CPU seconds of the whole process tree per delivered sample, from one tick to the next.
+MeasuredEstimate<SecondsPerSample> tree_cpu(const RunData& run) {
+  std::vector<double> cpu;
+  std::vector<double> samples;
+  const Tick* before = nullptr;
+  const auto delivered = [](const Tick& tick) {
+    double sum = 0.0;
+    for (const RankTick& rank : tick.ranks) sum += static_cast<double>(rank.samples);
+    return sum;
+  };
+  for (const Tick& tick : run.log.ticks) {
+    if (tick.tree_cpu_ns < 0) continue;
+    if (before != nullptr && delivered(*before) > 0.0 && delivered(tick) > delivered(*before) &&
+        tick.tree_cpu_ns >= before->tree_cpu_ns) {
+      cpu.push_back(static_cast<double>(tick.tree_cpu_ns - before->tree_cpu_ns) * 1e-9);
+      samples.push_back(delivered(tick) - delivered(*before));
+    }
+    before = &tick;
+  }
+  if (cpu.size() < 4) {
+    return MeasuredEstimate<SecondsPerSample>::absent("the run was too short for CPU times of the process tree");
+  }
+  const Estimate<double> ratio = ratio_of_sums(cpu, samples);
+  return Estimate<SecondsPerSample>{SecondsPerSample(ratio.mean), SecondsPerSample(ratio.ci95_low),
+                                    SecondsPerSample(ratio.ci95_high), ratio.n};
+}
+
+MeasuredEstimate<SecondsPerSample> consumer_cpu(const std::vector<RankView>& ranks) {
+  std::vector<double> cpu;
+  std::vector<double> samples;
+  for (const RankView& rank : ranks) {
+    for (const SteadyStep& step : rank.window.steps) {
+      if (step.consumer_cpu_s < 0.0 || step.samples <= 0.0) continue;
+      cpu.push_back(step.consumer_cpu_s);
+      samples.push_back(step.samples);
+    }
+  }
+  if (cpu.size() < 4) return MeasuredEstimate<SecondsPerSample>::absent("the consumer's CPU clock was not recorded");
+  const Estimate<double> ratio = ratio_of_sums(cpu, samples);
+  return Estimate<SecondsPerSample>{SecondsPerSample(ratio.mean), SecondsPerSample(ratio.ci95_low),
+                                    SecondsPerSample(ratio.ci95_high), ratio.n};
+}
+
+/// First and last tick in which the job delivered batches.
+struct TickSpan {
+  const Tick* first = nullptr;
+  const Tick* last = nullptr;
+  double samples = 0.0;
+};
+
+TickSpan delivering_span(const RunLog& log) {
+  TickSpan span;
+  double begin = 0.0;
+  for (const Tick& tick : log.ticks) {
+    double delivered = 0.0;
+    for (const RankTick& rank : tick.ranks) delivered += static_cast<double>(rank.samples);
+    if (delivered <= 0.0 || tick.tree_read_bytes < 0) continue;
+    if (span.first == nullptr) {
+      span.first = &tick;
+      begin = delivered;
+    }
+    if (delivered - begin > span.samples || span.last == nullptr) {
+      span.last = &tick;
+      span.samples = delivered - begin;
+    }
+  }
+  return span;
+}
+
+void fill_storage(const RunData& run, const std::vector<RankView>& ranks, Resources& out) {
+  const TickSpan span = delivering_span(run.log);
+  if (span.first == nullptr || span.first == span.last || span.samples <= 0.0) {
+    const char* reason = "/proc/PID/io could not be read, or the run was too short";
+    out.bytes_from_storage = Measured<Fraction>::absent(reason);
+    out.storage_bandwidth = Measured<BytesPerSecond>::absent(reason);
+    return;
+  }
+  const double from_storage = static_cast<double>(span.last->tree_read_bytes - span.first->tree_read_bytes);
+  const double window_s = static_cast<double>(span.last->t_ns - span.first->t_ns) * 1e-9;
+  out.storage_bandwidth = BytesPerSecond(from_storage / window_s);
+  double read = 0.0;
+  double samples = 0.0;
+  for (const RankView& rank : ranks) {
+    for (const SteadyStep& step : rank.window.steps) {
+      if (!step.delivery->made_known) continue;
+      read += static_cast<double>(step.delivery->made.io.read_bytes);
+      samples += step.samples;
+    }
+  }
+  if (read <= 0.0 || samples <= 0.0) {
+    out.bytes_from_storage = Measured<Fraction>::absent("no read of a file was seen while batches were made");
+    return;
+  }
+  out.bytes_from_storage = std::min(1.0, from_storage / span.samples / (read / samples));
+}
+
+void fill_memory(const RunData& run, const Host& host, Resources& out) {
+  std::int64_t anonymous = -1;
+  std::int64_t worker = -1;
+  for (const Tick& tick : run.log.ticks) {
+    std::int64_t sum = 0;
+    bool complete = !tick.processes.empty();
+    for (const ProcessTick& process : tick.processes) {
+      complete = complete && process.anon_bytes >= 0;
+      sum += process.anon_bytes;
+      const bool is_worker = std::any_of(tick.ranks.begin(), tick.ranks.end(),
+                                         [&](const RankTick& rank) { return rank.pid == process.parent_pid; });
+      if (is_worker) worker = std::max(worker, process.pss_bytes);
+    }
+    if (complete) anonymous = std::max(anonymous, sum);
+  }
+  if (worker >= 0) {
+    out.worker_memory = Bytes(static_cast<double>(worker));
+  } else {
+    out.worker_memory = Measured<Bytes>::absent("no worker process was seen, or its memory could not be read");
+  }
+  if (anonymous < 0) {
+    out.anonymous_memory = Measured<Bytes>::absent("the memory of the job's processes could not be read");
+    out.page_cache_available = Measured<Bytes>::absent(out.anonymous_memory.reason());
+    return;
+  }
+  out.anonymous_memory = Bytes(static_cast<double>(anonymous));
+  const Bytes limit = host.memory_limit.value_or(host.memory);
+  out.page_cache_available = Bytes(std::max(0.0, (limit - *out.anonymous_memory).value()));
+}
+
+void fill_distributions(const RunData& run, const std::vector<RankView>& ranks, Resources& out) {
+  for (const RankView& rank : ranks) {
+    for (const SteadyStep& step : rank.window.steps) {
+      out.distributions["step_s"].add(step.step_s());
+      out.distributions["wait_s"].add(step.wait_s);
+      out.distributions["compute_s"].add(step.compute_s);
+      if (!step.delivery->made_known) continue;
+      const record::BatchRecord& made = step.delivery->made;
+      out.distributions["batch_make_s"].add(static_cast<double>(made.end_ns - made.begin_ns) * 1e-9);
+    }
+  }
+  for (const record::ProcessRecording& process : run.processes) {
+    for (const record::SampleRecord& sample : process.samples) {
+      const std::uint64_t reading = sample.read_ns + sample.meta_ns;
+      out.distributions["sample_read_s"].add(static_cast<double>(reading) * 1e-9);
+      out.distributions["sample_prep_s"].add(static_cast<double>(sample.wall_ns - std::min(reading, sample.wall_ns)) *
+                                             1e-9);
+      out.distributions["sample_bytes"].add(static_cast<double>(sample.read_bytes));
+    }
+  }
+}
+
+}  // namespace
+
+Resources resources_of(const RunData& run, const std::vector<RankView>& ranks, const ReplayMachine& machine) {
+  Resources out;
+  const double batches = batches_per_step(ranks);
+  out.step = per_step(ranks, batches, [](const SteadyStep& step) { return step.step_s(); });
+  out.compute = per_step(ranks, batches, [](const SteadyStep& step) { return step.compute_s; });
+  out.wait = per_step(ranks, batches, [](const SteadyStep& step) { return step.wait_s; });
+  fill_sample_costs(ranks, machine, out);
+  out.tree_cpu = tree_cpu(run);
+  out.consumer_cpu = consumer_cpu(ranks);
+  fill_storage(run, ranks, out);
+  fill_memory(run, run.log.host.value_or(Host{}), out);
+  fill_distributions(run, ranks, out);
+  return out;
+}
+
+}  // namespace stallcast::sections

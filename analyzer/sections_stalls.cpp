@@ -1,0 +1,225 @@
+/// Rates, stalls and points of a passive recording (method: attributed).
+#include <algorithm>
+#include <cmath>
+
+#include "analyzer/sections.hpp"
+#include "analyzer/statistics.hpp"
+
+namespace stallcast::sections {
+namespace {
+
+constexpr double k_trusted_replay_error = 0.10;  ///< beyond it the split is absent: its premise does not hold
+constexpr double k_split_error = 0.015;          ///< of the attribution itself (benchmark tests/bench/attribution)
+constexpr double k_from_storage = 0.95;          ///< share of bytes read from storage that makes a run "cold"
+constexpr double k_from_memory = 0.02;           ///< share below which it is "cached"
+constexpr double k_no_wait_share = 0.02;         ///< of a step: less than this is "did not wait"
+
+/// Sums over ranks; each rank's own figures are kept to put the intervals together.
+struct JobTimes {
+  double step_s = 0.0;      ///< mean over ranks
+  double samples = 0.0;     ///< per step of one rank
+  Estimate<double> wait{};  ///< share of the step
+  double rate = 0.0;        ///< summed over ranks
+  double rate_half = 0.0;
+  std::int64_t n = 0;
+};
+
+std::vector<double> column(const SteadyWindow& window, double (*value)(const SteadyStep&)) {
+  std::vector<double> values;
+  values.reserve(window.steps.size());
+  for (const SteadyStep& step : window.steps) values.push_back(value(step));
+  return values;
+}
+
+JobTimes job_times(const std::vector<RankView>& ranks) {
+  JobTimes times;
+  double square = 0.0;
+  double wait_half_square = 0.0;
+  const double count = static_cast<double>(ranks.size());
+  for (const RankView& rank : ranks) {
+    const auto lengths = column(rank.window, [](const SteadyStep& s) { return s.step_s(); });
+    const auto waits = column(rank.window, [](const SteadyStep& s) { return s.wait_s; });
+    const auto samples = column(rank.window, [](const SteadyStep& s) { return s.samples; });
+    const Estimate<double> per_sample = ratio_of_sums(lengths, samples);
+    const Estimate<double> wait = ratio_of_sums(waits, lengths);
+    const double rate = 1.0 / per_sample.mean;
+    const double half = rate * (per_sample.ci95_high - per_sample.ci95_low) / 2.0 / per_sample.mean;
+    times.rate += rate;
+    square += half * half;
+    times.wait.mean += wait.mean / count;
+    wait_half_square += std::pow((wait.ci95_high - wait.ci95_low) / 2.0 / count, 2.0);
+    for (std::size_t i = 0; i < lengths.size(); ++i)
+      times.step_s += lengths[i] / static_cast<double>(lengths.size()) / count;
+    for (const double value : samples) times.samples += value / static_cast<double>(samples.size()) / count;
+    times.n += per_sample.n;
+  }
+  times.rate_half = std::sqrt(square);
+  const double wait_half = std::sqrt(wait_half_square);
+  times.wait.ci95_low = std::max(0.0, times.wait.mean - wait_half);
+  times.wait.ci95_high = std::min(1.0, times.wait.mean + wait_half);
+  times.wait.n = times.n;
+  return times;
+}
+
+MeasuredEstimate<SamplesPerSecond> rate_estimate(double mean, double relative_half, std::int64_t n) {
+  return Estimate<SamplesPerSecond>{SamplesPerSecond(mean), SamplesPerSecond(mean * std::max(0.0, 1.0 - relative_half)),
+                                    SamplesPerSecond(mean * (1.0 + relative_half)), n};
+}
+
+/// An attributed share of the step: statistical error, the replay's own, and that of the method, in quadrature.
+Estimate<Fraction> share(double mean, const JobTimes& times, double replay_error) {
+  const double statistical = (times.wait.ci95_high - times.wait.ci95_low) / 2.0;
+  const double half =
+      std::sqrt(statistical * statistical + std::pow(replay_error * mean, 2.0) + k_split_error * k_split_error);
+  return {mean, std::max(0.0, mean - half), std::min(1.0, mean + half), times.n};
+}
+
+bool uses_cuda(const RankView& rank) {
+  return rank.consumer->description.find("\"cuda\": true") != std::string::npos ||
+         rank.consumer->description.find("\"cuda\":true") != std::string::npos;
+}
+
+double share_without_wait(const RankView& rank) {
+  const auto& steps = rank.window.steps;
+  const auto count = std::count_if(steps.begin(), steps.end(),
+                                   [](const SteadyStep& s) { return s.wait_s < k_no_wait_share * s.step_s(); });
+  return static_cast<double>(count) / static_cast<double>(steps.size());
+}
+
+/// Mean attribution over ranks; empty if any rank could not be attributed.
+std::optional<Attribution> attribute_all(const std::vector<RankView>& ranks, const ReplayMachine& machine) {
+  Attribution sum;
+  const double count = static_cast<double>(ranks.size());
+  for (const RankView& rank : ranks) {
+    const auto one = attribute(rank.window, machine);
+    if (!one) return std::nullopt;
+    sum.step_s += one->step_s / count;
+    sum.cached_step_s += one->cached_step_s / count;
+    sum.synthetic_step_s += one->synthetic_step_s / count;
+    sum.supply_step_s += one->supply_step_s / count;
+    sum.supply_cached_step_s += one->supply_cached_step_s / count;
+    sum.storage_read_s += one->storage_read_s / count;
+    sum.replay_error = std::max(sum.replay_error, one->replay_error);
+  }
+  return sum;
+}
+
+void add_point(Profile& profile, const char* phase, const char* method,
+               const MeasuredEstimate<SamplesPerSecond>& estimate) {
+  Point point;
+  point.phase = phase;
+  point.method = method;
+  point.estimate = estimate;
+  if (profile.job.num_workers) point.setting["workers"] = std::to_string(*profile.job.num_workers);
+  for (const Premise& premise : profile.premises) {
+    if (premise.phase == phase) point.premises.push_back(premise);
+  }
+  profile.points.push_back(std::move(point));
+}
+
+std::string percent_words(double fraction) {
+  return std::to_string(static_cast<int>(std::lround(100.0 * fraction))) + " % of the bytes read came from storage";
+}
+
+/// The cache state that a passive run happened to find, as premises with their evidence.
+void add_premises(Profile& profile) {
+  const auto& storage = profile.resources.bytes_from_storage;
+  if (!storage) return;
+  profile.premises.push_back({"cold", "storage_bytes", "at least 95 % of the bytes read come from storage",
+                              percent_words(*storage), *storage >= k_from_storage});
+  profile.premises.push_back({"cached", "storage_bytes", "at most 2 % of the bytes read come from storage",
+                              percent_words(*storage), *storage <= k_from_memory});
+}
+
+void absent_split(Profile& profile, const std::string& reason) {
+  profile.stalls.as_is_prep = MeasuredEstimate<Fraction>::absent(reason);
+  profile.stalls.as_is_fetch = MeasuredEstimate<Fraction>::absent(reason);
+  profile.stalls.prep = MeasuredEstimate<Fraction>::absent(reason);
+  profile.stalls.fetch = MeasuredEstimate<Fraction>::absent(reason);
+  for (auto* rate : {&profile.rates.synthetic, &profile.rates.cached, &profile.rates.cold, &profile.rates.supply_cached,
+                     &profile.rates.supply_cold}) {
+    *rate = MeasuredEstimate<SamplesPerSecond>::absent(reason);
+  }
+}
+
+void fill_cold(Profile& profile) {
+  const auto& storage = profile.resources.bytes_from_storage;
+  if (storage && *storage >= k_from_storage) {
+    profile.rates.cold = profile.rates.as_is;  // as found, every byte came from storage: this run *is* the cold one
+    profile.stalls.prep = profile.stalls.as_is_prep;
+    profile.stalls.fetch = profile.stalls.as_is_fetch;
+    add_point(profile, "cold", "attributed", profile.rates.cold);
+    return;
+  }
+  const std::string reason =
+      storage ? "only " + percent_words(*storage) + ": a passive recording cannot tell what a cold run would give"
+              : "it is not known how much was read from storage: " + storage.reason();
+  profile.rates.cold = MeasuredEstimate<SamplesPerSecond>::absent(reason);
+  profile.stalls.prep = MeasuredEstimate<Fraction>::absent(reason);
+  profile.stalls.fetch = MeasuredEstimate<Fraction>::absent(reason);
+}
+
+void fill_synthetic(const std::vector<RankView>& ranks, const JobTimes& times, const Attribution& found,
+                    double relative_half, Profile& profile) {
+  const bool hidden = std::any_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
+    return uses_cuda(rank) && share_without_wait(rank) < 0.1;
+  });
+  if (hidden) {
+    const std::string reason =
+        "the device may still compute while the job waits, and fewer than 10 % of the steps did not wait";
+    profile.rates.synthetic = MeasuredEstimate<SamplesPerSecond>::absent(reason);
+    profile.stalls.as_is_prep = MeasuredEstimate<Fraction>::absent(reason);
+    return;
+  }
+  const double per_rank = times.rate * found.step_s;
+  profile.rates.synthetic = rate_estimate(per_rank / found.synthetic_step_s, relative_half, times.n);
+  add_point(profile, "synthetic", "attributed", profile.rates.synthetic);
+}
+
+void fill_split(const std::vector<RankView>& ranks, const JobTimes& times, const Attribution& found, Profile& profile) {
+  const double step = found.step_s;
+  const double relative_half = std::sqrt(std::pow(times.rate_half / times.rate, 2.0) +
+                                         found.replay_error * found.replay_error + k_split_error * k_split_error);
+  const double per_rank = times.rate * step;  // samples of all ranks in one step
+  profile.stalls.as_is_fetch = share((step - found.cached_step_s) / step, times, found.replay_error);
+  profile.stalls.as_is_prep = share((found.cached_step_s - found.synthetic_step_s) / step, times, found.replay_error);
+  profile.rates.cached = rate_estimate(per_rank / found.cached_step_s, relative_half, times.n);
+  profile.rates.supply_cached = rate_estimate(per_rank / found.supply_cached_step_s, relative_half, times.n);
+  add_point(profile, "cached", "attributed", profile.rates.cached);
+  add_point(profile, "supply_cached", "attributed", profile.rates.supply_cached);
+  fill_synthetic(ranks, times, found, relative_half, profile);
+  fill_cold(profile);
+  if (profile.rates.cold) {
+    profile.rates.supply_cold = rate_estimate(per_rank / found.supply_step_s, relative_half, times.n);
+    add_point(profile, "supply_cold", "attributed", profile.rates.supply_cold);
+  } else {
+    profile.rates.supply_cold = MeasuredEstimate<SamplesPerSecond>::absent(profile.rates.cold.reason());
+  }
+}
+
+}  // namespace
+
+void fill_rates_and_stalls(const std::vector<RankView>& ranks, const ReplayMachine& machine, Profile& profile) {
+  const JobTimes times = job_times(ranks);
+  add_premises(profile);
+  profile.rates.as_is = rate_estimate(times.rate, times.rate_half / times.rate, times.n);
+  profile.stalls.as_is_wait = times.wait;
+  add_point(profile, "as_is", "plain", profile.rates.as_is);
+  const auto found = attribute_all(ranks, machine);
+  if (!found) {
+    absent_split(profile, "the making of too few batches was recorded to divide the waiting");
+    return;
+  }
+  if (found->replay_error > k_trusted_replay_error) {
+    const std::string reason = "the loader replayed from its recorded times misses the measured step by " +
+                               std::to_string(static_cast<int>(std::lround(100.0 * found->replay_error))) + " %";
+    absent_split(profile, reason);
+    add_issue(profile.issues,
+              {"replay-disagrees", Severity::warning, 1, reason,
+               "something besides workers, cores and storage holds the loader back; profile with phases"});
+    return;
+  }
+  fill_split(ranks, times, *found, profile);
+}
+
+}  // namespace stallcast::sections

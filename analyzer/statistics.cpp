@@ -1,0 +1,109 @@
+#include "analyzer/statistics.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
+#include <cmath>
+#include <numeric>
+
+#include "core/check.hpp"
+
+namespace stallcast {
+namespace {
+
+constexpr std::size_t k_most_blocks = 20;
+constexpr std::size_t k_fewest_blocks = 5;
+constexpr double k_correlated = 0.3;
+
+double mean(std::span<const double> values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double lag_one(std::span<const double> values) {
+  const double center = mean(values);
+  double cross = 0.0;
+  double square = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double deviation = values[i] - center;
+    square += deviation * deviation;
+    if (i > 0) cross += deviation * (values[i - 1] - center);
+  }
+  return square > 0.0 ? cross / square : 0.0;
+}
+
+std::vector<double> block_ratios(std::span<const double> numerator, std::span<const double> denominator,
+                                 std::size_t blocks) {
+  std::vector<double> ratios;
+  const std::size_t n = numerator.size();
+  for (std::size_t block = 0; block < blocks; ++block) {
+    const std::size_t begin = block * n / blocks;
+    const std::size_t end = (block + 1) * n / blocks;
+    double top = 0.0;
+    double bottom = 0.0;
+    for (std::size_t i = begin; i < end; ++i) {
+      top += numerator[i];
+      bottom += denominator[i];
+    }
+    if (bottom > 0.0) ratios.push_back(top / bottom);
+  }
+  return ratios;
+}
+
+}  // namespace
+
+double student_t(double confidence, double degrees) {
+  STALLCAST_CHECK(degrees >= 1.0);
+  const boost::math::students_t distribution(degrees);
+  return boost::math::quantile(distribution, 0.5 + confidence / 2.0);
+}
+
+Estimate<double> mean_of(std::span<const double> values) {
+  STALLCAST_CHECK(values.size() >= 2);
+  const double center = mean(values);
+  double square = 0.0;
+  for (const double value : values) square += (value - center) * (value - center);
+  const double count = static_cast<double>(values.size());
+  const double half = student_t(0.95, count - 1.0) * std::sqrt(square / (count - 1.0) / count);
+  return {center, center - half, center + half, static_cast<std::int64_t>(values.size())};
+}
+
+Estimate<double> ratio_of_sums(std::span<const double> numerator, std::span<const double> denominator) {
+  STALLCAST_CHECK(numerator.size() == denominator.size() && numerator.size() >= 2);
+  const double bottom = std::accumulate(denominator.begin(), denominator.end(), 0.0);
+  const double pooled = std::accumulate(numerator.begin(), numerator.end(), 0.0) / bottom;
+  const std::size_t n = numerator.size();
+  std::size_t blocks = std::clamp<std::size_t>(n / 4, 2, k_most_blocks);
+  std::vector<double> ratios = block_ratios(numerator, denominator, blocks);
+  while (blocks / 2 >= k_fewest_blocks && lag_one(ratios) > k_correlated) {
+    blocks /= 2;
+    ratios = block_ratios(numerator, denominator, blocks);
+  }
+  if (ratios.size() < 2) return {pooled, pooled, pooled, static_cast<std::int64_t>(n)};
+  const Estimate<double> spread = mean_of(ratios);
+  const double half = (spread.ci95_high - spread.ci95_low) / 2.0;
+  return {pooled, pooled - half, pooled + half, static_cast<std::int64_t>(n)};
+}
+
+Estimate<double> relative_trend(std::span<const double> values) {
+  STALLCAST_CHECK(values.size() >= 3);
+  const double n = static_cast<double>(values.size());
+  const double center = mean(values);
+  const double middle = (n - 1.0) / 2.0;
+  double cross = 0.0;
+  double square = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double x = static_cast<double>(i) - middle;
+    cross += x * (values[i] - center);
+    square += x * x;
+  }
+  const double slope = cross / square;
+  double residual = 0.0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double fit = center + slope * (static_cast<double>(i) - middle);
+    residual += (values[i] - fit) * (values[i] - fit);
+  }
+  const double error = std::sqrt(residual / (n - 2.0) / square) * student_t(0.95, n - 2.0);
+  const double scale = center != 0.0 ? (n - 1.0) / center : 0.0;
+  return {slope * scale, (slope - error) * scale, (slope + error) * scale, static_cast<std::int64_t>(values.size())};
+}
+
+}  // namespace stallcast

@@ -1,0 +1,42 @@
+/// The steps that estimates are made from: the training loader's, in steady state.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "analyzer/run_data.hpp"
+
+namespace stallcast {
+
+/// From the delivery of one batch to the delivery of the next: the consumer computes, then waits.
+struct SteadyStep {
+  std::uint64_t begin_ns = 0;  ///< delivery of the batch before
+  std::uint64_t end_ns = 0;    ///< delivery of this one
+  double compute_s = 0.0;
+  double wait_s = 0.0;
+  double samples = 0.0;              ///< of the batch delivered at the end; 0 if not known
+  double consumer_cpu_s = -1.0;      ///< CPU time of the consuming process in the step; negative if not known
+  std::uint32_t ready = UINT32_MAX;  ///< batches that lay ready when the consumer asked
+  const Delivery* delivery = nullptr;
+
+  [[nodiscard]] double step_s() const { return compute_s + wait_s; }
+};
+
+/// What was chosen of one consumer, and what was left out.
+struct SteadyWindow {
+  LoaderFacts loader{};
+  int loaders_seen = 0;
+  std::vector<SteadyStep> steps{};
+  std::int64_t deliveries = 0;             ///< of the training loader, all of them
+  std::int64_t warm_up_steps = 0;          ///< left out because the job was still getting up to speed
+  std::int64_t interrupted_steps = 0;      ///< left out because another loader was iterated within them (evaluation)
+  std::vector<double> first_wait_s{};      ///< waiting for the first batch of each pass: the pause at epoch boundaries
+  double optimizer_steps_per_batch = 0.0;  ///< 0 where no optimizer step was seen
+};
+
+/// Finds the training loader (the one that most optimizer steps fall into, else the one that delivered most) and its
+/// steady steps: of each pass the queue's start-up (the first W k batches) and the draining end (the last W k + 2)
+/// are left out, as far as the pass is long enough (DESIGN.md section 6).
+[[nodiscard]] SteadyWindow steady_window(const Consumer& consumer);
+
+}  // namespace stallcast
