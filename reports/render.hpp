@@ -1,0 +1,43 @@
+/// The one way from a profile and predictions to a report, in any format.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/profile.hpp"
+#include "core/result.hpp"
+#include "model/prediction.hpp"
+
+namespace stallcast {
+
+enum class ReportFormat { text, json, html, md, csv, perfetto, openmetrics };
+
+/// "text", "json", "html", "md", "csv", "perfetto" or "openmetrics"; anything else is a usage error that lists them.
+[[nodiscard]] Result<ReportFormat> report_format_from_name(std::string_view name);
+
+/// The inverse of report_format_from_name.
+[[nodiscard]] const char* report_format_name(ReportFormat format);
+
+/// A recommended loader configuration, worded by the caller (the model decides, reports only print).
+struct Recommendation {
+  std::string loader_line{};         ///< e.g. "num_workers=4, prefetch_factor=4, persistent_workers=True"
+  std::string gain{};                ///< e.g. "about 1.5 times the samples/s (1.4 to 1.6)"
+  std::vector<std::string> lines{};  ///< why, one sentence each
+};
+
+struct RenderOptions {
+  bool color = false;    ///< ANSI colours in text
+  bool unicode = false;  ///< block characters instead of '#' in the bars of text
+  std::optional<Recommendation> recommendation{};
+  std::string profile_path{};  ///< as the user named it, for commands that the report suggests; may be empty
+};
+
+/// The whole report as one string (UTF-8, ends with a newline). Strings of the profile are treated as hostile in every
+/// format. Errors: internal, if a built-in template is broken.
+[[nodiscard]] Result<std::string> render(const Profile& profile, std::span<const Prediction> predictions,
+                                         ReportFormat format, const RenderOptions& options);
+
+}  // namespace stallcast
