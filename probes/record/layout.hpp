@@ -79,6 +79,7 @@ enum class Kind : std::uint16_t {
   sample = 5,  ///< one sample of a batch was made
   file = 6,    ///< I/O on one file within one sample (or outside samples, at close)
   path = 7,    ///< first sight of a file in this process: its name and size
+  thread = 8,  ///< a RecordHeader alone; aux: from here on the block's records are of this thread (it took over a spare)
 };
 
 /// Every record starts with this. `bytes` is the size of the whole record, a multiple of 8.
@@ -141,7 +142,7 @@ struct BatchRecord {
   std::uint64_t end_ns;        ///< batch made (collated)
   std::uint64_t put_ns;        ///< handed to the queue's feeder; 0 where there is no queue
   std::uint64_t cpu_ns;        ///< CPU time of the making thread from begin to end
-  std::uint64_t run_delay_ns;  ///< time that thread was runnable but not running from begin to end (schedstat)
+  std::uint64_t run_delay_ns;  ///< time that thread was runnable but not running from begin to end (schedstat); UINT64_MAX: unknown
   IoTotals io;
   std::uint32_t samples;
   std::uint32_t unused;
