@@ -1,0 +1,137 @@
+/// The making half of the C API: batches and their samples.
+#include "core/clock.hpp"
+#include "probes/capture/export.hpp"
+#include "probes/capture/sample.hpp"
+#include "stallcast/capture.h"
+
+namespace stallcast::capture {
+namespace {
+
+bool recording_now() {
+  return record::recording(process().writer);
+}
+
+void write_batch(Thread& thread, std::uint64_t end_ns, std::uint32_t samples) {
+  const Batch& made = thread.batch;
+  const Usage now = usage_now(thread);
+  auto* batch = reserve<record::BatchRecord>(thread, record::Kind::batch, made.worker);
+  if (batch == nullptr) return;
+  batch->iterator_id = made.iterator_id;
+  batch->batch = made.number;
+  batch->asked_ns = made.asked_ns;
+  batch->begin_ns = made.begin_ns;
+  batch->collate_ns = made.collate_ns;
+  batch->end_ns = end_ns;
+  batch->put_ns = 0;
+  batch->cpu_ns = now.cpu_ns - made.at_begin.cpu_ns;
+  const bool known = now.run_delay_ns != UINT64_MAX && made.at_begin.run_delay_ns != UINT64_MAX;
+  batch->run_delay_ns = known ? now.run_delay_ns - made.at_begin.run_delay_ns : UINT64_MAX;
+  batch->io = made.io;
+  batch->io.major_faults = static_cast<std::uint32_t>(now.major_faults - made.at_begin.major_faults);
+  batch->samples = samples;
+  batch->unused = 0;
+  record::commit(thread.out);
+  thread.unput_batch = batch;
+}
+
+void write_sample(Thread& thread, std::uint64_t end_ns) {
+  const Sample& made = thread.sample;
+  const auto batch = static_cast<std::uint32_t>(thread.batch.open != 0 ? thread.batch.number : 0);
+  auto* sample = reserve<record::SampleRecord>(thread, record::Kind::sample, batch);
+  if (sample == nullptr) return;
+  sample->index = made.index;
+  sample->begin_ns = made.begin_ns;
+  sample->wall_ns = end_ns - made.begin_ns;
+  sample->read_ns = made.io.read_ns;
+  sample->meta_ns = made.io.meta_ns;
+  sample->read_bytes = made.io.read_bytes;
+  sample->reads = made.io.reads;
+  sample->opens = made.io.opens;
+  record::commit(thread.out);
+}
+
+}  // namespace
+}  // namespace stallcast::capture
+
+using namespace stallcast;           // NOLINT(google-build-using-namespace): the C API is outside of it
+using namespace stallcast::capture;  // NOLINT(google-build-using-namespace)
+
+STALLCAST_EXPORT void stallcast_batch_asked(void) {
+  Thread* thread = enter_api();
+  if (thread == nullptr) return;
+  thread->batch.asked_ns = recording_now() ? monotonic_ns() : 0;
+}
+
+STALLCAST_EXPORT void stallcast_batch_begin(uint64_t iterator_id, uint64_t batch, uint32_t worker) {
+  Thread* thread = enter_api();
+  if (thread == nullptr) return;
+  const Busy busy(*thread);
+  const std::uint64_t asked_ns = thread->batch.asked_ns;
+  thread->batch = Batch{};
+  thread->sample.depth = 0;
+  thread->unput_batch = nullptr;
+  thread->batch.open = 1;
+  thread->batch.worker = worker;
+  thread->batch.iterator_id = iterator_id;
+  thread->batch.number = batch;
+  if (!recording_now()) return;
+  thread->batch.recorded = 1;
+  thread->batch.asked_ns = asked_ns;
+  thread->batch.begin_ns = monotonic_ns();
+  thread->batch.at_begin = usage_now(*thread);
+}
+
+STALLCAST_EXPORT void stallcast_collate_begin(void) {
+  Thread* thread = enter_api();
+  if (thread == nullptr || !in_batch(*thread)) return;
+  thread->batch.collate_begin_ns = monotonic_ns();
+}
+
+STALLCAST_EXPORT void stallcast_collate_end(void) {
+  Thread* thread = enter_api();
+  if (thread == nullptr || thread->batch.collate_begin_ns == 0) return;
+  thread->batch.collate_ns += monotonic_ns() - thread->batch.collate_begin_ns;
+  thread->batch.collate_begin_ns = 0;
+}
+
+STALLCAST_EXPORT void stallcast_batch_end(uint32_t samples) {
+  Thread* thread = enter_api();
+  if (thread == nullptr) return;
+  const Busy busy(*thread);
+  // A batch across a switch of the tool's has only half of its times: it is left out, not written wrong.
+  if (in_batch(*thread) && recording_now()) write_batch(*thread, monotonic_ns(), samples);
+  thread->batch.open = 0;
+  thread->batch.asked_ns = 0;
+}
+
+STALLCAST_EXPORT void stallcast_batch_put(void) {
+  Thread* thread = enter_api();
+  if (thread == nullptr || thread->unput_batch == nullptr) return;
+  // Into the record that is committed already: a process killed between end and put loses put_ns only.
+  __atomic_store_n(&thread->unput_batch->put_ns, monotonic_ns(), __ATOMIC_RELAXED);
+  thread->unput_batch = nullptr;
+}
+
+STALLCAST_EXPORT void stallcast_sample_begin(int64_t index) {
+  Thread* thread = enter_api();
+  if (thread == nullptr || thread->sample.depth++ != 0) return;
+  thread->sample.recorded = recording_now() ? 1 : 0;
+  if (thread->sample.recorded == 0) return;
+  thread->sample.index = index;
+  thread->sample.io = record::IoTotals{};
+  for (auto& file : thread->sample.files) file.file_id = 0;
+  thread->sample.begin_ns = monotonic_ns();
+}
+
+STALLCAST_EXPORT void stallcast_sample_end(void) {
+  Thread* thread = enter_api();
+  if (thread == nullptr || thread->sample.depth == 0 || --thread->sample.depth != 0) return;
+  if (thread->sample.recorded == 0 || !recording_now()) return;
+  const std::uint64_t end_ns = monotonic_ns();
+  const Busy busy(*thread);
+  for (auto& file : thread->sample.files) {
+    if (file.file_id != 0) write_file(*thread, file);
+  }
+  write_sample(*thread, end_ns);
+  if (in_batch(*thread)) add_io(thread->batch.io, thread->sample.io);
+}

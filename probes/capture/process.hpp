@@ -1,0 +1,54 @@
+/// Whether and how this process is recorded. One page that fork wipes holds all that belongs to one process only, so a
+/// child finds itself unborn and starts anew at its first event; no handler runs in fork itself.
+///
+///   off      no STALLCAST_RUN_DIR: every hook is the indirect call and nothing else
+///   dormant  a run is on, but nothing says yet that this process matters (shells, helpers): bytes read are counted
+///   live     recorded, or a fork child of a recorded process
+///   broken   the run folder cannot be used: as off, for good
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "probes/record/writer.hpp"
+
+namespace stallcast::capture {
+
+enum class Mode : std::uint32_t { off = 0, dormant = 1, live = 2, broken = 3 };
+
+/// Reading this much from regular files makes a process worth recording without any C API call.
+inline constexpr std::uint64_t k_dormant_read_bytes = 4ULL << 20;
+
+/// State of this one process; all-zero is "not born yet". Lives in the page that fork wipes.
+struct Process {
+  std::atomic<std::uint32_t> generation;  ///< 0 until born; differs between a parent and its children
+  std::atomic<std::uint32_t> being_born;
+  std::int32_t pid;
+  std::uint32_t slot_refused;  ///< 1: every line of the control block was taken; not asked for again
+  record::Writer writer;
+  std::atomic<record::RankSlot*> slot;  ///< claimed at the first wait or step
+  std::atomic<std::uint64_t> steps;
+  std::atomic<std::uint64_t> read_unrecorded_bytes;  ///< of regular files before birth, moved into the header at birth
+  std::atomic<std::uint64_t> reads_unrecorded;
+};
+
+extern std::atomic<Mode> g_mode;
+/// Never null: a page of zeros that nobody writes until a process is armed.
+extern std::atomic<Process*> g_process;
+
+inline Mode mode() {
+  return g_mode.load(std::memory_order_relaxed);
+}
+
+inline Process& process() {
+  return *g_process.load(std::memory_order_relaxed);
+}
+
+/// Opens the recording of this process if it has none: control block, file, header. False where that is not possible
+/// (mode `broken`) or not now (another thread is at it for too long). Only with the calling thread marked busy.
+bool be_born();
+
+/// This process's line in the control block, claimed if need be; nullptr if there is no run or no free line.
+record::RankSlot* rank_slot(Process& self);
+
+}  // namespace stallcast::capture

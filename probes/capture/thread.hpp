@@ -1,0 +1,120 @@
+/// What one thread is in the middle of: its wait, its batch, its sample, the files of that sample. Static TLS, so that
+/// a hook reaches it in one instruction and never allocates.
+#pragma once
+
+#include <cstdint>
+
+#include "probes/capture/process.hpp"
+
+namespace stallcast::capture {
+
+/// I/O on one file within the open sample, written as one file record.
+struct FileInSample {
+  std::uint64_t file_id;  ///< 0: free
+  std::uint64_t begin_ns;
+  std::uint64_t read_ns;
+  std::uint64_t read_bytes;
+  std::uint64_t meta_ns;
+  std::uint32_t reads;
+  std::int32_t fd;
+};
+
+inline constexpr int k_files_in_sample = 4;
+
+struct Sample {
+  std::uint32_t depth;     ///< nested begins; the outermost counts
+  std::uint32_t recorded;  ///< 1 if records were on at its begin
+  std::int64_t index;
+  std::uint64_t begin_ns;
+  record::IoTotals io;
+  FileInSample files[k_files_in_sample];
+};
+
+/// CPU clock, run delay and major faults of a thread at one moment.
+struct Usage {
+  std::uint64_t cpu_ns;
+  std::uint64_t run_delay_ns;  ///< UINT64_MAX: not readable here
+  std::uint64_t major_faults;
+};
+
+struct Batch {
+  std::uint32_t open;
+  std::uint32_t recorded;  ///< 1 if records were on at its begin
+  std::uint32_t worker;
+  std::uint64_t iterator_id;
+  std::uint64_t number;
+  std::uint64_t asked_ns;
+  std::uint64_t begin_ns;
+  std::uint64_t collate_begin_ns;
+  std::uint64_t collate_ns;
+  Usage at_begin;
+  record::IoTotals io;
+};
+
+struct Thread {
+  std::uint32_t generation;  ///< of the process it is attached to
+  std::uint32_t busy;        ///< inside our code, or inside a libc call that we time as a whole
+  record::Appender out;
+  std::int32_t schedstat_fd;  ///< of this thread, kept open; 0: not tried yet, -1: not to be had
+  std::uint64_t wait_begin_ns;
+  Batch batch;
+  Sample sample;
+  /// Records of the current block whose last field is not known yet; nullptr once it is or the block is full.
+  record::BatchRecord* unput_batch;
+  record::PathRecord* unsized_path;
+  std::int32_t unsized_fd;
+};
+
+extern thread_local constinit Thread t_thread __attribute__((tls_model("initial-exec")));
+
+/// Marks the calling thread as inside our code for a scope: what a signal handler or a libc calls meanwhile passes by.
+class Busy {
+ public:
+  explicit Busy(Thread& thread) : thread_(thread) {
+    ++thread_.busy;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+  }
+  ~Busy() {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    --thread_.busy;
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  Thread& thread_;
+};
+
+/// Attaches the thread to this process, which is born if need be. False: not recorded. Only with the thread busy.
+bool attach(Thread& thread);
+
+/// True if the thread belongs to the living process; attaches it otherwise. Only with the thread busy.
+inline bool attached(Thread& thread) {
+  const std::uint32_t generation = process().generation.load(std::memory_order_acquire);
+  return (generation != 0 && thread.generation == generation) || attach(thread);
+}
+
+/// The calling thread if a call of the C API is to do anything in this process, which is born by it if need be.
+inline Thread* enter_api() {
+  if (mode() == Mode::off) return nullptr;
+  Thread& thread = t_thread;
+  if (thread.busy != 0) return nullptr;
+  const Busy busy(thread);
+  return attached(thread) ? &thread : nullptr;
+}
+
+/// Room for a record of type `Record` with `extra` bytes behind it; nullptr if it was dropped.
+template <class Record>
+Record* reserve(Thread& thread, record::Kind kind, std::uint32_t aux, std::uint32_t extra = 0) {
+  void* room =
+      record::reserve(process().writer, thread.out, kind, aux, static_cast<std::uint32_t>(sizeof(Record)) + extra);
+  return static_cast<Record*>(room);
+}
+
+/// The thread's Usage now: three system calls.
+Usage usage_now(Thread& thread);
+
+/// Closes what usage_now() keeps open.
+void close_usage(Thread& thread);
+
+}  // namespace stallcast::capture

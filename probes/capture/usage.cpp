@@ -1,0 +1,53 @@
+#include <sys/resource.h>
+
+#include <ctime>
+
+#include "core/clock.hpp"
+#include "probes/capture/thread.hpp"
+#include "probes/record/raw.hpp"
+
+namespace stallcast::capture {
+namespace {
+
+namespace raw = record::raw;
+
+constexpr std::uint64_t k_unknown = UINT64_MAX;
+
+/// Second number of "<ns on cpu> <ns runnable but waiting> <timeslices>".
+std::uint64_t second_number(const char* text, const char* end) {
+  while (text != end && *text != ' ') ++text;
+  if (text == end) return k_unknown;
+  std::uint64_t value = 0;
+  for (++text; text != end && *text >= '0' && *text <= '9'; ++text) {
+    value = value * 10 + static_cast<std::uint64_t>(*text - '0');
+  }
+  return value;
+}
+
+std::uint64_t run_delay_ns(Thread& thread) {
+  if (thread.schedstat_fd == 0) {
+    const int fd = raw::open_file("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC, 0);
+    thread.schedstat_fd = fd > 0 ? fd : -1;
+  }
+  if (thread.schedstat_fd < 0) return k_unknown;
+  char text[96];
+  const ssize_t bytes = raw::read_at(thread.schedstat_fd, text, sizeof(text), 0);
+  return bytes > 0 ? second_number(text, text + bytes) : k_unknown;
+}
+
+}  // namespace
+
+Usage usage_now(Thread& thread) {
+  rusage counters{};
+  ::syscall(SYS_getrusage, RUSAGE_THREAD, &counters);
+  return {.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID),
+          .run_delay_ns = run_delay_ns(thread),
+          .major_faults = static_cast<std::uint64_t>(counters.ru_majflt)};
+}
+
+void close_usage(Thread& thread) {
+  if (thread.schedstat_fd > 0) raw::close_fd(thread.schedstat_fd);
+  thread.schedstat_fd = 0;
+}
+
+}  // namespace stallcast::capture
