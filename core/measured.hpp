@@ -25,7 +25,7 @@ class Measured {
   Measured(T value) : value_(std::move(value)), reason_() {}  // NOLINT(google-explicit-constructor)
 
   /// A measurement that could not be made, and why.
-  static Measured absent(std::string reason) {
+  static Measured absent(std::string reason) {  // NOLINT(performance-unnecessary-value-param): it is moved
     Measured result;
     result.reason_ = std::move(reason);
     return result;
