@@ -1,0 +1,46 @@
+"""Brings stallcast into the Python processes of a profiled command, then steps aside.
+
+The tool puts this folder first on PYTHONPATH. This file runs at interpreter start, arms a hook for the import of torch
+(stallcast_shim/hooks.py), takes the folder off sys.path again, and runs the sitecustomize that it shadows, if any. The
+environment keeps the folder, so that child processes are reached too. Outside a run it only steps aside.
+"""
+
+
+def _arm():
+    import os
+    import sys
+
+    if "STALLCAST_RUN_DIR" not in os.environ or "stallcast_shim" in sys.modules:
+        return
+    writes_bytecode = sys.dont_write_bytecode
+    sys.dont_write_bytecode = True  # leave nothing behind in the installation folder
+    try:
+        from stallcast_shim import hooks
+
+        hooks.install()
+    except Exception:
+        pass  # a guest never speaks up: without the hook this process is simply not seen
+    finally:
+        sys.dont_write_bytecode = writes_bytecode
+
+
+def _step_aside():
+    import os
+    import sys
+
+    here = os.path.dirname(os.path.abspath(__file__))
+    rest = [entry for entry in sys.path if os.path.abspath(entry) != here]
+    if len(rest) == len(sys.path):
+        return  # not found through the path: importing again would find this file again
+    sys.path[:] = rest
+    ours = sys.modules.pop(__name__)
+    try:
+        import sitecustomize  # noqa: F401 (the shadowed one; what it raises, Python reports as it would without us)
+    except ImportError as error:
+        if error.name != "sitecustomize":
+            raise
+        sys.modules[__name__] = ours
+
+
+_arm()
+_step_aside()

@@ -1,0 +1,14 @@
+"""What runs inside the Python processes of a profiled command. Stdlib only; it decides nothing and prints nothing.
+
+    hooks      waits for the import of torch's loader and optimizer modules
+    capture    the C calls, through the built-in functions of the capture library or through ctypes
+    fallback   the same marks in Python, for interpreters that the capture library cannot extend
+    loader     iterators in the main process: passes
+    wait       their waits, and the batches that they make without workers
+    fetcher    data sets and collate functions: samples, in workers and in the main process
+    worker     the worker loop: batches asked for, made, handed over
+    optimizer  steps
+    sizes      samples of a batch
+    describe   what the records are about: process, loader, pass
+    thread     what the current thread is in the middle of
+"""

@@ -1,0 +1,174 @@
+"""Describes what the records are about: this process, a loader. Reads configuration, changes and initialises nothing."""
+
+import os
+import sys
+
+from . import capture
+
+_process = {"described": False}
+
+
+def _forget():
+    """A forked child has a recording of its own, in which nothing is described yet."""
+    _process["described"] = False
+
+
+os.register_at_fork(after_in_child=_forget)
+
+
+def write_consumer(is_torch_complete):
+    """Writes the process text of one that trains. In the middle of `import torch` it is short of the thread count, and
+    the whole text follows at the first pass or step: the later one holds."""
+    if _process["described"]:
+        return
+    _process["described"] = is_torch_complete
+    described = dict(
+        _process_text("consumer", is_torch_complete),
+        framework="pytorch",
+        cuda=_cuda_usable(),
+        rank=_environment_integer("RANK"),
+        world_size=_environment_integer("WORLD_SIZE"),
+        local_rank=_environment_integer("LOCAL_RANK"),
+    )
+    capture.text(capture.TEXT_PROCESS, described)
+
+
+def write_worker(number, workers):
+    """Writes the process text of a loader's worker, once it is set up."""
+    described = dict(_process_text("worker", True), worker=number, num_workers=workers)
+    capture.text(capture.TEXT_PROCESS, described)
+
+
+def _process_text(role, is_torch_complete):
+    torch = sys.modules.get("torch")
+    return {
+        "role": role,
+        "python": sys.version.split()[0],
+        "torch": str(getattr(torch, "__version__", "")),
+        "torch_threads": torch.get_num_threads() if is_torch_complete else None,
+        "opencv_threads": _opencv_threads(),
+    }
+
+
+def _opencv_threads():
+    cv2 = sys.modules.get("cv2")
+    try:
+        return int(cv2.getNumThreads())
+    except Exception:
+        return None  # not imported
+
+
+def _cuda_usable():
+    """Whether torch was built for a GPU and a driver's device is there. Asking CUDA itself would initialise it, and a
+    process that forks its workers after that breaks."""
+    version = getattr(sys.modules.get("torch"), "version", None)
+    if getattr(version, "cuda", None):
+        return os.path.exists("/dev/nvidiactl") and os.environ.get("CUDA_VISIBLE_DEVICES") not in ("", "-1")
+    return bool(getattr(version, "hip", None)) and os.path.exists("/dev/kfd")
+
+
+def _environment_integer(name):
+    try:
+        return int(os.environ[name])
+    except (KeyError, ValueError):
+        return None
+
+
+def loader(loader_id, loader, iterator):
+    """The loader text. Only after its iterator exists: by then torch has chosen the start method itself."""
+    iterable = _is_iterable(iterator)
+    workers = _integer(getattr(loader, "num_workers", None))
+    sampler = _effective_sampler(loader)
+    return {
+        "loader_id": loader_id,
+        "kind": "iterable" if iterable else "map",
+        "dataset_type": _type_name(getattr(loader, "dataset", None)),
+        "batch_size": _batch_size(loader),
+        "num_workers": workers,
+        "prefetch_factor": _integer(getattr(loader, "prefetch_factor", None)) if workers else None,
+        "pin_memory": bool(getattr(loader, "pin_memory", False)),
+        "pin_memory_effective": bool(getattr(iterator, "_pin_memory", False)),
+        "persistent_workers": bool(getattr(loader, "persistent_workers", False)),
+        "in_order": bool(getattr(loader, "in_order", True)),
+        "drop_last": _drop_last(loader),
+        "shuffled": None if iterable else _shuffled(sampler),
+        "dataset_samples": None if iterable else _length(getattr(loader, "dataset", None)),
+        "multiprocessing_context": _start_method(loader) if workers else None,
+        "batches": None if iterable else _batches(loader, sampler),
+        "batch_sampler_type": _type_name(getattr(loader, "batch_sampler", None)),
+        "sampler_type": _type_name(sampler),
+        "timeout": getattr(loader, "timeout", None),
+    }
+
+
+def _is_iterable(iterator):
+    return getattr(iterator, "_dataset_kind", 0) != 0
+
+
+def _integer(value):
+    return value if type(value) is int else None
+
+
+def _type_name(value):
+    return None if value is None else type(value).__name__[:200]
+
+
+def _batch_size(loader):
+    size = getattr(loader, "batch_size", None)
+    if size is None:
+        size = getattr(getattr(loader, "batch_sampler", None), "batch_size", None)
+    return _integer(size)
+
+
+def _drop_last(loader):
+    if getattr(loader, "batch_size", None) is None:
+        drop_last = getattr(getattr(loader, "batch_sampler", None), "drop_last", False)
+    else:
+        drop_last = getattr(loader, "drop_last", False)
+    return drop_last if isinstance(drop_last, bool) else None
+
+
+def _effective_sampler(loader):
+    """What chooses the samples: with a batch sampler of the user's, loader.sampler is an unused default."""
+    batch_sampler = getattr(loader, "batch_sampler", None)
+    if batch_sampler is None:
+        return getattr(loader, "sampler", None)
+    for _ in range(8):  # samplers that shard for ranks wrap others
+        inner = getattr(batch_sampler, "batch_sampler", None)
+        if inner is None:
+            break
+        batch_sampler = inner
+    return getattr(batch_sampler, "sampler", None)
+
+
+def _shuffled(sampler):
+    if sampler is None:
+        return None
+    shuffle = getattr(sampler, "shuffle", None)  # as DistributedSampler has
+    if isinstance(shuffle, bool):
+        return shuffle
+    return not any(base.__name__ == "SequentialSampler" for base in type(sampler).__mro__)
+
+
+def _length(value):
+    try:
+        return len(value)
+    except Exception:
+        return None
+
+
+def _batches(loader, sampler):
+    """len(loader) where only torch's own samplers answer it: a user's may have side effects on its random state."""
+    for part in (getattr(loader, "batch_sampler", None), sampler):
+        if part is not None and not type(part).__module__.startswith("torch."):
+            return None
+    return _length(loader)
+
+
+def _start_method(loader):
+    import multiprocessing
+
+    context = getattr(loader, "multiprocessing_context", None)
+    if context is None:
+        return multiprocessing.get_start_method(allow_none=True)
+    return getattr(context, "_name", None) or context.get_start_method(allow_none=True)

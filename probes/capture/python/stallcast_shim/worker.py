@@ -1,0 +1,121 @@
+"""The worker loop: its two queues are wrapped, which marks each batch from index list in hand to handed over.
+
+The marks lie in get() and put() and not around fetch(), so that no frame of ours gets into the text of an exception
+that the worker sends to the script.
+"""
+
+import functools
+import inspect
+
+from . import capture, describe, sizes, thread
+from .capture import calls
+
+
+class Worker:
+    """What this worker is doing."""
+
+    def __init__(self, number, workers, auto_collation, iterable):
+        self.number = number
+        self.workers = workers
+        self.auto_collation = auto_collation
+        self.iterable = iterable
+        self.passes = 0  # n-th pass: persistent workers see several
+        self.samples = 0  # of the batch in the making
+        self.is_described = False
+
+    def describe(self):
+        """Once the worker is set up (its thread count chosen, the user's init function run)."""
+        if not self.is_described:
+            self.is_described = True
+            describe.write_worker(self.number, self.workers)
+
+
+class _Forward:
+    """Everything but the marked method goes to the real queue."""
+
+    def __init__(self, real, worker):
+        self._real = real
+        self._worker = worker
+
+    def __getattr__(self, name):
+        return getattr(self._real, name)
+
+
+class IndexQueue(_Forward):
+    """get() marks that the worker asks, and that it has an index list."""
+
+    _asking = False
+
+    def get(self, *args, **kwargs):
+        if calls.enabled and not self._asking:  # torch's loop asks again every few seconds: one wait
+            self._asking = True
+            calls.batch_asked()
+        task = self._real.get(*args, **kwargs)
+        self._asking = False
+        if calls.enabled:
+            try:
+                self._begin(task)
+            except Exception as error:
+                capture.fail("marking the begin of a batch", error)
+        return task
+
+    def _begin(self, task):
+        worker = self._worker
+        if type(task) is tuple:
+            number, index = task
+            worker.samples = sizes.of_indices(index, worker.auto_collation)
+            thread.current.busy = True
+            calls.batch_begin(worker.passes, number, worker.number)
+        elif task is not None:  # _ResumeIteration
+            worker.passes += 1
+
+
+class DataQueue(_Forward):
+    """put() marks that a batch is made, and that it is handed over."""
+
+    def put(self, item, *args, **kwargs):
+        is_batch = thread.current.busy
+        if is_batch and calls.enabled:
+            try:
+                calls.batch_end(self._samples(item[1]))
+            except Exception as error:
+                capture.fail("marking the end of a batch", error)
+        thread.current.busy = False
+        self._real.put(item, *args, **kwargs)
+        if is_batch and calls.enabled:
+            calls.batch_put()
+
+    def _samples(self, data):
+        if type(data).__name__ in ("ExceptionWrapper", "_IterableDatasetStopIteration"):
+            return 0
+        worker = self._worker
+        if worker.iterable:
+            return sizes.of_batch(data) if worker.auto_collation else 0
+        return worker.samples
+
+
+def patch(module):
+    """Wraps _worker_loop. The wrapper keeps its name, so that spawn and forkserver pickle it by reference."""
+    real = module._worker_loop
+
+    @functools.wraps(real)
+    def _worker_loop(*args, **kwargs):
+        if calls.enabled:
+            try:
+                args, kwargs = _marked(real, args, kwargs)
+            except Exception as error:
+                capture.fail("wrapping a worker's queues", error)
+        return real(*args, **kwargs)
+
+    module._worker_loop = _worker_loop
+
+
+def _marked(real, args, kwargs):
+    """The arguments of the worker loop with both queues wrapped, whatever their order in this version of torch."""
+    bound = inspect.signature(real).bind(*args, **kwargs)
+    given = bound.arguments
+    worker = Worker(given["worker_id"], given["num_workers"], given["auto_collation"], given["dataset_kind"] != 0)
+    given["index_queue"] = IndexQueue(given["index_queue"], worker)
+    given["data_queue"] = DataQueue(given["data_queue"], worker)
+    thread.enter_worker(worker)
+    return bound.args, bound.kwargs

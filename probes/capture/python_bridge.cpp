@@ -1,0 +1,311 @@
+/// Marks samples and batches from inside the interpreter without a Python frame and without ctypes on the way.
+///
+/// A data set proxy costs one slot call per sample where ctypes would cost a microsecond, and it adds no frame to the
+/// traceback of an exception in the user's `__getitem__`. The shim (probes/capture/python) asks for the factories
+/// once per process through ctypes.PyDLL.
+#include <stallcast/capture.h>
+
+#include <atomic>
+#include <cstdint>
+
+#include "probes/capture/python_api.hpp"
+
+namespace stallcast::capture::python {
+namespace {
+
+Api g_api;
+
+/// Whether this thread is making a sample: a data set that itself iterates a loader is one sample, without collates.
+thread_local bool t_in_sample __attribute__((tls_model("initial-exec"))) = false;
+
+/// Both types hold one reference to the real object, behind the header.
+Object*& real_of(Object* self) {
+  return *reinterpret_cast<Object**>(reinterpret_cast<char*>(self) + g_api.base_size);
+}
+
+/// The real object, or null with an exception set once the garbage collector has taken it.
+Object* checked_real(Object* self) {
+  Object* real = real_of(self);
+  if (real == nullptr) g_api.err_set(g_api.type_error, "the object behind this stallcast proxy is gone");
+  return real;
+}
+
+/// Whether the attribute `name` of `object` is the text `expected`.
+bool attribute_is(Object* object, const char* name, const char* expected) {
+  Object* value = g_api.get_attr_string(object, name);
+  if (value == nullptr) {
+    g_api.err_clear();
+    return false;
+  }
+  const bool equal = type_of(g_api, value) == g_api.text_type && g_api.text_equals(value, expected) == 0;
+  g_api.dec_ref(value);
+  return equal;
+}
+
+bool is_numpy_integer(Object* type) {
+  if (!attribute_is(type, "__module__", "numpy")) return false;
+  return attribute_is(type, "__name__", "int64") || attribute_is(type, "__name__", "int32");
+}
+
+/// The value of a Python integer; -1 if it does not fit.
+std::int64_t integer_value(Object* number) {
+  const long long value = g_api.long_value(number);
+  if (value == -1 && g_api.err_occurred() != nullptr) g_api.err_clear();
+  return value;
+}
+
+/// The index that a sample is recorded under: int and numpy's int64 and int32; -1 for any other key.
+/// Never calls code of the user's.
+std::int64_t sample_index(Object* key) {
+  Object* type = type_of(g_api, key);
+  if (type == g_api.long_type || type == g_api.bool_type) return integer_value(key);
+  // One remembered type each, because a sampler yields one type. Atomic for builds without a GIL.
+  static std::atomic<Object*> numpy_type{nullptr};
+  static std::atomic<Object*> other_type{nullptr};
+  if (type == other_type.load(std::memory_order_relaxed)) return -1;
+  if (type != numpy_type.load(std::memory_order_relaxed)) {
+    const bool is_integer = is_numpy_integer(type);
+    (is_integer ? numpy_type : other_type).store(type, std::memory_order_relaxed);
+    if (!is_integer) return -1;
+  }
+  Object* number = g_api.number_index(key);
+  if (number == nullptr) {
+    g_api.err_clear();
+    return -1;
+  }
+  const std::int64_t value = integer_value(number);
+  g_api.dec_ref(number);
+  return value;
+}
+
+// --- slots of both types: whatever is not measured goes to the real object -------------------------------------------
+
+Object* forward_get_attr(Object* self, Object* name) {
+  Object* real = checked_real(self);
+  return real == nullptr ? nullptr : g_api.get_attr(real, name);
+}
+
+int forward_set_attr(Object* self, Object* name, Object* value) {
+  Object* real = checked_real(self);
+  return real == nullptr ? -1 : g_api.set_attr(real, name, value);  // value null: delete
+}
+
+Object* forward_repr(Object* self) {
+  Object* real = checked_real(self);
+  return real == nullptr ? nullptr : g_api.repr(real);
+}
+
+Object* forward_iter(Object* self) {
+  Object* real = checked_real(self);
+  return real == nullptr ? nullptr : g_api.get_iter(real);
+}
+
+Size forward_length(Object* self) {
+  Object* real = checked_real(self);
+  return real == nullptr ? -1 : g_api.size(real);
+}
+
+Object* refuse_new(Object*, Object*, Object*) {
+  g_api.err_set(g_api.type_error, "stallcast makes these objects itself");
+  return nullptr;
+}
+
+/// The type itself is not visited: it lives as long as the process, and Python 3.8 must not see it here.
+int traverse(Object* self, Visit visit, void* argument) {
+  Object* real = real_of(self);
+  return real == nullptr ? 0 : visit(real, argument);
+}
+
+int clear(Object* self) {
+  Object* real = real_of(self);
+  real_of(self) = nullptr;
+  if (real != nullptr) g_api.dec_ref(real);
+  return 0;
+}
+
+void deallocate(Object* self) {
+  g_api.gc_untrack(self);
+  clear(self);
+  Object* type = type_of(g_api, self);
+  g_api.gc_delete(self);
+  g_api.dec_ref(type);  // an instance of a heap type holds one reference to it
+}
+
+// --- what is measured ------------------------------------------------------------------------------------------------
+
+Object* get_sample(Object* self, Object* key) {
+  Object* real = checked_real(self);
+  if (real == nullptr) return nullptr;
+  if (t_in_sample) return g_api.get_item(real, key);
+  const std::int64_t index = sample_index(key);
+  t_in_sample = true;
+  stallcast_sample_begin(index);
+  Object* sample = g_api.get_item(real, key);
+  stallcast_sample_end();
+  t_in_sample = false;
+  return sample;
+}
+
+Object* call_collate(Object* self, Object* positional, Object* named) {
+  Object* real = checked_real(self);
+  if (real == nullptr) return nullptr;
+  if (t_in_sample) return g_api.call(real, positional, named);
+  stallcast_collate_begin();
+  Object* batch = g_api.call(real, positional, named);
+  stallcast_collate_end();
+  return batch;
+}
+
+// --- the C API as built-in functions: a tenth of what ctypes costs per call ------------------------------------------
+
+Object* none() {
+  g_api.inc_ref(g_api.none);
+  return g_api.none;
+}
+
+/// Reads `count` integers; false with an exception set if there are not as many.
+bool read_integers(Object* const* arguments, Size given, long long* values, Size count) {
+  if (given != count) {
+    g_api.err_set(g_api.type_error, "wrong number of arguments");
+    return false;
+  }
+  for (Size i = 0; i < count; ++i) {
+    values[i] = g_api.long_value(arguments[i]);
+    if (values[i] == -1 && g_api.err_occurred() != nullptr) return false;
+  }
+  return true;
+}
+
+template <void (*call)()>
+Object* plain_call(Object*, Object*) {
+  call();
+  return none();
+}
+
+Object* wait_end(Object*, Object* const* arguments, Size count) {
+  long long v[5];
+  if (!read_integers(arguments, count, v, 5)) return nullptr;
+  stallcast_wait_end(static_cast<std::uint64_t>(v[0]), static_cast<std::uint64_t>(v[1]),
+                     static_cast<std::uint32_t>(v[2]), static_cast<std::uint32_t>(v[3]),
+                     static_cast<std::uint32_t>(v[4]));
+  return none();
+}
+
+Object* batch_begin(Object*, Object* const* arguments, Size count) {
+  long long v[3];
+  if (!read_integers(arguments, count, v, 3)) return nullptr;
+  stallcast_batch_begin(static_cast<std::uint64_t>(v[0]), static_cast<std::uint64_t>(v[1]),
+                        static_cast<std::uint32_t>(v[2]));
+  return none();
+}
+
+Object* batch_end(Object*, Object* const* arguments, Size count) {
+  long long v[1];
+  if (!read_integers(arguments, count, v, 1)) return nullptr;
+  stallcast_batch_end(static_cast<std::uint32_t>(v[0]));
+  return none();
+}
+
+/// Makes an object of `type` (the function's self) around `real`.
+Object* make_proxy(Object* type, Object* real) {
+  Object* proxy = g_api.generic_alloc(type, 0);
+  if (proxy == nullptr) return nullptr;
+  g_api.inc_ref(real);
+  real_of(proxy) = real;
+  return proxy;
+}
+
+template <class Function>
+void* pointer(Function* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+Object* make_type(const char* name, TypeSlot* slots) {
+  TypeSpec spec{name, static_cast<int>(g_api.base_size + sizeof(Object*)), 0, k_flag_have_gc, slots};
+  return g_api.type_from_spec(&spec);  // copies the slots
+}
+
+Object* dataset_proxy_type() {
+  TypeSlot slots[] = {{k_mp_subscript, pointer(get_sample)},
+                      {k_mp_length, pointer(forward_length)},
+                      {k_tp_iter, pointer(forward_iter)},
+                      {k_tp_getattro, pointer(forward_get_attr)},
+                      {k_tp_setattro, pointer(forward_set_attr)},
+                      {k_tp_repr, pointer(forward_repr)},
+                      {k_tp_traverse, pointer(traverse)},
+                      {k_tp_clear, pointer(clear)},
+                      {k_tp_dealloc, pointer(deallocate)},
+                      {k_tp_new, pointer(refuse_new)},
+                      {0, nullptr}};
+  return make_type("stallcast_shim.DatasetProxy", slots);
+}
+
+Object* timed_call_type() {
+  TypeSlot slots[] = {{k_tp_call, pointer(call_collate)},
+                      {k_tp_getattro, pointer(forward_get_attr)},
+                      {k_tp_setattro, pointer(forward_set_attr)},
+                      {k_tp_repr, pointer(forward_repr)},
+                      {k_tp_traverse, pointer(traverse)},
+                      {k_tp_clear, pointer(clear)},
+                      {k_tp_dealloc, pointer(deallocate)},
+                      {k_tp_new, pointer(refuse_new)},
+                      {0, nullptr}};
+  return make_type("stallcast_shim.TimedCall", slots);
+}
+
+/// Must outlive the functions made of them. Filled at run time: a static of function addresses would need libstdc++.
+MethodDef g_methods[9];
+
+/// Adds g_methods[number] to `names`; `self` (borrowed, may be null) is what the function gets first.
+bool add_function(Object* names, int number, MethodDef method, Object* self) {
+  g_methods[number] = method;
+  Object* function = g_api.function_new(&g_methods[number], self, nullptr);
+  if (function == nullptr) return false;
+  const bool added = g_api.dict_set(names, method.name, function) == 0;
+  g_api.dec_ref(function);
+  return added;
+}
+
+/// Adds a function that wraps its argument into an object of `type` (taken over, may be null).
+bool add_factory(Object* names, int number, const char* name, Object* type) {
+  if (type == nullptr) return false;
+  const bool added = add_function(names, number, {name, pointer(make_proxy), k_method_one_arg, nullptr}, type);
+  g_api.dec_ref(type);
+  return added;
+}
+
+bool add_calls(Object* names) {
+  const MethodDef methods[] = {
+      {"wait_begin", pointer(plain_call<stallcast_wait_begin>), k_method_no_args, nullptr},
+      {"wait_end", pointer(wait_end), k_method_fast, nullptr},
+      {"step", pointer(plain_call<stallcast_step>), k_method_no_args, nullptr},
+      {"batch_asked", pointer(plain_call<stallcast_batch_asked>), k_method_no_args, nullptr},
+      {"batch_begin", pointer(batch_begin), k_method_fast, nullptr},
+      {"batch_end", pointer(batch_end), k_method_fast, nullptr},
+      {"batch_put", pointer(plain_call<stallcast_batch_put>), k_method_no_args, nullptr},
+  };
+  int number = 2;  // after the factories
+  for (const MethodDef& method : methods) {
+    if (!add_function(names, number++, method, nullptr)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+}  // namespace stallcast::capture::python
+
+/// For ctypes.PyDLL with restype py_object: a new dict of callables, {"dataset_proxy", "timed_collate", "wait_begin",
+/// ...}, or null: with a Python exception set, or without one if this interpreter has no such API.
+/// `base_size` is object.__basicsize__.
+extern "C" __attribute__((visibility("default"))) void* stallcast_python_types(std::uint64_t base_size) {
+  namespace python = stallcast::capture::python;
+  if (!python::load(python::g_api, base_size)) return nullptr;
+  python::Object* names = python::g_api.dict_new();
+  if (names == nullptr) return nullptr;
+  if (python::add_factory(names, 0, "dataset_proxy", python::dataset_proxy_type()) &&
+      python::add_factory(names, 1, "timed_collate", python::timed_call_type()) && python::add_calls(names)) {
+    return names;
+  }
+  python::g_api.dec_ref(names);
+  return nullptr;
+}
