@@ -1,0 +1,27 @@
+/// Starting the command as env(1) would: our standard streams, our process group, nothing else of ours.
+#pragma once
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace stallcast::collect {
+
+/// Statuses of env(1).
+inline constexpr int k_exit_not_executable = 126;
+inline constexpr int k_exit_not_found = 127;
+
+struct Launched {
+  pid_t pid = -1;        ///< -1: not started
+  int exit_code = 0;     ///< 126 or 127 if it was not
+  std::string reason{};  ///< and why
+};
+
+/// Starts `command` (looked up on PATH) with `environment` ("NAME=value") and the signal mask `mask`. Orphans of the
+/// command become children of this process from now on, so that their end is seen.
+[[nodiscard]] Launched launch(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                              const sigset_t& mask);
+
+}  // namespace stallcast::collect

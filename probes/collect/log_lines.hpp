@@ -1,0 +1,63 @@
+/// The lines of tool.jsonl: what the tool itself saw of a run. One JSON object a line, "kind" says which.
+///
+/// | kind | when | content |
+/// |---|---|---|
+/// | run | first | run id, command, mode, start on both clocks, ranks expected |
+/// | host | second | HostFacts, and what a resident read costs |
+/// | tick | every edge of an overhead pair, and every 1 s (later more rarely) | rank slots, processes, sums of the tree
+/// | | issue | as it is found | a DataIssue | | end | last | exit status |
+///
+/// A log without an end line is of a tool that was killed. Text that is not UTF-8 is replaced, never dropped.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/data_issue.hpp"
+#include "probes/collect/host_facts.hpp"
+#include "probes/collect/process_tree.hpp"
+#include "probes/collect/rank_reading.hpp"
+#include "probes/collect/resident_read.hpp"
+
+namespace stallcast::collect {
+
+inline constexpr int k_log_version = 1;
+
+struct RunLine {
+  std::string run_id{};
+  std::string tool_version{};
+  std::vector<std::string> command{};
+  std::string mode = "passive";
+  std::uint32_t restart = 0;
+  std::uint64_t start_monotonic_ns = 0;
+  std::uint64_t start_realtime_ns = 0;
+  int ranks_expected = 1;
+};
+
+struct TickLine {
+  std::uint64_t t_ns = 0;  ///< CLOCK_MONOTONIC at which the rank slots were read
+  bool recording = true;   ///< state from here on
+  std::vector<RankReading> ranks{};
+  const std::vector<Process>* processes = nullptr;  ///< null: an edge without details
+  std::uint64_t tree_cpu_ns = 0;
+  std::optional<std::uint64_t> tree_read_bytes{};
+  std::uint64_t tool_cpu_ns = 0;  ///< of the tool itself; not part of tree_cpu_ns
+};
+
+struct EndLine {
+  std::uint64_t t_ns = 0;
+  int exit_code = 0;  ///< 128 + signal if a signal ended the command
+  int signal = 0;
+  bool interrupted = false;  ///< the tool was asked to end (Ctrl-C, SIGTERM, SIGHUP, SIGQUIT)
+};
+
+/// Each without a newline at its end.
+[[nodiscard]] std::string to_line(const RunLine& run);
+[[nodiscard]] std::string to_line(const HostFacts& host, const std::optional<ResidentReadCost>& resident_read);
+[[nodiscard]] std::string to_line(const TickLine& tick);
+[[nodiscard]] std::string to_line(const DataIssue& issue);
+[[nodiscard]] std::string to_line(const EndLine& end);
+
+}  // namespace stallcast::collect

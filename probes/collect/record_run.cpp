@@ -1,0 +1,225 @@
+#include "probes/collect/record_run.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/clock.hpp"
+#include "fmt/format.h"
+#include "fmt/ranges.h"
+#include "probes/collect/child_environment.hpp"
+#include "probes/collect/command_facts.hpp"
+#include "probes/collect/installation.hpp"
+#include "probes/collect/launch.hpp"
+#include "probes/collect/log_lines.hpp"
+#include "probes/collect/output_folder.hpp"
+#include "probes/collect/rank_reading.hpp"
+#include "probes/collect/resident_read.hpp"
+#include "probes/collect/run_folder.hpp"
+#include "probes/collect/signal_gate.hpp"
+#include "probes/collect/tool_log.hpp"
+#include "probes/collect/watch.hpp"
+
+namespace stallcast {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace collect;
+
+constexpr char k_c_api_hint[] =
+    "mark batches and steps with the C API (stallcast/capture.h: stallcast_wait_begin, stallcast_wait_end, "
+    "stallcast_step); PyTorch's DataLoader needs no marks";
+
+/// A run folder with its log begun.
+struct Begun {
+  RunFolder folder;
+  ToolLog log;
+};
+
+void log_start(Begun& begun, const std::vector<std::string>& command, const std::string& tool_version,
+               const std::vector<std::string>& environment) {
+  RunLine run;
+  run.run_id = begun.folder.run_id();
+  run.tool_version = tool_version;
+  run.command = command;
+  run.start_monotonic_ns = monotonic_ns();
+  run.start_realtime_ns = clock_ns(CLOCK_REALTIME);
+  run.ranks_expected = expected_ranks(command, environment);
+  begun.log.append(to_line(run));
+  begun.log.append(to_line(read_host_facts("/", environment), measure_resident_read(begun.folder.path())));
+}
+
+/// Half of what is free is left to the job, which may write to the same disk.
+Result<Begun> begin(const fs::path& parent, Bytes budget) {
+  RunFolderPlan plan;
+  plan.parent = parent;
+  plan.budget_bytes = static_cast<std::uint64_t>(budget.value());
+  auto folder = RunFolder::create(plan);
+  if (!folder) return folder.error();
+  auto log = ToolLog::create(folder.value().path() / k_tool_log_file);
+  if (!log) {
+    folder.value().remove();
+    return log.error();
+  }
+  Begun begun{std::move(folder).value(), std::move(log).value()};
+  record::ControlBlock& control = begun.folder.control();
+  const std::uint64_t most = begun.folder.free_bytes() / 2;
+  if (most < control.budget_bytes) {
+    begun.log.append(DataIssue{
+        "recording-budget-reduced", Severity::warning, 1,
+        fmt::format("{} has {} bytes free, so recordings may take {} instead of {} bytes",
+                    begun.folder.path().parent_path().string(), begun.folder.free_bytes(), most, control.budget_bytes),
+        "set TMPDIR to a local disk with more free space"});
+    control.budget_bytes = most;
+  }
+  return begun;
+}
+
+DataIssue no_loader_issue() {
+  return {"no-loader-found", Severity::warning, 1,
+          "no process of the command took batches from a data loader that stallcast knows", k_c_api_hint};
+}
+
+DataIssue stripped_issue() {
+  return {"environment-stripped", Severity::warning, 1,
+          "a Python process of the command was started without the variables that carry the recording",
+          "pass them on: `stallcast env` prints them (srun --export=ALL, mpirun -x NAME, sudo -E)"};
+}
+
+/// Why there is no loader, where it could be told from outside; each reason once.
+void log_missing_consumer(const WatchEnd& end, const std::vector<std::string>& command, const std::string& search_path,
+                          ToolLog& log) {
+  if (end.consumer_seen) return;
+  std::vector<DataIssue> issues = command_obstacles(command, search_path);
+  const bool known =
+      std::any_of(issues.begin(), issues.end(), [](const DataIssue& issue) { return issue.id == "python-isolated"; });
+  if (!end.isolating_flag.empty() && !known) issues.push_back(python_isolated_issue(end.isolating_flag));
+  if (end.environment_stripped) issues.push_back(stripped_issue());
+  for (const DataIssue& issue : issues) log.append(issue);
+  log.append(no_loader_issue());
+}
+
+void log_losses(const WatchEnd& end, const record::ControlBlock& control, ToolLog& log) {
+  const std::uint64_t refused = control.refused_blocks.load(std::memory_order_relaxed);
+  if (refused > 0) {
+    log.append(DataIssue{"recording-budget-exhausted", Severity::warning, static_cast<std::int64_t>(refused),
+                         fmt::format("the recordings reached their limit of {} bytes", control.budget_bytes),
+                         "raise it with --recording-budget, or measure a shorter run"});
+  }
+  if (end.without_io > 0) {
+    log.append(DataIssue{"no-proc-io", Severity::warning, end.without_io,
+                         "/proc/PID/io could not be read, so bytes from storage are not known",
+                         "run as the user that owns the processes; containers may hide it"});
+  }
+  if (!end.left_behind.empty()) {
+    log.append(DataIssue{"processes-left-running", Severity::info, static_cast<std::int64_t>(end.left_behind.size()),
+                         fmt::format("still running when the command had ended: {}", fmt::join(end.left_behind, ", ")),
+                         "stallcast does not end processes of a job; look for workers that were not shut down"});
+  }
+  if (log.lost_lines() > 0) {
+    log.append(DataIssue{"tool-log-incomplete", Severity::warning, log.lost_lines(),
+                         "lines of the tool's own log did not fit on the disk",
+                         "set TMPDIR to a disk with free space"});
+  }
+}
+
+/// Where the recordings cannot be brought to the output folder, they stay: a run of hours is not thrown away.
+void collect_run(Begun& begun, const OutputFolder& output, RecordedRun& run) {
+  const Status brought = collect_recordings(begun.folder.path(), output);
+  if (!brought.ok()) {
+    run.collect_error = brought.error();
+    run.recordings = begun.folder.path();
+    return;
+  }
+  run.recordings = output.path / k_recordings_folder;
+  begun.log.append_kept(run.recordings / k_tool_log_file);
+  begun.folder.remove();
+}
+
+RecordedRun undo(Begun& begun, const OutputFolder& output, RecordedRun run) {
+  begun.folder.remove();
+  drop_unused(output);
+  return run;
+}
+
+WatchOptions watch_options(const RecordOptions& options) {
+  WatchOptions watching;
+  watching.duty = options.overhead;
+  if (options.time_budget) {
+    watching.recording_limit_ns = static_cast<std::uint64_t>(options.time_budget->value() * 1e9);
+  }
+  return watching;
+}
+
+/// True if somebody asked us to end before there was a command to pass it on to.
+bool cancelled(SignalGate& gate, RecordedRun& run) {
+  while (const auto signal = gate.next()) {
+    const int number = static_cast<int>(signal->ssi_signo);
+    if (!asks_to_end(number)) continue;
+    run.signal = number;
+    run.exit_code = 128 + number;
+    run.interrupted = true;
+    run.launch_failure = "interrupted before the command started";
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<RecordedRun> record_run(const RecordOptions& options) {
+  if (options.command.empty()) {
+    return Error{ErrorCode::usage, "there is no command to run", "put it behind --, as in: -- python train.py"};
+  }
+  const auto installation = find_installation();
+  if (!installation) return installation.error();
+  SignalGate gate;  // from here on nothing can end us between two files
+  const auto output = prepare_output_folder(options.output, options.force);
+  if (!output) return output.error();
+  auto begun = begin({}, options.recording_budget);
+  if (!begun) {
+    drop_unused(output.value());
+    return begun.error();
+  }
+  RunFolder& folder = begun.value().folder;
+  ToolLog& log = begun.value().log;
+  const std::vector<std::string> own = own_environment();
+  const ChildEnvironment child = child_environment(own, installation.value(), folder.path());
+  log_start(begun.value(), options.command, options.tool_version, own);
+  for (const DataIssue& issue : child.issues) log.append(issue);
+  if (options.on_start) options.on_start(folder.path());
+
+  RecordedRun run;
+  run.output = output.value().path;
+  if (cancelled(gate, run)) return undo(begun.value(), output.value(), run);
+  const Launched launched = launch(options.command, merged_environment(own, child.added), gate.original_mask());
+  if (launched.pid < 0) {
+    run.exit_code = launched.exit_code;
+    run.launch_failure = launched.reason;
+    return undo(begun.value(), output.value(), run);
+  }
+  run.launched = true;
+  const WatchEnd end = watch(launched.pid, folder.control(), log, gate, ProcessTree(ProcessReader("/proc"), getpid()),
+                             watch_options(options));
+  log_missing_consumer(end, options.command, variable(own, "PATH"), log);
+  log_losses(end, folder.control(), log);
+  log.append(to_line(EndLine{monotonic_ns(), end.exit_code, end.signal, end.interrupted}));
+  run.exit_code = end.exit_code;
+  run.signal = end.signal;
+  run.interrupted = end.interrupted;
+  collect_run(begun.value(), output.value(), run);
+  return run;
+}
+
+Result<PreparedRun> prepare_run(const fs::path& parent, const std::string& tool_version) {
+  const auto installation = find_installation();
+  if (!installation) return installation.error();
+  auto begun = begin(parent, RecordOptions().recording_budget);
+  if (!begun) return begun.error();
+  const std::vector<std::string> own = own_environment();
+  log_start(begun.value(), {}, tool_version, own);
+  ChildEnvironment child = child_environment(own, installation.value(), begun.value().folder.path());
+  for (const DataIssue& issue : child.issues) begun.value().log.append(issue);
+  return PreparedRun{begun.value().folder.path(), std::move(child.added), std::move(child.issues)};
+}
+
+}  // namespace stallcast

@@ -1,0 +1,55 @@
+/// The stage that records: starts a command, watches it from outside, leaves a folder of recordings.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/data_issue.hpp"
+#include "core/quantity.hpp"
+#include "core/result.hpp"
+#include "probes/collect/overhead_schedule.hpp"
+
+namespace stallcast {
+
+struct RecordOptions {
+  std::vector<std::string> command{};
+  std::filesystem::path output{};                   ///< empty: ./stallcast-profile, or the next free number of it
+  bool force = false;                               ///< replace our own files in a folder that is not empty
+  Bytes recording_budget = Bytes(256.0 * 1048576);  ///< for all recordings of this node
+  std::optional<Seconds> time_budget{};             ///< record for this long from the first batch; absent: to the end
+  collect::OverheadDuty overhead = collect::OverheadDuty::usual;
+  std::string tool_version{};
+  std::function<void(const std::filesystem::path& run_folder)> on_start{};  ///< just before the command starts
+};
+
+/// How the command ended and where its recordings are.
+struct RecordedRun {
+  bool launched = false;
+  int exit_code = 0;  ///< of the command (128 + signal); 126 or 127 if it could not be started
+  int signal = 0;
+  bool interrupted = false;      ///< we were asked to end
+  std::string launch_failure{};  ///< why it could not be started
+  std::filesystem::path output{};
+  std::filesystem::path recordings{};    ///< folder to analyze
+  std::optional<Error> collect_error{};  ///< the recordings stayed in the run folder, which `recordings` then names
+};
+
+/// Runs the command to its end and collects what was recorded. Never ends or disturbs the command; in a passive run
+/// our own death does not touch it. An error means that the command was not started and nothing was left on disk.
+[[nodiscard]] Result<RecordedRun> record_run(const RecordOptions& options);
+
+/// A run folder for launchers that start the ranks themselves, and the variables that carry it to them.
+struct PreparedRun {
+  std::filesystem::path run_folder{};
+  std::vector<std::pair<std::string, std::string>> variables{};
+  std::vector<DataIssue> issues{};
+};
+
+/// Creates a run folder below `parent` (empty: $TMPDIR) that records without anyone watching.
+[[nodiscard]] Result<PreparedRun> prepare_run(const std::filesystem::path& parent, const std::string& tool_version);
+
+}  // namespace stallcast

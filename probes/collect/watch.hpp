@@ -1,0 +1,43 @@
+/// The loop of a run: heartbeat, ticks, overhead pairs, signals, and the end of the command.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/data_issue.hpp"
+#include "probes/collect/overhead_schedule.hpp"
+#include "probes/collect/process_tree.hpp"
+#include "probes/collect/signal_gate.hpp"
+#include "probes/collect/tool_log.hpp"
+#include "probes/record/control.hpp"
+
+namespace stallcast::collect {
+
+struct WatchOptions {
+  OverheadDuty duty = OverheadDuty::usual;
+  std::optional<std::uint64_t> recording_limit_ns{};  ///< from the first batch on; the command goes on without us
+  std::uint64_t descendants_grace_ns = 2'000'000'000ULL;
+};
+
+struct WatchEnd {
+  int exit_code = 0;  ///< 128 + signal if a signal ended the command
+  int signal = 0;
+  bool interrupted = false;
+  bool consumer_seen = false;              ///< a process took batches
+  std::string isolating_flag{};            ///< of a Python process that the Python part could not get into
+  bool environment_stripped = false;       ///< a Python process had lost our variables
+  std::vector<std::string> left_behind{};  ///< names of processes that outlived the command and the grace
+  std::int64_t without_io = 0;             ///< processes whose /proc/PID/io could not be read
+};
+
+/// Runs until `child` has ended and its descendants have, or the grace is over. Never signals anybody but by passing
+/// on what was sent to us; never ends a process. Writes ticks to `log`; the recording switch of `control` is on at
+/// the end of a run, its stop switch too.
+[[nodiscard]] WatchEnd watch(pid_t child, record::ControlBlock& control, ToolLog& log, SignalGate& gate,
+                             ProcessTree tree, const WatchOptions& options);
+
+}  // namespace stallcast::collect
