@@ -3,9 +3,8 @@
 /// Pure arithmetic on given times; the analyzer replays measured batches through it, the model drawn ones.
 #pragma once
 
-#include <cstdint>
+#include <array>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace stallcast::simulation {
@@ -29,7 +28,7 @@ struct LoaderSetup {
   bool in_order = true;
 };
 
-/// Which stage the step waited for most often.
+/// What held the run up. storage and cores only where they are shared and more wanted them than they serve at once.
 enum class Binding { step, worker, storage, cores };
 
 /// What happened, in the order of delivery (with in_order = false the i-th delivered batch need not be batch i).
@@ -37,7 +36,10 @@ struct LoaderRun {
   std::vector<double> delivered_s{};  ///< when the i-th batch was in the consumer's hands; the iterator starts at 0
   std::vector<double> wait_s{};       ///< how long the consumer waited for it
   double end_s = 0.0;                 ///< end of the last step
-  Binding binding = Binding::step;
+  /// The chain of events that determined the end, back to the start: seconds of it by Binding. Waits cannot say this:
+  /// workers that take turns deliver in bunches, so most steps of a starved consumer need not wait.
+  std::array<double, 4> critical_s{};
+  Binding binding = Binding::step;  ///< the largest of critical_s
 };
 
 /// Exact recursion of PyTorch's loader where workers do not disturb each other: W k indices are sent round-robin when

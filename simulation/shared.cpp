@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "core/check.hpp"
+#include "simulation/critical_path.hpp"
 #include "simulation/loader.hpp"
 
 namespace stallcast::simulation {
@@ -34,6 +35,7 @@ class Station {
   }
 
   void advance(double elapsed) {
+    if (static_cast<double>(leaving_.size()) > capacity_) crowded_s_ += elapsed;
     if (!leaving_.empty()) virtual_now_ += elapsed * speed();
   }
 
@@ -44,12 +46,16 @@ class Station {
     return thread;
   }
 
+  /// How long, since the start, there were more threads than the station serves at full speed.
+  [[nodiscard]] double crowded_s() const { return crowded_s_; }
+
  private:
   [[nodiscard]] double speed() const { return std::min(1.0, capacity_ / static_cast<double>(leaving_.size())); }
 
   using Leaving = std::pair<double, std::size_t>;
   double capacity_;
   double virtual_now_ = 0.0;
+  double crowded_s_ = 0.0;
   std::priority_queue<Leaving, std::vector<Leaving>, std::greater<>> leaving_{};
 };
 
@@ -59,9 +65,21 @@ struct Worker {
   std::deque<std::size_t> queue{};  ///< batches whose indices were sent to it
   std::size_t batch = 0;
   Stage stage = Stage::idle;
-  double stage_began = 0.0;
-  double disk_queueing = 0.0;  ///< of the batch being made: time at the disk beyond its demand
-  double core_queueing = 0.0;
+  double batch_began = 0.0;
+  double crowded_before = 0.0;  ///< crowded_s of the stage's station when the stage began
+};
+
+constexpr std::size_t k_start = std::numeric_limits<std::size_t>::max();
+
+/// Of one batch, by its number: what its Link needs.
+struct Made {
+  bool ready = false;
+  std::size_t sent_by = k_start;      ///< the delivery that sent its index
+  std::size_t made_before = k_start;  ///< the batch that its worker made before, if that is what it waited for
+  std::size_t delivery = 0;
+  double storage_s = 0.0;
+  double cores_s = 0.0;
+  double making_s = 0.0;
 };
 
 class SharedRun {
@@ -76,19 +94,21 @@ class SharedRun {
         delay_(k_never),
         workers_(static_cast<std::size_t>(setup.workers)),
         consumer_(workers_.size()),
-        blame_(work.size(), Binding::step) {
+        made_(work.size()),
+        delivered_batch_(work.size()),
+        step_cores_s_(work.size()) {
     run_.delivered_s.resize(work.size());
     run_.wait_s.resize(work.size());
-    ready_.resize(work.size(), false);
   }
 
   LoaderRun run() {
     const std::size_t outstanding = workers_.size() * static_cast<std::size_t>(setup_.prefetch_factor);
-    for (std::size_t i = 0; i < outstanding; ++i) issue(i % workers_.size());
+    for (std::size_t i = 0; i < outstanding; ++i) issue(i % workers_.size(), k_start);
     ask();
     while (delivered_ < work_.size() || consumer_busy_) next_event();
     run_.end_s = now_;
-    run_.binding = most_often();
+    find_critical_path(
+        work_.size(), [this](std::size_t i) { return link_of(i); }, run_);
     return std::move(run_);
   }
 
@@ -106,9 +126,7 @@ class SharedRun {
     }
     STALLCAST_CHECK(first != nullptr);
     now_ += soonest;
-    for (Station* station : stations) {
-      if (station != first) station->advance(soonest);
-    }
+    for (Station* station : stations) station->advance(soonest);
     const std::size_t thread = first->leave();
     if (thread == consumer_) {
       step_stage_done();
@@ -117,53 +135,50 @@ class SharedRun {
     }
   }
 
-  void issue(std::size_t worker) {
+  void issue(std::size_t worker, std::size_t sent_by) {
     if (issued_ == work_.size()) return;
+    made_[issued_].sent_by = sent_by;
     workers_[worker].queue.push_back(issued_++);
-    if (workers_[worker].stage == Stage::idle) begin_batch(worker);
+    if (workers_[worker].stage == Stage::idle) begin_batch(worker, k_start);
   }
 
-  void begin_batch(std::size_t index) {
+  void begin_batch(std::size_t index, std::size_t made_before) {
     Worker& worker = workers_[index];
     worker.batch = worker.queue.front();
     worker.queue.pop_front();
-    worker.disk_queueing = 0.0;
-    worker.core_queueing = 0.0;
+    worker.batch_began = now_;
+    made_[worker.batch].made_before = made_before;
     enter(index, Stage::reading, disk_, work_[worker.batch].read_s);
   }
 
   void enter(std::size_t index, Stage stage, Station& station, double demand) {
     workers_[index].stage = stage;
-    workers_[index].stage_began = now_;
+    workers_[index].crowded_before = station.crowded_s();
     station.arrive(index, demand);
   }
 
   void worker_stage_done(std::size_t index) {
     Worker& worker = workers_[index];
-    const BatchWork& work = work_[worker.batch];
-    const double took = now_ - worker.stage_began;
+    Made& made = made_[worker.batch];
     if (worker.stage == Stage::reading) {
-      worker.disk_queueing = took - work.read_s;
-      enter(index, Stage::computing, cores_, work.cpu_s);
+      made.storage_s = disk_.crowded_s() - worker.crowded_before;
+      enter(index, Stage::computing, cores_, work_[worker.batch].cpu_s);
     } else if (worker.stage == Stage::computing) {
-      worker.core_queueing = took - work.cpu_s;
-      enter(index, Stage::occupied, delay_, work.other_s);
+      made.cores_s = cores_.crowded_s() - worker.crowded_before;
+      enter(index, Stage::occupied, delay_, work_[worker.batch].other_s);
     } else {
+      made.making_s = now_ - worker.batch_began;
       finish_batch(index);
     }
   }
 
   void finish_batch(std::size_t index) {
     Worker& worker = workers_[index];
-    const BatchWork& work = work_[worker.batch];
-    const double own = work.read_s + work.cpu_s + work.other_s;
-    blame_[worker.batch] = Binding::worker;
-    if (worker.disk_queueing > std::max(own, worker.core_queueing)) blame_[worker.batch] = Binding::storage;
-    if (worker.core_queueing > std::max(own, worker.disk_queueing)) blame_[worker.batch] = Binding::cores;
-    ready_[worker.batch] = true;
-    if (!setup_.in_order) arrived_.emplace_back(worker.batch, index);
+    const std::size_t batch = worker.batch;
+    made_[batch].ready = true;
+    if (!setup_.in_order) arrived_.emplace_back(batch, index);
     worker.stage = Stage::idle;
-    if (!worker.queue.empty()) begin_batch(index);
+    if (!worker.queue.empty()) begin_batch(index, batch);
     if (asking_) try_deliver();
   }
 
@@ -179,7 +194,7 @@ class SharedRun {
     std::size_t batch = delivered_;
     std::size_t next_worker = issued_ % workers_.size();
     if (setup_.in_order) {
-      if (!ready_[batch]) return;
+      if (!made_[batch].ready) return;
     } else {
       if (arrived_.empty()) return;
       std::tie(batch, next_worker) = arrived_.front();
@@ -187,27 +202,45 @@ class SharedRun {
     }
     run_.delivered_s[delivered_] = now_;
     run_.wait_s[delivered_] = now_ - asked_;
-    ++counts_[static_cast<std::size_t>(now_ > asked_ ? blame_[batch] : Binding::step)];
+    delivered_batch_[delivered_] = batch;
+    made_[batch].delivery = delivered_;
     asking_ = false;
     consumer_busy_ = true;
     step_computing_ = true;
+    step_crowded_before_ = cores_.crowded_s();
     cores_.arrive(consumer_, steps_[delivered_].cpu_s);
     ++delivered_;
-    issue(next_worker);
+    issue(next_worker, delivered_ - 1);
   }
 
   void step_stage_done() {
     if (step_computing_) {
       step_computing_ = false;
+      step_cores_s_[delivered_ - 1] = cores_.crowded_s() - step_crowded_before_;
       delay_.arrive(consumer_, steps_[delivered_ - 1].device_s);
     } else {
       ask();
     }
   }
 
-  [[nodiscard]] Binding most_often() const {
-    const auto most = std::max_element(counts_.begin(), counts_.end());
-    return static_cast<Binding>(most - counts_.begin());
+  [[nodiscard]] Link link_of(std::size_t delivery) const {
+    const Made& made = made_[delivered_batch_[delivery]];
+    const double next_asked =
+        delivery + 1 < work_.size() ? run_.delivered_s[delivery + 1] - run_.wait_s[delivery + 1] : run_.end_s;
+    Link link{.waited = run_.wait_s[delivery] > 0.0 || delivery == 0,
+              .cores_s = made.cores_s,
+              .storage_s = made.storage_s,
+              .making_s = made.making_s,
+              .step_cores_s = step_cores_s_[delivery],
+              .step_s = next_asked - run_.delivered_s[delivery]};
+    if (made.made_before != k_start) {
+      link.begun_by = BegunBy::worker;
+      link.before = made_[made.made_before].delivery;
+    } else if (made.sent_by != k_start) {
+      link.begun_by = BegunBy::delivery;
+      link.before = made.sent_by;
+    }
+    return link;
   }
 
   LoaderSetup setup_;
@@ -218,13 +251,14 @@ class SharedRun {
   Station delay_;
   std::vector<Worker> workers_;
   std::size_t consumer_;  ///< its thread number, after the workers
-  std::vector<Binding> blame_;
-  std::vector<bool> ready_{};
+  std::vector<Made> made_;
+  std::vector<std::size_t> delivered_batch_;
+  std::vector<double> step_cores_s_;
   std::deque<std::pair<std::size_t, std::size_t>> arrived_{};  ///< batch, worker; read only when not in order
   LoaderRun run_{};
-  std::array<std::size_t, 4> counts_{};
   double now_ = 0.0;
   double asked_ = 0.0;
+  double step_crowded_before_ = 0.0;
   std::size_t issued_ = 0;
   std::size_t delivered_ = 0;
   bool asking_ = false;
