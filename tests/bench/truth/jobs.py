@@ -1,0 +1,83 @@
+"""The sample job, run plainly or under the tool, on data sets that are made once and kept."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+SAMPLE = ROOT / "samples" / "imagefolder"
+
+
+def bench_folder():
+    """Where data sets are kept: $STALLCAST_BENCH_DIR, or a folder in $TMPDIR. It must lie on a real disk."""
+    folder = os.environ.get("STALLCAST_BENCH_DIR") or os.path.join(tempfile.gettempdir(), "stallcast-bench")
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def training_python():
+    """The python that imports torch: $STALLCAST_PYTHON, or the first on PATH that does."""
+    done = subprocess.run(["bash", "-c", "source cmake/setup.sh && find_torch_python ."], cwd=ROOT,
+                          stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        skip("no python imports torch, numpy and PIL")
+    return done.stdout.strip()
+
+
+def skip(reason):
+    """Ends a benchmark that cannot run here."""
+    print(f"skipped: {reason}")
+    sys.exit(77)
+
+
+def dataset(kind, samples):
+    """The folder of a data set with so many samples, made now if it is not there."""
+    folder = os.path.join(bench_folder(), f"{kind}-{samples}")
+    subprocess.run([training_python(), str(SAMPLE / "make_dataset.py"), folder, "--kind", kind,
+                    "--samples", str(samples)], check=True, stdout=subprocess.DEVNULL)
+    return folder
+
+
+def train_command(data, *arguments):
+    return [training_python(), str(SAMPLE / "train.py"), data, "--print-every", "0", "--json", *map(str, arguments)]
+
+
+def run_plain(command):
+    """Runs the job; returns the summary that it prints last."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
+                          stdin=subprocess.DEVNULL)
+    if done.returncode != 0:
+        raise RuntimeError(f"{command} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+    summaries = [line for line in done.stdout.splitlines() if line.startswith('{"samples_per_s"')]
+    return json.loads(summaries[-1])
+
+
+def find_tool(given):
+    """The tool to measure: as given, or the release build's, or the development build's."""
+    candidates = [given] if given else [ROOT / "build" / preset / "cli" / "stallcast" for preset in ("release", "dev")]
+    for candidate in candidates:
+        if os.access(candidate, os.X_OK):
+            return str(pathlib.Path(candidate).resolve())
+    skip(f"no stallcast at {' or '.join(map(str, candidates))}; build the preset release first")
+    return ""
+
+
+def run_profiled(tool, command, limits=None, environment=None):
+    """Runs the job under `stallcast profile`; returns (the job's own summary, the profile)."""
+    output = tempfile.mkdtemp(prefix="profile-", dir=bench_folder())
+    try:
+        whole = [tool, "profile", "--force", "-o", output, "--phases", "as_is", "--", *command]
+        whole_environment = {**os.environ, **(environment or {})}
+        done = subprocess.run(limits.wrap(whole) if limits else whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True, check=False, stdin=subprocess.DEVNULL, env=whole_environment)
+        if done.returncode != 0:
+            raise RuntimeError(f"{whole} ended with {done.returncode}:\n{done.stderr[-2000:]}")
+        summaries = [line for line in done.stdout.splitlines() if line.startswith('{"samples_per_s"')]
+        profile = json.loads(pathlib.Path(output, "profile.json").read_text())
+        return json.loads(summaries[-1]), profile
+    finally:
+        shutil.rmtree(output, ignore_errors=True)

@@ -1,0 +1,99 @@
+"""Limits that the kernel enforces on one command: storage bandwidth and cores, by control groups (root only).
+
+  with Limits(read_bytes_per_s=20e6, path=data) as limits:
+      subprocess.run(limits.wrap(["python3", "train.py"]))
+
+Version 1 of the control groups where its controller is mounted, otherwise version 2. Raises Unavailable, with the
+reason, where neither can be used: the benchmark is then skipped, not passed.
+"""
+
+import contextlib
+import os
+import pathlib
+import shlex
+
+from .files import disk_of
+
+
+class Unavailable(Exception):
+    """This machine or this user cannot set such a limit."""
+
+
+def mounts():
+    """(kind, options, mount point) of each control group file system."""
+    rows = []
+    for line in pathlib.Path("/proc/self/mountinfo").read_text().splitlines():
+        left, right = line.split(" - ", 1)
+        kind, _, options = right.split(" ")[:3]
+        if kind in ("cgroup", "cgroup2"):
+            rows.append((kind, options.split(","), pathlib.Path(left.split(" ")[4])))
+    return rows
+
+
+def make_group(controller, files):
+    """A new group of the controller's version 1 or 2, with `files[version]` = [(file, text)] written into it."""
+    v1 = {"io": "blkio"}.get(controller, controller)
+    for kind, options, mount in mounts():
+        if kind == "cgroup" and v1 in options:
+            return fill(mount / group_name(controller), files[1])
+    for kind, _, mount in mounts():
+        if kind == "cgroup2" and controller in (mount / "cgroup.controllers").read_text().split():
+            with contextlib.suppress(OSError):
+                (mount / "cgroup.subtree_control").write_text(f"+{controller}")
+            return fill(mount / group_name(controller), files[2])
+    raise Unavailable(f"no control group controller '{controller}' is mounted")
+
+
+def group_name(controller):
+    return f"stallcast-bench-{controller}-{os.getpid()}"
+
+
+def fill(group, settings):
+    try:
+        group.mkdir(exist_ok=True)
+        for name, text in settings:
+            (group / name).write_text(text)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            group.rmdir()
+        raise Unavailable(f"cannot set {group}: {error.strerror} (root is needed)") from error
+    return group
+
+
+class Limits:
+    """A context in which `wrap(command)` runs under the limits that were given."""
+
+    def __init__(self, read_bytes_per_s=None, path=None, cpus=None):
+        self.read_bytes_per_s, self.path, self.cpus = read_bytes_per_s, path, cpus
+        self.groups = []
+
+    def __enter__(self):
+        try:
+            if self.read_bytes_per_s:
+                disk, rate = disk_of(self.path), int(self.read_bytes_per_s)
+                self.groups.append(make_group("io", {1: [("blkio.throttle.read_bps_device", f"{disk} {rate}")],
+                                                     2: [("io.max", f"{disk} rbps={rate}")]}))
+            if self.cpus:
+                quota = int(self.cpus * 100000)
+                self.groups.append(make_group("cpu", {1: [("cpu.cfs_period_us", "100000"),
+                                                          ("cpu.cfs_quota_us", str(quota))],
+                                                      2: [("cpu.max", f"{quota} 100000")]}))
+        except LookupError as error:
+            raise Unavailable(str(error)) from error
+        except Unavailable:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for group in self.groups:
+            with contextlib.suppress(OSError):
+                group.rmdir()
+        self.groups = []
+
+    def wrap(self, command):
+        """The command that runs `command` under the limits."""
+        if not self.groups:
+            return list(command)
+        joins = " && ".join(f"echo $$ > {shlex.quote(str(group / 'cgroup.procs'))}" for group in self.groups)
+        return ["/bin/sh", "-c", f'{joins} && exec "$@"', "sh", *command]

@@ -1,0 +1,54 @@
+"""Files held in memory for the whole of a run, by a process of its own: "cached" does not stay cached by itself.
+
+  with resident(paths): ...
+
+Run as a program it reads paths from its input up to an empty line, maps and locks them, says how many bytes it holds,
+and goes when its input ends.
+"""
+
+import contextlib
+import pathlib
+import subprocess
+import sys
+
+MAP_LOCKED = 0x2000
+MAP_POPULATE = 0x8000
+
+
+@contextlib.contextmanager
+def resident(paths):
+    """Holds the files in memory; raises if they could not be locked (RLIMIT_MEMLOCK)."""
+    here = pathlib.Path(__file__)
+    holder = subprocess.Popen([sys.executable, "-m", f"{here.parent.name}.{here.stem}"], cwd=here.parent.parent,
+                              stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        holder.stdin.write("\n".join(paths) + "\n\n")
+        holder.stdin.flush()
+        answer = holder.stdout.readline()
+        if not answer.startswith("holding "):
+            raise RuntimeError(f"the files could not be locked in memory: {answer or 'the holder died'}")
+        yield int(answer.split()[1])
+    finally:
+        holder.stdin.close()
+        holder.stdout.close()
+        holder.wait()
+
+
+def hold():
+    from .files import map_file
+
+    held = 0
+    try:
+        for line in sys.stdin:
+            if not line.strip():
+                break
+            held += map_file(line.rstrip("\n"), MAP_LOCKED | MAP_POPULATE)[1]
+    except OSError as error:
+        print(f"failed {error}", flush=True)
+        return
+    print(f"holding {held}", flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    hold()

@@ -1,0 +1,51 @@
+"""Medians, spread, alternation, and whether the machine is quiet enough to measure."""
+
+import statistics
+import time
+
+median = statistics.median
+
+
+def spread(values):
+    """Largest minus smallest: with three to five runs nothing finer is honest."""
+    return max(values) - min(values)
+
+
+def alternate(rounds, variants):
+    """Runs the callables of {name: callable} in turn (A B C A B C ...); returns {name: [result, ...]}."""
+    results = {name: [] for name in variants}
+    for number in range(rounds):
+        # Every second round in the opposite order, so that a drift does not favour one of them.
+        names = list(variants) if number % 2 == 0 else list(variants)[::-1]
+        for name in names:
+            results[name].append(variants[name]())
+    return results
+
+
+def busy_cores(seconds=1.0):
+    """How many cores the machine is using for others right now."""
+
+    def sample():
+        with open("/proc/stat", encoding="ascii") as file:
+            fields = [int(field) for field in file.readline().split()[1:9]]
+        return sum(fields), fields[3] + fields[4]
+
+    begin = sample()
+    time.sleep(seconds)
+    end = sample()
+    total = max(1, end[0] - begin[0])
+    with open("/proc/stat", encoding="ascii") as file:
+        cores = sum(1 for line in file if line.startswith("cpu")) - 1
+    return cores * (1.0 - (end[1] - begin[1]) / total)
+
+
+def wait_until_quiet(most=0.15, patience_s=120.0):
+    """Waits for others to come to rest. Returns True if they did; says so if not, and the figures are then doubtful."""
+    until = time.monotonic() + patience_s
+    while True:
+        busy = busy_cores()
+        if busy <= most:
+            return True
+        if time.monotonic() > until:
+            print(f"NOT QUIET: others use {busy:.2f} cores; do not trust these figures")
+            return False
