@@ -22,7 +22,7 @@ inline constexpr char k_control_file[] = "control";
 
 enum class RunMode : std::uint32_t { passive = 1, phased = 2 };
 
-/// What a stretch of batches measures. Names as in the profile.
+/// What a stretch of batches measures. Names as in the profile (phase_name).
 enum class Phase : std::uint32_t {
   as_is = 0,
   cold = 1,
@@ -30,22 +30,42 @@ enum class Phase : std::uint32_t {
   synthetic = 3,
   supply_cached = 4,
   supply_cold = 5,
-  first_touch = 6,
-  half_cached = 7,
-  perturb_read = 8,
-  perturb_cpu = 9,
+  half_cached = 6,
+  perturb_read = 7,
+  perturb_cpu = 8,
+  end = 15,  ///< not a measurement: the run ends before this turn
 };
 
-/// From batch `first_batch` of the armed iterator on, `phase` holds until the next segment.
+/// A stretch of *turns*: the batches that the script takes from the armed loader, counted over all its passes.
+/// Supply segments have no turns of their own: their batches are pulled and dropped before turn `first`.
 struct Segment {
-  std::uint64_t first_batch;
-  std::uint32_t phase;
-  std::uint32_t seed;
+  std::uint64_t first;     ///< turn of its first batch
   std::uint64_t argument;  ///< perturb_*: ns per read or per sample; otherwise 0
-  std::uint32_t workers;   ///< workers that may make batches; 0: all
-  std::uint32_t round;
+  std::uint32_t batches;
+  std::uint32_t phase;
+  std::uint32_t round;    ///< segments of one round share their index lists
+  std::uint32_t workers;  ///< workers that may make batches; 0: all
+  std::uint32_t seed;     ///< half_cached: chooses the half
+  std::uint32_t unused;
 };
-static_assert(sizeof(Segment) == 32);
+static_assert(sizeof(Segment) == 40);
+
+/// What the schedule needs to know of one consuming process in a phased run. Same index as its RankSlot.
+struct alignas(64) PhaseSlot {
+  std::atomic<std::uint64_t> armed;       ///< 1 once turns are counted
+  std::atomic<std::uint64_t> turns;       ///< taken so far
+  std::atomic<std::uint64_t> pass_first;  ///< turn at which the current pass began (or would have)
+  std::atomic<std::uint64_t> pass_end;    ///< turn after its last batch; UINT64_MAX: not known
+  std::atomic<std::uint32_t> workers;
+  std::atomic<std::uint32_t> prefetch;
+  std::atomic<std::uint64_t> missed;       ///< segments that came too late or did not fit
+  std::atomic<std::uint32_t> unsupported;  ///< 1: the loader cannot be phased (its reason is an issue text)
+  std::uint32_t unused;
+};
+static_assert(sizeof(PhaseSlot) == 64);
+
+/// Which pages a cold block may drop from the page cache.
+enum class Evict : std::uint32_t { own = 0, all = 1, none = 2 };
 
 /// One consuming process. Written by it alone, read by the tool at any time.
 struct alignas(64) RankSlot {
@@ -77,8 +97,12 @@ struct ControlBlock {
   std::atomic<std::uint64_t> used_bytes;      ///< handed out of it, a block at a time
   std::atomic<std::uint64_t> refused_blocks;  ///< asked for beyond it
   std::atomic<std::uint32_t> segment_count;   ///< published with release after the segment is written
-  std::uint32_t unused;
+  std::uint32_t evict;                        ///< Evict
   RankSlot ranks[k_max_ranks];
+  PhaseSlot phases[k_max_ranks];
+  char stage_dir[256];  ///< in memory, for the bytes of cached blocks; empty: none was to be had
+  std::atomic<std::uint64_t> stage_used_bytes;
+  std::uint64_t stage_budget_bytes;
   Segment segments[k_max_segments];
 };
 

@@ -79,7 +79,9 @@ enum class Kind : std::uint16_t {
   sample = 5,  ///< one sample of a batch was made
   file = 6,    ///< I/O on one file within one sample (or outside samples, at close)
   path = 7,    ///< first sight of a file in this process: its name and size
-  thread = 8,  ///< a RecordHeader alone; aux: from here on the block's records are of this thread (it took over a spare)
+  thread =
+      8,      ///< a RecordHeader alone; aux: from here on the block's records are of this thread (it took over a spare)
+  phase = 9,  ///< what a batch of a phased run found in the page cache, written after its batch record
 };
 
 /// Every record starts with this. `bytes` is the size of the whole record, a multiple of 8.
@@ -97,6 +99,8 @@ enum class TextKind : std::uint32_t {
   iterator = 3,  ///< {"iterator_id", "loader_id", "epoch", "worker_pids":[...]}: one pass over it
   issue = 4,     ///< {"id", "severity", "detail", "hint"}
   mark = 5,      ///< {"what":"evaluation|checkpoint|compile|...", "begin_ns", "end_ns"}
+  segment = 6,   ///< {"segment","phase","round","iterator_id","first","batches","workers","argument"}: a phase was run,
+                 ///< from batch `first` of that pass on
 };
 
 /// Wait flags.
@@ -142,7 +146,8 @@ struct BatchRecord {
   std::uint64_t end_ns;        ///< batch made (collated)
   std::uint64_t put_ns;        ///< handed to the queue's feeder; 0 where there is no queue
   std::uint64_t cpu_ns;        ///< CPU time of the making thread from begin to end
-  std::uint64_t run_delay_ns;  ///< time that thread was runnable but not running from begin to end (schedstat); UINT64_MAX: unknown
+  std::uint64_t run_delay_ns;  ///< time that thread was runnable but not running from begin to end (schedstat);
+                               ///< UINT64_MAX: unknown
   IoTotals io;
   std::uint32_t samples;
   std::uint32_t unused;
@@ -168,6 +173,23 @@ struct FileRecord {
   std::uint64_t read_ns;
   std::uint64_t read_bytes;
   std::uint64_t meta_ns;
+};
+
+/// Evidence of one batch made in a phase: whether its bytes came from where the phase says.
+struct PhaseRecord {
+  RecordHeader header;        ///< aux: index of the segment
+  std::uint64_t iterator_id;  ///< as in BatchRecord
+  std::uint64_t batch;        ///< as in BatchRecord
+  std::uint32_t phase;
+  std::uint32_t opens;           ///< of regular files for reading
+  std::uint32_t staged_opens;    ///< of these, served from the staged copy in memory
+  std::uint32_t unknown_opens;   ///< of these, residency could not be asked for (file system, kernel)
+  std::uint64_t opened_bytes;    ///< sizes of the files opened
+  std::uint64_t resident_bytes;  ///< of these, in the page cache at the open (cold: after eviction)
+  std::uint64_t evicted_bytes;   ///< dropped from the page cache at the open
+  std::uint64_t foreign_bytes;   ///< resident, not brought in by this run, and therefore left alone
+  std::uint64_t storage_bytes;   ///< read_bytes of /proc/self/io over the batch; UINT64_MAX: not readable
+  std::uint64_t stage_ns;        ///< spent copying into the stage before this batch
 };
 
 /// Followed by the path, NUL-padded to a multiple of 8.
