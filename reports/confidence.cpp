@@ -1,0 +1,84 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/findings.hpp"
+#include "reports/format.hpp"
+
+namespace stallcast::reports {
+namespace {
+
+constexpr double k_wide_half = 0.05;   ///< half an interval, in shares of the step, from which it is wide
+constexpr double k_loose_half = 0.10;  ///< and from which it says little
+constexpr double k_short_s = 20.0;     ///< a window shorter than this may not be typical of the job
+
+class Doubts {
+ public:
+  /// `grade` 1 lowers the confidence to fair, 2 to weak.
+  void add(int grade, std::string reason) {
+    worst_ = std::max(worst_, grade);
+    result_.reasons.push_back(std::move(reason));
+  }
+  [[nodiscard]] Confidence result() {
+    result_.word = worst_ == 0 ? "good" : worst_ == 1 ? "fair" : "weak";
+    return result_;
+  }
+
+ private:
+  int worst_ = 0;
+  Confidence result_{};
+};
+
+void judge_interval(const Findings& f, Doubts& doubts) {
+  const Estimate<Fraction>& compute = f.breakdowns.front().slices.front().share;
+  const double low = 1.0 - compute.ci95_high;
+  const double high = 1.0 - compute.ci95_low;
+  const double half = (high - low) / 2.0;
+  if (half > k_wide_half) {
+    doubts.add(half > k_loose_half ? 2 : 1, "the interval is wide: " + percent(low) + " to " + percent(high));
+  }
+  if (level_of(low) != level_of(high)) {
+    doubts.add(1, fmt::format("the interval reaches from \"{}\" to \"{}\"", level_name(level_of(low)),
+                              level_name(level_of(high))));
+  }
+}
+
+void judge_run(const Profile& p, Doubts& doubts) {
+  if (p.measured_s > 0.0 && p.measured_s < k_short_s) {
+    doubts.add(1, "only " + duration(Seconds(p.measured_s)) + " of the run were measured");
+  }
+  if (p.job.ranks_seen < p.job.ranks_expected) {
+    doubts.add(1, fmt::format("only {} of {} ranks were seen", p.job.ranks_seen, p.job.ranks_expected));
+  }
+  if (p.overhead.dropped_records > 0) {
+    doubts.add(1, plural(p.overhead.dropped_records, "record") + " did not fit into the recording");
+  }
+  const auto* overhead = usable(p.overhead.throughput);
+  if (overhead != nullptr && overhead->ci95_low > 0.02) {
+    doubts.add(1, "recording slowed the job by " + percent(overhead->mean));
+  }
+}
+
+void judge_premises(const Profile& p, Doubts& doubts) {
+  const auto failed = std::count_if(p.premises.begin(), p.premises.end(), [](const Premise& x) { return !x.holds; });
+  if (failed > 0) doubts.add(2, plural(failed, "premise") + " of the measurement did not hold");
+  for (const DataIssue& issue : p.issues) {
+    if (issue.severity == Severity::error) doubts.add(2, "data issue " + issue.id);
+  }
+}
+
+}  // namespace
+
+Confidence confidence_of(const Profile& p, const Findings& f) {
+  Doubts doubts;
+  if (f.breakdowns.empty()) return {"none", {"waiting for data was not measured"}};
+  judge_interval(f, doubts);
+  if (p.stalls.method == "attributed" && f.breakdowns.front().slices.size() > 2) {
+    doubts.add(0, "reading and preparing are told apart by attribution: no run without them was made");
+  }
+  judge_run(p, doubts);
+  judge_premises(p, doubts);
+  return doubts.result();
+}
+
+}  // namespace stallcast::reports

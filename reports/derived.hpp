@@ -1,0 +1,25 @@
+/// Quantities that follow from a profile by arithmetic; absent where a term is.
+#pragma once
+
+#include <optional>
+
+#include "analyzer/profile.hpp"
+
+namespace stallcast::reports {
+
+struct Derived {
+  std::optional<double> wait{};     ///< share of the step as found; of the cold step if only that was measured
+  std::optional<double> fetch{};    ///< the part of it that reads
+  std::optional<double> prep{};     ///< the part of it that prepares
+  std::optional<double> workers{};  ///< of the whole job
+  std::optional<double>
+      worker_busy{};  ///< share of the workers' time in which they make batches (rate * wall / workers)
+  std::optional<double> cores_usable{};  ///< of all hosts
+  std::optional<double> cores_busy{};    ///< rate * CPU seconds per sample of the process tree
+  std::optional<double> cores_free{};    ///< the rest, never negative
+  std::optional<double> run_delay{};     ///< share of a worker's time in which it waits for a core
+};
+
+[[nodiscard]] Derived derive(const Profile& profile);
+
+}  // namespace stallcast::reports

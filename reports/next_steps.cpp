@@ -1,0 +1,210 @@
+/// Rules, not predictions: each looks at what was measured and names something to do. Numbers in them are measured.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "reports/derived.hpp"
+#include "reports/findings.hpp"
+#include "reports/format.hpp"
+
+namespace stallcast::reports {
+namespace {
+
+constexpr double k_busy_from = 0.80;     ///< workers busier than this cannot make up for a slow batch
+constexpr double k_free_core = 0.5;      ///< cores idle on average from which another worker finds one
+constexpr double k_small_bytes = 256e3;  ///< a sample read in less than this pays mostly latency on most storage
+constexpr double k_from_storage = 0.05;  ///< share of bytes from storage below which storage is not what reads wait for
+constexpr double k_memory_share = 0.9;   ///< of the memory left that a data set may take and still stay resident
+constexpr double k_rank_spread = 0.05;   ///< difference of waits between ranks that is worth a look
+constexpr std::size_t k_most_steps = 5;
+
+struct Case {
+  const Profile& p;
+  Derived d;
+  double wait = 0.0;
+  double fetch = 0.0;
+  double prep = 0.0;
+
+  [[nodiscard]] bool waits() const { return wait >= k_moderate_from; }
+  [[nodiscard]] bool fetches() const { return fetch >= k_moderate_from; }
+  [[nodiscard]] bool prepares() const { return prep >= k_moderate_from; }
+  [[nodiscard]] bool has_workers() const { return d.workers && *d.workers > 0.0; }
+  [[nodiscard]] bool cores_are_free() const { return d.cores_free && *d.cores_free >= k_free_core; }
+  [[nodiscard]] bool cores_are_busy() const { return d.cores_free && *d.cores_free < k_free_core; }
+  [[nodiscard]] bool from_storage() const {
+    return !p.resources.bytes_from_storage || *p.resources.bytes_from_storage >= k_from_storage;
+  }
+};
+
+using Rule = std::optional<NextStep> (*)(const Case&);
+
+std::optional<NextStep> no_loader(const Case& c) {
+  if (c.d.wait || c.p.job.loaders_seen > 0) return std::nullopt;
+  return NextStep{"Mark the job's steps",
+                  "no training loader was found in this command; a job that loads data in its own way can mark batches "
+                  "and steps through the C API (stallcast/capture.h)",
+                  1.0};
+}
+
+std::optional<NextStep> leave_it(const Case& c) {
+  if (!c.d.wait || c.waits()) return std::nullopt;
+  std::string why = "the loader keeps up: more workers, a cache or faster storage would bring next to nothing";
+  const auto* supply = usable(c.p.rates.supply_cached);
+  const auto* now = usable(c.p.rates.as_is);
+  if (supply != nullptr && now != nullptr && supply->mean > now->mean) {
+    why += fmt::format("; it could deliver {} where the job takes {}", rate(supply->mean), rate(now->mean));
+  }
+  return NextStep{"Leave the loader as it is, and speed up the step itself", why, 1.0};
+}
+
+std::optional<NextStep> start_workers(const Case& c) {
+  if (!c.waits() || !c.p.job.num_workers || *c.p.job.num_workers > 0) return std::nullopt;
+  std::string why = "with num_workers=0 every batch is made between two steps, so its whole time is waiting";
+  if (c.d.cores_usable) why += fmt::format("; {} cores are usable", number(*c.d.cores_usable));
+  return NextStep{"Load in worker processes (num_workers=1 or more)", why, c.wait};
+}
+
+std::optional<NextStep> more_workers(const Case& c) {
+  if (!c.waits() || !c.has_workers() || !c.d.worker_busy || *c.d.worker_busy < k_busy_from) return std::nullopt;
+  const bool reads_overlap = c.fetch > c.prep && c.from_storage();
+  if (!c.cores_are_free() && !(reads_overlap && !c.cores_are_busy())) return std::nullopt;
+  std::string why =
+      fmt::format("the {} are busy {} of the time", plural(*c.p.job.num_workers, "worker"), percent(*c.d.worker_busy));
+  if (c.cores_are_free()) {
+    why += fmt::format(", while {} of {} usable cores are idle", number(*c.d.cores_free), number(*c.d.cores_usable));
+  }
+  if (reads_overlap) why += "; reads of more workers overlap, up to what the storage can deliver";
+  return NextStep{fmt::format("More workers than {}", *c.p.job.num_workers), why, 0.9 * c.wait};
+}
+
+std::optional<NextStep> more_cores(const Case& c) {
+  if (!c.prepares() || !c.cores_are_busy()) return std::nullopt;
+  const Host& host = c.p.host;
+  if (host.usable_cpus + k_free_core > host.logical_cpus || host.usable_cpus_limited_by == "nothing")
+    return std::nullopt;
+  return NextStep{
+      "Ask for more cores",
+      fmt::format("only {} of this machine's {} cores are usable here (limited by {}), and {} are busy",
+                  number(host.usable_cpus), host.logical_cpus, host.usable_cpus_limited_by, number(*c.d.cores_busy)),
+      1.05 * c.prep};
+}
+
+std::optional<NextStep> cheaper_prep(const Case& c) {
+  if (!c.prepares() || !c.cores_are_busy()) return std::nullopt;
+  return NextStep{
+      "Make preparing a sample cheaper",
+      fmt::format("{} of {} usable cores are busy, so more workers would only share them: decode at reduced "
+                  "size, resize the files once ahead of time, use a faster decoder, or move work to the "
+                  "accelerator",
+                  number(*c.d.cores_busy), number(*c.d.cores_usable)),
+      c.prep};
+}
+
+std::optional<NextStep> fewer_threads(const Case& c) {
+  if (!c.prepares() || !c.p.job.threads_per_worker || !c.d.workers || !c.d.cores_usable) return std::nullopt;
+  const double threads = static_cast<double>(*c.p.job.threads_per_worker) * *c.d.workers;
+  if (*c.p.job.threads_per_worker < 2 || threads <= *c.d.cores_usable) return std::nullopt;
+  return NextStep{"Use one thread in each worker",
+                  fmt::format("{} workers with {} threads each share {} usable cores (OMP_NUM_THREADS=1, "
+                              "cv2.setNumThreads(0))",
+                              number(*c.d.workers), *c.p.job.threads_per_worker, number(*c.d.cores_usable)),
+                  0.9 * c.prep};
+}
+
+std::optional<NextStep> keep_in_memory(const Case& c) {
+  if (!c.fetches() || !c.from_storage() || !c.p.dataset.bytes_total || !c.p.resources.page_cache_available) {
+    return std::nullopt;
+  }
+  const Bytes data = *c.p.dataset.bytes_total;
+  const Bytes room = *c.p.resources.page_cache_available;
+  if (data.value() <= k_memory_share * room.value()) {
+    return NextStep{"Keep the data set in memory",
+                    fmt::format("about {} of data fit the {} of memory left: after a first pass the reads should come "
+                                "from memory",
+                                bytes(data), bytes(room)),
+                    1.05 * c.fetch};
+  }
+  return NextStep{"Hold more of the data near: more memory, a cache that keeps its files, or a local disk",
+                  fmt::format("about {} of data do not fit the {} of memory left", bytes(data), bytes(room)), c.fetch};
+}
+
+std::optional<NextStep> faster_storage(const Case& c) {
+  if (!c.fetches() || !c.from_storage()) return std::nullopt;
+  std::string why = "workers wait in reads";
+  if (c.p.resources.bytes_from_storage) {
+    why += fmt::format("; {} of the bytes came from storage", percent(*c.p.resources.bytes_from_storage));
+  }
+  if (c.p.resources.storage_bandwidth) why += ", at " + bandwidth(*c.p.resources.storage_bandwidth);
+  if (!c.p.dataset.filesystem.empty()) why += fmt::format(" ({})", c.p.dataset.filesystem);
+  return NextStep{"Read from faster storage, or copy the data to a local disk first", why, 0.95 * c.fetch};
+}
+
+std::optional<NextStep> larger_reads(const Case& c) {
+  if (!c.fetches() || c.p.dataset.layout != "files" || !c.p.dataset.bytes_per_sample) return std::nullopt;
+  const double size = c.p.dataset.bytes_per_sample->value();
+  if (!(size < k_small_bytes)) return std::nullopt;
+  return NextStep{"Pack samples into larger files (shards)",
+                  fmt::format("each sample is a file of its own and reads {}: every one pays for an open and the "
+                              "storage's latency",
+                              bytes(Bytes(size))),
+                  0.8 * c.fetch};
+}
+
+std::optional<NextStep> resident_reads(const Case& c) {
+  if (!c.fetches() || c.from_storage()) return std::nullopt;
+  return NextStep{"Read in fewer, larger calls",
+                  "the bytes come from memory already, so faster storage would not help: the time goes into the calls "
+                  "themselves",
+                  c.fetch};
+}
+
+std::optional<NextStep> slow_rank(const Case& c) {
+  std::vector<std::pair<double, const Rank*>> waits;
+  for (const Rank& rank : c.p.ranks) {
+    if (const auto* wait = usable(rank.wait)) waits.emplace_back(wait->mean, &rank);
+  }
+  if (waits.size() < 2) return std::nullopt;
+  std::sort(waits.begin(), waits.end());
+  const auto& [most, worst] = waits.back();
+  const double median = waits[(waits.size() - 1) / 2].first;
+  if (most - median < k_rank_spread) return std::nullopt;
+  return NextStep{fmt::format("Look at rank {} on {} first", worst->rank, worst->host),
+                  fmt::format("it waits for data {} of its steps, the median rank {}; the others then wait for it in "
+                              "every all-reduce",
+                              percent(most), percent(median)),
+                  1.1 * most};
+}
+
+std::optional<NextStep> all_ranks(const Case& c) {
+  if (c.p.job.ranks_seen >= c.p.job.ranks_expected) return std::nullopt;
+  return NextStep{
+      "Collect the recordings of all ranks",
+      fmt::format("{} of {} were seen: a slow one may be among the rest", c.p.job.ranks_seen, c.p.job.ranks_expected),
+      0.04};
+}
+
+constexpr std::array<Rule, 13> k_rules = {no_loader,      leave_it,      start_workers,  more_workers,   more_cores,
+                                          cheaper_prep,   fewer_threads, keep_in_memory, faster_storage, larger_reads,
+                                          resident_reads, slow_rank,     all_ranks};
+
+}  // namespace
+
+std::vector<NextStep> next_steps_of(const Profile& p, Level level) {
+  Case c{p, derive(p)};
+  if (level != Level::unknown) {
+    c.wait = c.d.wait.value_or(0.0);
+    c.fetch = c.d.fetch.value_or(0.0);
+    c.prep = c.d.prep.value_or(0.0);
+  }
+  std::vector<NextStep> steps;
+  for (const Rule rule : k_rules) {
+    if (auto step = rule(c)) steps.push_back(std::move(*step));
+  }
+  std::stable_sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
+  if (steps.size() > k_most_steps) steps.resize(k_most_steps);
+  return steps;
+}
+
+}  // namespace stallcast::reports

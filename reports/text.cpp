@@ -1,0 +1,164 @@
+/// The terminal report: at most 80 columns, readable without knowing the method.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/escape.hpp"
+#include "reports/formats.hpp"
+#include "reports/text_layout.hpp"
+
+namespace stallcast::reports {
+namespace {
+
+constexpr std::size_t k_bar_width = 20;
+constexpr std::size_t k_label_width = 12;
+
+Paint paint_of(Level level) {
+  switch (level) {
+    case Level::fine:
+      return Paint::green;
+    case Level::moderate:
+      return Paint::yellow;
+    case Level::high:
+      return Paint::red;
+    case Level::unknown:
+      break;
+  }
+  return Paint::bold;
+}
+
+Paint paint_of(const Slice& slice) {
+  if (slice.key == "compute") return Paint::green;
+  return slice.key == "prep" ? Paint::yellow : slice.key == "fetch" ? Paint::blue : Paint::red;
+}
+
+void print_head(const ReportData& data, TextPage& page) {
+  page.item("stallcast", k_label_width, shell_words(data.profile.command), Paint::bold);
+  page.item("", k_label_width, data.subtitle, Paint::dim);
+  page.blank();
+  if (!data.findings.outcome_note.empty()) page.item("", 2, data.findings.outcome_note, Paint::yellow);
+  page.item("", 2, data.findings.verdict, paint_of(data.findings.level));
+  page.item("", 2, "Verdict: " + data.findings.level_words + ".");
+  const Confidence& confidence = data.findings.confidence;
+  std::string words = "Confidence: " + confidence.word;
+  for (const std::string& reason : confidence.reasons)
+    words += (&reason == &confidence.reasons[0] ? " - " : "; ") + reason;
+  page.item("", 2, words + ".");
+}
+
+void print_breakdown(const Breakdown& b, const RenderOptions& options, TextPage& page) {
+  std::string title = "Where a step goes, " + b.title;
+  if (const auto* step = usable(b.step)) title += ": " + duration(*step);
+  page.heading(title);
+  double begin = 0.0;
+  for (const Slice& slice : b.slices) {
+    const double end = begin + slice.share.mean;
+    const std::string time = slice.per_step ? duration(*slice.per_step) : "";
+    page.line(fmt::format("  {}|{}| {} {}", padded(slice.label, 24),
+                          page.painted(bar(begin, end, k_bar_width, options.unicode), paint_of(slice)),
+                          padded(time, 8, true), share_words(slice)));
+    begin = end;
+  }
+  const bool zero = std::any_of(b.slices.begin(), b.slices.end(), [](const Slice& x) { return holds_zero(x.share); });
+  if (zero) page.item("", 2, "0 means: not distinguishable from 0 in this run.", Paint::dim);
+}
+
+void print_next(const ReportData& data, TextPage& page) {
+  if (data.findings.next.empty()) return;
+  page.heading("What next");
+  int number = 0;
+  for (const NextStep& step : data.findings.next) {
+    page.item(fmt::format("  {}.", ++number), 5, step.title + ".", Paint::bold);
+    page.item("", 5, "Because " + step.why + ".");
+  }
+}
+
+void print_recommendation(const Recommendation& r, TextPage& page) {
+  page.heading("Recommended loader");
+  page.item("", 2, r.loader_line, Paint::green);
+  if (!r.gain.empty()) page.item("", 2, r.gain);
+  for (const std::string& line : r.lines) page.item("  -", 4, line);
+}
+
+void print_predictions(const ReportData& data, TextPage& page) {
+  if (data.predictions.empty()) return;
+  page.heading("What if");
+  page.line("  " + page.painted(fmt::format("{:<26} {:<32} {}", "change", "samples/s (90 % interval)", "bound, then"),
+                                Paint::dim));
+  for (const Prediction& prediction : data.predictions) {
+    const std::vector<std::string> change = wrap(scenario_words(prediction), 26);
+    page.line(fmt::format("  {} {} {}", padded(change.front(), 26), padded(forecast_words(prediction), 32),
+                          one_line(bound_words(prediction))));
+    for (std::size_t i = 1; i < change.size(); ++i) page.line("  " + change[i]);
+    for (const std::string& note : prediction_notes(prediction)) page.item("", 4, note, Paint::dim);
+  }
+}
+
+void print_missing(const ReportData& data, TextPage& page) {
+  if (data.findings.missing.empty()) return;
+  page.heading("Not measured");
+  for (const Missing& missing : data.findings.missing) {
+    std::string what;
+    for (const std::string& name : missing.what) what += (what.empty() ? "" : ", ") + name;
+    page.item("  -", 4, what + ": " + missing.reason);
+  }
+}
+
+void print_issues(const ReportData& data, TextPage& page) {
+  if (data.profile.issues.empty()) return;
+  page.heading("Data issues");
+  for (const DataIssue& issue : data.profile.issues) {
+    const Paint paint = issue.severity == Severity::error     ? Paint::red
+                        : issue.severity == Severity::warning ? Paint::yellow
+                                                              : Paint::plain;
+    const std::string times = issue.count > 1 ? fmt::format(" ({} times)", count(issue.count)) : "";
+    page.item("  -", 4, fmt::format("{}: {}{}: {}", severity_name(issue.severity), issue.id, times, issue.detail),
+              paint);
+    if (!issue.hint.empty()) page.item("", 4, "hint: " + issue.hint);
+  }
+}
+
+void print_premises(const ReportData& data, TextPage& page) {
+  if (data.profile.premises.empty()) return;
+  page.heading("Premises of the measurement");
+  for (const Premise& premise : data.profile.premises) {
+    page.item(premise.holds ? "  ok" : "  NO", 6,
+              fmt::format("{}: {}: expected {}, seen {}", premise.phase, premise.check, premise.expected, premise.seen),
+              premise.holds ? Paint::plain : Paint::red);
+  }
+}
+
+void print_ranks(const ReportData& data, TextPage& page) {
+  if (data.profile.ranks.size() < 2) return;
+  page.heading("Ranks");
+  for (const Rank& rank : data.profile.ranks) {
+    const auto* wait = usable(rank.wait);
+    const auto* speed = usable(rank.rate);
+    page.item(fmt::format("  {}", rank.rank), 7,
+              fmt::format("{}: waits {} of the step, {}", rank.host,
+                          wait != nullptr ? percent_or_zero(*wait) : "(not measured)",
+                          speed != nullptr ? rate(*speed) : "rate not measured"));
+  }
+}
+
+}  // namespace
+
+std::string render_text(const ReportData& data) {
+  TextPage page(data.options.color);
+  print_head(data, page);
+  for (const Breakdown& b : data.findings.breakdowns) print_breakdown(b, data.options, page);
+  if (!data.findings.why.empty()) page.heading("Why");
+  for (const Fact& fact : data.findings.why) page.item("  " + fact.label, 2 + k_label_width, fact.text);
+  print_next(data, page);
+  if (data.options.recommendation) print_recommendation(*data.options.recommendation, page);
+  print_predictions(data, page);
+  print_ranks(data, page);
+  print_premises(data, page);
+  print_missing(data, page);
+  print_issues(data, page);
+  page.heading("Cost of measuring");
+  page.item("", 2, data.findings.overhead);
+  return page.take();
+}
+
+}  // namespace stallcast::reports

@@ -1,0 +1,90 @@
+#include <fmt/format.h>
+
+#include "reports/derived.hpp"
+#include "reports/findings.hpp"
+#include "reports/format.hpp"
+
+namespace stallcast::reports {
+namespace {
+
+std::string workers_words(const Profile& p, const Derived& d) {
+  if (!p.job.num_workers) return "";
+  if (*p.job.num_workers == 0) return "none: batches are made in the training process, between its steps";
+  std::string text = plural(*p.job.num_workers, "worker");
+  if (p.job.ranks_seen > 1) text += " per rank";
+  if (p.job.prefetch_factor) text += fmt::format(", prefetch factor {}", *p.job.prefetch_factor);
+  if (d.worker_busy) text += fmt::format("; busy {} of the time", percent(*d.worker_busy));
+  return text;
+}
+
+std::string per_sample_words(const Resources& r) {
+  std::string text;
+  const auto add = [&](const char* what, const MeasuredEstimate<SecondsPerSample>& m) {
+    const auto* e = usable(m);
+    if (e != nullptr) text += (text.empty() ? "" : ", ") + duration(*e) + " " + what;
+  };
+  add("reading", r.read);
+  add("CPU", r.worker_cpu);
+  add("in all", r.worker_wall);
+  return text;
+}
+
+std::string cores_words(const Profile& p, const Derived& d) {
+  if (!d.cores_usable) return "";
+  std::string text = number(*d.cores_usable) + " usable";
+  if (p.host.usable_cpus_limited_by != "nothing" && !p.host.usable_cpus_limited_by.empty()) {
+    text += fmt::format(" of {} (limited by {})", p.host.logical_cpus, p.host.usable_cpus_limited_by);
+  }
+  if (d.cores_busy) text += fmt::format("; this job keeps {} busy", number(*d.cores_busy));
+  if (d.run_delay && *d.run_delay >= 0.05) {
+    text += fmt::format("; workers wait for a core {} of their time", percent(*d.run_delay));
+  }
+  return text;
+}
+
+std::string source_words(const Profile& p) {
+  const Resources& r = p.resources;
+  std::string text;
+  if (r.bytes_from_storage) {
+    text = *r.bytes_from_storage < 0.005 ? "from memory"
+                                         : percent(*r.bytes_from_storage) + " of the bytes came from storage";
+    if (r.storage_bandwidth && *r.bytes_from_storage >= 0.005) text += ", at " + bandwidth(*r.storage_bandwidth);
+  }
+  if (p.dataset.bytes_per_sample) {
+    text += (text.empty() ? "" : "; ") + bytes(Bytes(p.dataset.bytes_per_sample->value())) + " read per sample";
+  }
+  return text;
+}
+
+std::string memory_words(const Profile& p) {
+  std::string text;
+  if (p.dataset.bytes_total) text = "data set about " + bytes(*p.dataset.bytes_total);
+  if (p.resources.page_cache_available) {
+    text += (text.empty() ? "" : "; ") + bytes(*p.resources.page_cache_available) + " of memory left to hold it";
+  }
+  return text;
+}
+
+std::string rate_words(const Profile& p) {
+  const auto* rate_now = usable(p.rates.as_is);
+  return rate_now != nullptr ? rate(*rate_now) : "";
+}
+
+}  // namespace
+
+std::vector<Fact> why_of(const Profile& p) {
+  const Derived d = derive(p);
+  std::vector<Fact> facts;
+  const auto add = [&](const char* label, std::string text) {
+    if (!text.empty()) facts.push_back({label, std::move(text)});
+  };
+  add("rate", rate_words(p));
+  add("workers", workers_words(p, d));
+  add("per sample", per_sample_words(p.resources));
+  add("cores", cores_words(p, d));
+  add("reads", source_words(p));
+  add("memory", memory_words(p));
+  return facts;
+}
+
+}  // namespace stallcast::reports
