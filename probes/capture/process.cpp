@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "probes/capture/next.hpp"
+#include "probes/capture/paths.hpp"
 #include "probes/record/raw.hpp"
 
 namespace stallcast::capture {
@@ -49,7 +51,9 @@ __attribute__((constructor)) void arm() {
   if (folder == nullptr || *folder == '\0' || strlen(folder) >= sizeof(g_run_folder)) return;
   const raw::ErrnoKeeper keeper;
   strcpy(g_run_folder, folder);
-  if (map_process_page()) g_mode.store(Mode::dormant, std::memory_order_release);
+  if (!map_process_page()) return;
+  look_up_all();
+  g_mode.store(Mode::dormant, std::memory_order_release);
 }
 
 record::ControlBlock* control_block() {
@@ -68,6 +72,7 @@ bool open_recording(Process& self) {
     return false;
   }
   const bool is_fork_child = mode() == Mode::live;
+  if (is_fork_child) forget_paths();
   self.pid = raw::process_id();
   // Where the file cannot be opened the rank's counters are still kept, so the process is born all the same.
   if (record::open_writer(self.writer, control, g_run_folder, is_fork_child)) {

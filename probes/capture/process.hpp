@@ -25,6 +25,8 @@ struct Process {
   std::atomic<std::uint32_t> being_born;
   std::int32_t pid;
   std::uint32_t slot_refused;  ///< 1: every line of the control block was taken; not asked for again
+  std::uint32_t vfork_seen;    ///< 1 once a thread has called vfork
+  std::uint32_t unused;
   record::Writer writer;
   std::atomic<record::RankSlot*> slot;  ///< claimed at the first wait or step
   std::atomic<std::uint64_t> steps;

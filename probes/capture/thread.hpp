@@ -55,6 +55,7 @@ struct Thread {
   std::uint32_t generation;  ///< of the process it is attached to
   std::uint32_t busy;        ///< inside our code, or inside a libc call that we time as a whole
   record::Appender out;
+  std::int32_t vfork_parent;  ///< our pid if this thread has called vfork since; see owns_memory()
   std::int32_t schedstat_fd;  ///< of this thread, kept open; 0: not tried yet, -1: not to be had
   std::uint64_t wait_begin_ns;
   Batch batch;
@@ -103,11 +104,17 @@ inline Thread* enter_api() {
   return attached(thread) ? &thread : nullptr;
 }
 
-/// Room for a record of type `Record` with `extra` bytes behind it; nullptr if it was dropped.
+/// Room for a record of type `Record` with `extra` bytes behind it; nullptr if it was dropped. Only with the thread
+/// busy.
 template <class Record>
 Record* reserve(Thread& thread, record::Kind kind, std::uint32_t aux, std::uint32_t extra = 0) {
+  const record::BlockHeader* block = thread.out.block;
   void* room =
       record::reserve(process().writer, thread.out, kind, aux, static_cast<std::uint32_t>(sizeof(Record)) + extra);
+  if (thread.out.block != block) {  // the records that these point at are no longer mapped
+    thread.unput_batch = nullptr;
+    thread.unsized_path = nullptr;
+  }
   return static_cast<Record*>(room);
 }
 

@@ -1,0 +1,56 @@
+/// Where I/O is counted: in the thread's open sample, else in its open batch, else in the header's totals.
+#pragma once
+
+#include <cstdint>
+
+#include "probes/capture/fd_table.hpp"
+#include "probes/capture/thread.hpp"
+
+namespace stallcast::capture {
+
+/// One finished read.
+struct ReadEvent {
+  int fd;
+  FdKind kind;  ///< regular or stream
+  std::uint64_t begin_ns;
+  std::uint64_t ns;
+  std::uint64_t bytes;
+  std::uint32_t reads;  ///< 0: served from a buffer of stdio's, bytes only
+};
+
+/// Whether anything happens in this process but the call itself.
+inline bool awake() {
+  return mode() == Mode::dormant || mode() == Mode::live;
+}
+
+/// The calling thread if what it does now is to be recorded: process born, records on, not inside our own code.
+inline Thread* recording_thread() {
+  Thread& thread = t_thread;
+  const std::uint32_t generation = process().generation.load(std::memory_order_acquire);
+  if (generation == 0 || thread.busy != 0 || !record::recording(process().writer)) return nullptr;
+  if (__builtin_expect(thread.generation == generation, 1)) return &thread;
+  const Busy busy(thread);
+  return attach(thread) ? &thread : nullptr;
+}
+
+/// Whether time spent on metadata has a sample or a batch to go to.
+bool counts_metadata(const Thread& thread);
+
+void count_read(Thread& thread, const ReadEvent& event);
+
+/// A read that is not recorded: it may be what brings the process to life.
+void count_unrecorded(std::uint64_t bytes);
+
+/// A file was opened for reading. `ns` 0 where it was not timed.
+void count_open(Thread& thread, int fd, std::uint64_t file_id, std::uint64_t begin_ns, std::uint64_t ns);
+
+/// Time of a failed open, a stat (`stats` 1) or a close.
+void count_metadata(Thread& thread, std::uint64_t ns, std::uint32_t stats);
+
+/// A descriptor was closed: writes its file record.
+void count_close(Thread& thread, int fd, const FdTotals& totals, std::uint64_t ns);
+
+/// A file was mapped for reading.
+void count_mapped(std::uint64_t bytes);
+
+}  // namespace stallcast::capture

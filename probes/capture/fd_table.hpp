@@ -1,0 +1,76 @@
+/// What is known about each descriptor of the process: which file, what kind, and what was read from it outside
+/// samples. A fixed sparse array (3 MiB of address space, a page touched per 85 descriptors), inherited by fork.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "probes/capture/process.hpp"
+
+namespace stallcast::capture {
+
+inline constexpr int k_tracked_fds = 65536;
+
+enum class FdKind : std::uint8_t {
+  unknown,  ///< nobody has asked yet
+  regular,
+  stream,   ///< sockets and pipes
+  ignored,  ///< devices, directories, /proc and /sys, files open for writing only
+  ours,     ///< kept open by the capture library
+};
+
+/// One descriptor. Written by whichever thread uses it: relaxed atomics, no order between the fields.
+struct FdEntry {
+  std::atomic<std::uint64_t> file_id;   ///< 0: path not known
+  std::atomic<std::uint64_t> begin_ns;  ///< first read outside a sample, of the totals below
+  std::atomic<std::uint64_t> read_ns;
+  std::atomic<std::uint64_t> read_bytes;
+  std::atomic<std::uint32_t> reads;
+  std::atomic<std::uint32_t> generation;  ///< of the process that the totals and the path record belong to
+  std::atomic<FdKind> kind;
+  std::atomic<std::uint8_t> unlisted;  ///< 1: counts in totals, but gets no file record of its own (imports)
+};
+
+/// What close() leaves of an entry.
+struct FdTotals {
+  FdKind kind;
+  bool listed;
+  std::uint64_t file_id;
+  std::uint64_t begin_ns;
+  std::uint64_t read_ns;
+  std::uint64_t read_bytes;
+  std::uint32_t reads;
+};
+
+/// The entry of a descriptor; nullptr out of range or without memory.
+FdEntry* fd_entry(int fd);
+
+/// The kind of a descriptor that was opened unseen, by one fstat that is remembered.
+FdKind classify(int fd);
+
+/// The kind of what stat(2) said has this mode.
+FdKind kind_of_mode(std::uint32_t mode);
+
+/// Remembers the descriptor's kind.
+void set_kind(int fd, FdKind kind);
+
+/// The descriptor's kind, asked for if nobody has yet.
+inline FdKind kind_of(int fd) {
+  FdEntry* entry = fd_entry(fd);
+  const FdKind kind = entry != nullptr ? entry->kind.load(std::memory_order_relaxed) : FdKind::unknown;
+  return kind != FdKind::unknown ? kind : classify(fd);
+}
+
+/// A new file is behind the descriptor.
+void set_fd(int fd, FdKind kind, std::uint64_t file_id, bool listed);
+
+/// Forgets the descriptor, before it is closed (afterwards another thread may have it again), and says what it was.
+FdTotals take_fd(int fd);
+
+/// `copy` is a duplicate of `fd`: the same file, totals of its own.
+void copy_fd(int fd, int copy);
+
+/// Forgets first..last.
+void forget_fds(unsigned first, unsigned last);
+
+}  // namespace stallcast::capture

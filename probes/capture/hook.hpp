@@ -1,0 +1,40 @@
+/// How a hook is written. It must change nothing that its caller can see: result, errno, cancellation, allocation.
+#pragma once
+
+#include "core/clock.hpp"
+#include "probes/capture/account.hpp"
+#include "probes/capture/next.hpp"
+#include "probes/record/raw.hpp"
+
+/// Defines the hook for `symbol`. The assembler name keeps it apart from libc's own declarations, whose attributes
+/// (nonnull, noexcept, fortified inlines) would otherwise bind us.
+#define STALLCAST_HOOK(result, name, symbol, parameters)                                      \
+  result hook_##name parameters __asm__(symbol) __attribute__((visibility("default"), used)); \
+  result hook_##name parameters
+
+namespace stallcast::capture {
+
+/// False in the child of a vfork, which borrows our memory while its descriptors are its own: what it opens and closes
+/// must not be taken for its parent's doing.
+bool owns_memory(Thread& thread);
+
+/// Calls `call` and counts what it read from `fd`. `bytes_of` turns its result into bytes; negative: failed.
+template <class Call>
+inline ssize_t read_through(int fd, Call call) {
+  if (!awake() || t_thread.busy != 0) return call();
+  const FdKind kind = kind_of(fd);
+  if (kind != FdKind::regular && kind != FdKind::stream) return call();
+  Thread* thread = recording_thread();
+  if (thread == nullptr) {
+    const ssize_t bytes = call();
+    if (bytes > 0 && kind == FdKind::regular) count_unrecorded(static_cast<std::uint64_t>(bytes));
+    return bytes;
+  }
+  const std::uint64_t begin_ns = monotonic_ns();
+  const ssize_t bytes = call();
+  const std::uint64_t ns = monotonic_ns() - begin_ns;
+  if (bytes >= 0) count_read(*thread, {fd, kind, begin_ns, ns, static_cast<std::uint64_t>(bytes), 1});
+  return bytes;
+}
+
+}  // namespace stallcast::capture

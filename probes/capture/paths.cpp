@@ -1,0 +1,137 @@
+#include "probes/capture/paths.hpp"
+
+#include <sys/stat.h>
+
+#include <cstring>
+
+#include "probes/record/raw.hpp"
+
+namespace stallcast::capture {
+namespace {
+
+namespace raw = record::raw;
+
+constexpr std::size_t k_seen_ids = 1U << 16;
+constexpr std::size_t k_seen_bytes = k_seen_ids * sizeof(std::uint64_t);
+constexpr std::size_t k_longest_path = 4095;
+
+using SeenId = std::atomic<std::uint64_t>;
+constinit std::atomic<SeenId*> g_seen{nullptr};
+
+SeenId* seen_table() {
+  SeenId* table = g_seen.load(std::memory_order_acquire);
+  if (table != nullptr) return table;
+  const raw::ErrnoKeeper keeper;
+  void* mapped = raw::map(k_seen_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == nullptr) return nullptr;
+  if (g_seen.compare_exchange_strong(table, static_cast<SeenId*>(mapped))) return static_cast<SeenId*>(mapped);
+  raw::unmap(mapped, k_seen_bytes);
+  return table;
+}
+
+/// Both halves of a 128-bit product, folded: the mixing step of the wyhash family (public domain, Wang Yi).
+std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
+  __extension__ using Wide = unsigned __int128;
+  const Wide product = static_cast<Wide>(a) * b;
+  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+}
+
+bool starts_with(const char* text, const char* prefix) {
+  return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+bool ends_with(const char* text, std::size_t length, const char* suffix) {
+  const std::size_t bytes = strlen(suffix);
+  return length >= bytes && memcmp(text + length - bytes, suffix, bytes) == 0;
+}
+
+bool is_import(const char* path, std::size_t length) {
+  return ends_with(path, length, ".pyc") || ends_with(path, length, ".py") || ends_with(path, length, ".so") ||
+         strstr(path, ".so.") != nullptr;
+}
+
+}  // namespace
+
+std::uint64_t hash_path(const char* path, std::size_t length) {
+  std::uint64_t hash = 0x9e3779b97f4a7c15ULL ^ length;
+  std::size_t at = 0;
+  for (; at + 8 <= length; at += 8) {
+    std::uint64_t word = 0;
+    memcpy(&word, path + at, 8);
+    hash = mix(hash ^ word, 0xa0761d6478bd642fULL);
+  }
+  std::uint64_t tail = 0;
+  memcpy(&tail, path + at, length - at);
+  hash = mix(hash ^ tail, 0xe7037ed1a0b428dbULL);
+  return hash != 0 ? hash : 1;
+}
+
+Opened describe_open(const char* path, int flags) {
+  Opened opened{.length = strnlen(path, k_longest_path + 1), .file_id = 0, .ignored = false, .import = false};
+  const bool for_reading = (flags & O_ACCMODE) != O_WRONLY && (flags & (O_PATH | O_DIRECTORY)) == 0;
+  opened.ignored = !for_reading || starts_with(path, "/proc/") || starts_with(path, "/sys/");
+  if (opened.ignored || opened.length > k_longest_path) return opened;
+  if (starts_with(path, "/dev/") && !starts_with(path, "/dev/shm/")) return opened;
+  opened.file_id = hash_path(path, opened.length);
+  opened.import = is_import(path, opened.length);
+  return opened;
+}
+
+void note_path(Thread& thread, std::uint64_t file_id, const char* path, std::size_t length, int fd) {
+  SeenId* table = seen_table();
+  if (table == nullptr) return;
+  SeenId& seen = table[file_id % k_seen_ids];
+  if (seen.load(std::memory_order_relaxed) == file_id) return;
+  const auto padded = static_cast<std::uint32_t>((length + 7) / 8 * 8);
+  auto* room = reserve<record::PathRecord>(thread, record::Kind::path, static_cast<std::uint32_t>(length), padded);
+  if (room == nullptr) return;
+  room->file_id = file_id;
+  room->size_bytes = UINT64_MAX;
+  room->device = 0;
+  char* text = reinterpret_cast<char*>(room + 1);
+  memcpy(text, path, length);
+  memset(text + length, 0, padded - length);
+  record::commit(thread.out);
+  seen.store(file_id, std::memory_order_relaxed);
+  thread.unsized_path = room;
+  thread.unsized_fd = fd;
+}
+
+void note_size(Thread& thread, int fd, std::uint64_t size_bytes, std::uint64_t device) {
+  if (thread.unsized_path == nullptr || thread.unsized_fd != fd) return;
+  __atomic_store_n(&thread.unsized_path->device, device, __ATOMIC_RELAXED);
+  __atomic_store_n(&thread.unsized_path->size_bytes, size_bytes, __ATOMIC_RELAXED);
+  thread.unsized_path = nullptr;
+}
+
+std::uint64_t adopt_path(Thread& thread, int fd, std::uint64_t known_id) {
+  const raw::ErrnoKeeper keeper;
+  char link[32] = "/proc/self/fd/";
+  char digits[12];
+  char* at = digits + sizeof(digits);
+  *--at = '\0';
+  for (int rest = fd; at == digits + sizeof(digits) - 1 || rest != 0; rest /= 10) {
+    *--at = static_cast<char>('0' + rest % 10);
+  }
+  strcat(link, at);
+  char path[512];
+  const ssize_t length = raw::read_link(link, path, sizeof(path) - 1);
+  if (length <= 0 || path[0] != '/') return known_id;
+  path[length] = '\0';
+  const Opened opened = describe_open(path, O_RDONLY);
+  if (opened.file_id == 0) return known_id;
+  const std::uint64_t id = known_id != 0 ? known_id : opened.file_id;
+  note_path(thread, id, path, opened.length, fd);
+  struct stat status {};
+  if (thread.unsized_path != nullptr && raw::stat_fd(fd, &status) == 0) {
+    note_size(thread, fd, static_cast<std::uint64_t>(status.st_size), status.st_dev);
+  }
+  return id;
+}
+
+void forget_paths() {
+  SeenId* table = g_seen.load(std::memory_order_acquire);
+  if (table != nullptr) raw::advise(table, k_seen_bytes, MADV_DONTNEED);
+}
+
+}  // namespace stallcast::capture

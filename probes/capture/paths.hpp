@@ -1,0 +1,36 @@
+/// Names of files: their ids, and the one record that joins the two.
+#pragma once
+
+#include <cstdint>
+
+#include "probes/capture/thread.hpp"
+
+namespace stallcast::capture {
+
+/// The id of a file: a 64-bit hash of the path as it was opened, never 0.
+std::uint64_t hash_path(const char* path, std::size_t length);
+
+/// What opening `path` tells before anything is read from it.
+struct Opened {
+  std::size_t length;
+  std::uint64_t file_id;  ///< 0: not a file whose name matters
+  bool ignored;           ///< nothing read from it counts
+  bool import;            ///< code that the interpreter loads: not worth a record outside samples
+};
+Opened describe_open(const char* path, int flags);
+
+/// Writes the path record of a file that this process has not seen yet. A bounded table remembers the ids and forgets
+/// some: a path may be written twice, never lost. The size is filled in later, by note_size().
+void note_path(Thread& thread, std::uint64_t file_id, const char* path, std::size_t length, int fd);
+
+/// The application asked fstat() about `fd`: its answer goes into the path record that was just written for it.
+void note_size(Thread& thread, int fd, std::uint64_t size_bytes, std::uint64_t device);
+
+/// The id of a file that was opened unseen or before this process was recorded, with its path record; 0 if it has no
+/// name. `known_id` is the id it already goes by, or 0.
+std::uint64_t adopt_path(Thread& thread, int fd, std::uint64_t known_id);
+
+/// Forgets what was seen: a new process begins. Its parent's table would otherwise silence it.
+void forget_paths();
+
+}  // namespace stallcast::capture
