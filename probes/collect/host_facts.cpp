@@ -40,10 +40,10 @@ int physical_from_sys(const fs::path& root, int logical) {
 }
 
 void read_cpus(const fs::path& root, HostFacts& facts) {
-  const auto text = read_text(root / "proc/cpuinfo", 16U << 20U);
+  const std::string text = read_text(root / "proc/cpuinfo", 16U << 20U).value_or("");
   std::set<std::pair<std::string, std::string>> cores;
   std::string package;
-  for (const std::string_view line : split_lines(text.value_or(""))) {
+  for (const std::string_view line : split_lines(text)) {
     if (value_of(line, "processor")) ++facts.logical_cpus;
     if (const auto model = value_of(line, "model name"); model && facts.cpu_model.empty()) facts.cpu_model = *model;
     if (const auto id = value_of(line, "physical id")) package = *id;
@@ -53,8 +53,8 @@ void read_cpus(const fs::path& root, HostFacts& facts) {
 }
 
 int affinity_cpus(const fs::path& root) {
-  const auto status = read_text(root / "proc/self/status");
-  for (const std::string_view line : split_lines(status.value_or(""))) {
+  const std::string status = read_text(root / "proc/self/status").value_or("");
+  for (const std::string_view line : split_lines(status)) {
     if (const auto list = value_of(line, "Cpus_allowed_list")) return count_cpu_list(*list);
   }
   return 0;
@@ -74,8 +74,8 @@ void limit_cpus(const fs::path& root, const std::optional<double>& quota, HostFa
 }
 
 std::uint64_t total_memory(const fs::path& root) {
-  const auto text = read_text(root / "proc/meminfo");
-  for (const std::string_view line : split_lines(text.value_or(""))) {
+  const std::string text = read_text(root / "proc/meminfo").value_or("");
+  for (const std::string_view line : split_lines(text)) {
     const auto value = value_of(line, "MemTotal");
     if (!value) continue;
     const auto kib = parse_u64(split_fields(*value).empty() ? "" : split_fields(*value).front());

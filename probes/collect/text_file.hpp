@@ -15,6 +15,7 @@ namespace stallcast::collect {
 
 /// Lines without their newline; an empty last line is dropped.
 [[nodiscard]] std::vector<std::string_view> split_lines(std::string_view text);
+std::vector<std::string_view> split_lines(std::string&& text) = delete;  // the views would outlive it
 
 /// Fields between runs of `separator`; empty fields are dropped.
 [[nodiscard]] std::vector<std::string_view> split_fields(std::string_view text, char separator = ' ');

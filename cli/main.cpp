@@ -1,0 +1,63 @@
+/// The command line of stallcast, as a table of contents.
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+#include <algorithm>
+
+#include "cli/command.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/terminal.hpp"
+
+namespace stallcast::cli {
+namespace {
+
+/// Everything behind the first "--" is the wrapped command's, word by word: our own parser never sees it.
+std::vector<std::string> split_command(int argc, char** argv, Session& session) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  const auto mark = std::find(words.begin(), words.end(), "--");
+  if (mark != words.end()) session.command.assign(mark + 1, words.end());
+  words.erase(mark, words.end());
+  return words;
+}
+
+void add_commands(CLI::App& app, Session& session) {
+  add_profile(app, session);
+  add_report(app, session);
+  add_analyze(app, session);
+  add_env(app, session);
+}
+
+int usage_error(const CLI::ParseError& error, bool wraps) {
+  print_error({ErrorCode::usage, error.what(), "stallcast --help, or stallcast COMMAND --help"});
+  return wraps ? k_exit_wrapper : k_exit_usage;
+}
+
+int run(int argc, char** argv) {
+  Session session;
+  std::vector<std::string> words = split_command(argc, argv, session);
+  CLI::App app("Measures how much of a training job's time is lost waiting for data, and why.", "stallcast");
+  app.set_version_flag("--version", "stallcast " + tool_version());
+  app.require_subcommand(1);
+  add_commands(app, session);
+  const bool wraps = !words.empty() && words.front() == "profile";
+  std::reverse(words.begin(), words.end());  // the parser takes them from the back
+  try {
+    app.parse(std::move(words));
+  } catch (const CLI::Success& asked) {
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    return usage_error(error, wraps);
+  }
+  return session.exit_status;
+}
+
+}  // namespace
+
+std::string tool_version() {
+  return STALLCAST_VERSION;
+}
+
+}  // namespace stallcast::cli
+
+int main(int argc, char** argv) {
+  return stallcast::cli::run(argc, argv);
+}

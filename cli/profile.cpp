@@ -1,0 +1,135 @@
+/// stallcast profile: run a command, measure it, report.
+#include <fmt/core.h>
+
+#include <cstdlib>
+#include <memory>
+
+#include "analyzer/analyze.hpp"
+#include "cli/command.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/results.hpp"
+#include "cli/terminal.hpp"
+#include "core/units.hpp"
+#include "probes/collect/record_run.hpp"
+
+namespace stallcast::cli {
+namespace {
+
+/// Benchmarks alternate the recording for a whole run; nobody else needs to.
+constexpr char k_overhead_variable[] = "STALLCAST_OVERHEAD";
+
+struct ProfileOptions {
+  std::string output{};
+  std::string phases = "as_is";
+  std::string budget{};
+  std::string recording_budget{};
+  bool force = false;
+  bool quiet = false;
+  bool verbose = false;
+};
+
+Status take_overhead_duty(RecordOptions& record) {
+  const char* name = std::getenv(k_overhead_variable);
+  if (name == nullptr) return {};
+  const auto duty = collect::overhead_duty_from_name(name);
+  if (!duty) {
+    return Error{ErrorCode::usage, fmt::format("{}={} is not known", k_overhead_variable, name),
+                 "use default, always or off"};
+  }
+  record.overhead = *duty;
+  return {};
+}
+
+Result<RecordOptions> record_options(const ProfileOptions& options, const Session& session) {
+  RecordOptions record;
+  record.command = session.command;
+  record.output = options.output;
+  record.force = options.force;
+  record.tool_version = tool_version();
+  if (options.phases != "as_is") {
+    return Error{ErrorCode::usage, fmt::format("--phases {}: this version measures as_is only", options.phases),
+                 "leave --phases out; the split into fetch and prep is attributed from the job as it is"};
+  }
+  if (!options.budget.empty()) {
+    const auto seconds = parse_seconds(options.budget);
+    if (!seconds) return seconds.error();
+    record.time_budget = seconds.value();
+  }
+  if (!options.recording_budget.empty()) {
+    const auto bytes = parse_bytes(options.recording_budget);
+    if (!bytes) return bytes.error();
+    record.recording_budget = bytes.value();
+  }
+  STALLCAST_RETURN_IF_ERROR(take_overhead_duty(record));
+  if (options.verbose) {
+    record.on_start = [](const std::filesystem::path& folder) {
+      print_note("recording in " + folder.string() + " (stallcast analyze recovers it if this tool is killed)");
+    };
+  }
+  return record;
+}
+
+/// The recordings are safe; what can be said of them is said. A failure of ours must not hide the command's own status.
+Status report_run(const RecordedRun& run, bool quiet) {
+  show_progress("reading the recordings ...");
+  const auto profile = analyze(run.recordings);
+  clear_progress();
+  if (!profile) return profile.error();
+  STALLCAST_RETURN_IF_ERROR(write_results(profile.value(), run.output));
+  print_note(fmt::format("wrote {0}/profile.json and {0}/report.html", run.output.string()));
+  return quiet ? Status() : print_report(profile.value(), run.output);
+}
+
+int run_profile(const ProfileOptions& options, const Session& session) {
+  const auto record = record_options(options, session);
+  if (!record) {
+    print_error(record.error());
+    return k_exit_wrapper;
+  }
+  const auto recorded = record_run(record.value());
+  if (!recorded) {
+    print_error(recorded.error());
+    return k_exit_wrapper;
+  }
+  const RecordedRun& run = recorded.value();
+  if (!run.launched) {
+    print_error(
+        {ErrorCode::environment, fmt::format("cannot run {}: {}", session.command.front(), run.launch_failure), ""});
+    return run.exit_code;
+  }
+  if (run.collect_error) print_error(*run.collect_error);
+  const Status reported = report_run(run, options.quiet);
+  if (!reported.ok()) print_error(reported.error());
+  const bool failed = !reported.ok() || run.collect_error.has_value();
+  if (failed) {
+    print_note(fmt::format("the recordings are in {0}: try `stallcast analyze {0} -o OTHER`", run.recordings.string()));
+  }
+  if (run.exit_code != 0) return run.exit_code;
+  return failed ? k_exit_wrapper : k_exit_ok;
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, Session& session) {
+  auto options = std::make_shared<ProfileOptions>();
+  CLI::App* command = app.add_subcommand("profile", "Run a command and measure how long it waits for data, and why");
+  command->usage("Usage: stallcast profile [OPTIONS] -- COMMAND...");
+  command->add_option("-o,--output", options->output, "Folder for the results (default: ./stallcast-profile)")
+      ->type_name("DIR");
+  command->add_option("--phases", options->phases, "What to measure; this version knows as_is")->type_name("LIST");
+  command->add_option("--budget", options->budget, "Record for this long from the first batch on; the command runs on")
+      ->type_name("TIME");
+  command
+      ->add_option("--recording-budget", options->recording_budget,
+                   "Most bytes of recordings on this machine (default: 256MiB)")
+      ->type_name("SIZE");
+  command->add_flag("--force", options->force, "Replace the results of an earlier run in DIR");
+  command->add_flag("-q,--quiet", options->quiet, "Write the files only; stdout is the command's alone");
+  command->add_flag("-v,--verbose", options->verbose, "Say where the recordings are while the command runs");
+  command->footer(
+      "Exit status: the command's own if it failed (128 + N for signal N), 0 if it was measured,\n"
+      "125 if stallcast failed, 126 if the command cannot be executed, 127 if it was not found.");
+  command->callback([options, &session] { session.exit_status = run_profile(*options, session); });
+}
+
+}  // namespace stallcast::cli

@@ -1,0 +1,52 @@
+/// stallcast report: a profile in another format.
+#include <memory>
+
+#include "analyzer/profile_json.hpp"
+#include "cli/command.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/results.hpp"
+#include "cli/terminal.hpp"
+#include "core/private_file.hpp"
+
+namespace stallcast::cli {
+namespace {
+
+struct ReportOptions {
+  std::string profile{};
+  std::string format = "text";
+  std::string output{};
+};
+
+Status make_report(const ReportOptions& options) {
+  const auto format = report_format_from_name(options.format);
+  if (!format) return format.error();
+  const auto profile = load_profile(options.profile);
+  if (!profile) return profile.error();
+  RenderOptions rendering = render_options(profile.value(), options.profile);
+  const bool to_stdout = options.output.empty() || options.output == "-";
+  rendering.color = to_stdout && stdout_has_color();
+  rendering.unicode = to_stdout && stdout_has_unicode();
+  const auto text = render(profile.value(), {}, format.value(), rendering);
+  if (!text) return text.error();
+  return to_stdout ? print_result(text.value()) : write_private_file(options.output, text.value());
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, Session& session) {
+  auto options = std::make_shared<ReportOptions>();
+  CLI::App* command = app.add_subcommand("report", "Print a profile: text, json, html, md, csv, perfetto, openmetrics");
+  command->add_option("PROFILE", options->profile, "Output folder of a run, or the profile.json in it")
+      ->required()
+      ->type_name("");
+  command->add_option("-f,--format", options->format, "text, json, html, md, csv, perfetto or openmetrics")
+      ->type_name("FORMAT");
+  command->add_option("-o,--output", options->output, "Write to this file (default: stdout)")->type_name("FILE");
+  command->callback([options, &session] {
+    const Status done = make_report(*options);
+    if (!done.ok()) print_error(done.error());
+    session.exit_status = done.ok() ? k_exit_ok : exit_status(done.error().code);
+  });
+}
+
+}  // namespace stallcast::cli
