@@ -6,14 +6,6 @@
 #   share/stallcast/python/             the shim that Python finds
 #   share/stallcast/schema/             the schema of profile.json
 #   share/doc/stallcast/
-foreach(target IN ITEMS stallcast stallcast_cli)
-  if(TARGET ${target})
-    get_target_property(target_type ${target} TYPE)
-    if(target_type STREQUAL "EXECUTABLE")
-      install(TARGETS ${target} RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-    endif()
-  endif()
-endforeach()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/probes/capture/python/ DESTINATION ${CMAKE_INSTALL_DATADIR}/stallcast/python
   FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/analyzer/schema/ DESTINATION ${CMAKE_INSTALL_DATADIR}/stallcast/schema

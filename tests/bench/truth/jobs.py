@@ -1,5 +1,6 @@
 """The sample job, run plainly or under the tool, on data sets that are made once and kept."""
 
+import functools
 import json
 import os
 import pathlib
@@ -19,6 +20,7 @@ def bench_folder():
     return folder
 
 
+@functools.lru_cache(maxsize=None)
 def training_python():
     """The python that imports torch: $STALLCAST_PYTHON, or the first on PATH that does."""
     done = subprocess.run(["bash", "-c", "source cmake/setup.sh && find_torch_python ."], cwd=ROOT,
