@@ -7,8 +7,8 @@
 namespace stallcast::reports {
 namespace {
 
-/// Waiting that is neither reading nor preparing is shown from here on; below it is the slack of two roundings.
-constexpr double k_other_from = 0.01;
+/// Waiting that is neither reading nor preparing is shown from here on: less would not show as a percent.
+constexpr double k_other_from = 0.005;
 
 Estimate<Fraction> one_minus(const Estimate<Fraction>& e) {
   return {1.0 - e.mean, 1.0 - e.ci95_high, 1.0 - e.ci95_low, e.n};
@@ -24,7 +24,7 @@ Estimate<Fraction> sum_of(const Estimate<Fraction>& a, const Estimate<Fraction>&
 Slice slice(const char* key, const char* label, const Estimate<Fraction>& share,
             const MeasuredEstimate<Seconds>& step) {
   Slice result{key, label, share, std::nullopt};
-  if (usable(step) != nullptr) result.per_step = step->mean * share.mean;
+  if (usable(step) != nullptr && !holds_zero(share)) result.per_step = step->mean * share.mean;
   return result;
 }
 
@@ -41,7 +41,7 @@ void add_wait_slices(Breakdown& b, const Estimate<Fraction>& wait, const Estimat
   if (rest < k_other_from) return;
   const Estimate<Fraction> parts = sum_of(*fetch, *prep);
   const Estimate<Fraction> other = sum_of(wait, {-parts.mean, -parts.ci95_high, -parts.ci95_low, parts.n});
-  b.slices.push_back(slice("other", "wait: neither", other, b.step));
+  if (!holds_zero(other)) b.slices.push_back(slice("other", "wait: neither", other, b.step));
 }
 
 /// Time of a cold step: the measured step, stretched by the ratio of the rates.

@@ -93,7 +93,7 @@ std::string script_json(std::string_view json) {
 std::string markdown_text(std::string_view text) {
   // Entities, because a backslash does not stop HTML. Mentions and bare links are found after rendering: an empty
   // comment cuts them in two.
-  std::string result = replaced(one_line(text), "&<>\"'`*_~[]()|\\#!{}",
+  std::string result = replaced(one_line(text), "&<>`*_~[]|\\#!{}",
                                 [](char letter) { return fmt::format("&#{};", static_cast<int>(letter)); });
   const auto cut = [&](std::string_view token, std::string_view with) {
     for (std::size_t at = 0; (at = result.find(token, at)) != std::string::npos; at += with.size()) {
@@ -147,6 +147,11 @@ std::size_t columns(std::string_view text) {
   std::size_t total = 0;
   for (std::size_t at = 0; at < text.size();) total += columns_of(next_code_point(text, at));
   return total;
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+  const std::string safe = one_line(text);
+  return columns(safe) <= width ? safe : safe.substr(0, fitting(safe, width - 4)) + " ...";
 }
 
 std::size_t fitting(std::string_view text, std::size_t width) {

@@ -36,6 +36,9 @@ namespace stallcast::reports {
 /// Columns that `text` (of one_line) takes in a terminal.
 [[nodiscard]] std::size_t columns(std::string_view text);
 
+/// one_line of `text`, cut to `width` columns with " ..." where it is longer.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
+
 /// Bytes of the longest beginning of `text` that takes at most `width` columns.
 [[nodiscard]] std::size_t fitting(std::string_view text, std::size_t width);
 

@@ -19,43 +19,53 @@ const Slice* slice_of(const Breakdown& b, std::string_view key) {
 std::string level_words(Level level) {
   switch (level) {
     case Level::fine:
-      return "fine: under 5 % of the step";
+      return "fine (under 5 % of the step)";
     case Level::moderate:
-      return "moderately input-bound: 5 to 20 % of the step";
+      return "moderately input-bound (5 to 20 % of the step)";
     case Level::high:
-      return "highly input-bound: over 20 % of the step";
+      return "highly input-bound (over 20 % of the step)";
     case Level::unknown:
       break;
   }
-  return "not known";
+  return "not known whether the job is input-bound";
 }
 
-/// ": 29 % reading files, 9 % preparing them", with parts that add up to `total`.
-std::string parts_words(const Breakdown& b, double wait, int places, double& total) {
-  struct Part {
-    const char* key;
-    const char* words;
-  };
-  std::vector<double> values;
-  std::vector<const char*> words;
-  double sum = 0.0;
-  for (const Part& part :
-       {Part{"fetch", "reading files"}, Part{"prep", "preparing samples"}, Part{"other", "neither"}}) {
-    const Slice* slice = slice_of(b, part.key);
-    if (slice == nullptr || slice->share.mean <= 0.0) continue;
-    values.push_back(slice->share.mean * 100.0);
-    words.push_back(part.words);
-    sum += slice->share.mean * 100.0;
+struct Part {
+  const char* words;
+  double percent;
+};
+
+/// The parts of the wait that are distinguishable from 0, and whether one was left out for not being so.
+std::vector<Part> named_parts(const Breakdown& b, bool& left_out) {
+  constexpr std::pair<const char*, const char*> k_words[] = {
+      {"fetch", "reading files"}, {"prep", "preparing samples"}, {"other", "neither"}};
+  std::vector<Part> parts;
+  for (const auto& [key, words] : k_words) {
+    const Slice* slice = slice_of(b, key);
+    if (slice == nullptr) continue;
+    if (holds_zero(slice->share)) {
+      left_out = true;
+    } else {
+      parts.push_back({words, slice->share.mean * 100.0});
+    }
   }
-  if (values.empty()) return "";
-  for (double& value : values) value *= wait * 100.0 / sum;  // the last point of slack goes to all alike
-  const std::vector<double> rounded = rounded_parts(values, places);
+  return parts;
+}
+
+/// ": 29 % reading files, 9 % preparing samples"; empty where the wait was not divided.
+std::string parts_words(const Breakdown& b, int places) {
+  if (slice_of(b, "wait") != nullptr) return "";
+  bool left_out = false;
+  const std::vector<Part> parts = named_parts(b, left_out);
+  if (parts.size() == 1) return std::string(", nearly all of it ") + parts.front().words;
+  if (parts.empty()) return ", and how it divides cannot be told";
+  std::vector<double> values;
+  for (const Part& part : parts) values.push_back(part.percent);
+  // Only where every part is named do they add up to the whole.
+  if (!left_out) values = rounded_parts(values, places);
   std::string text;
-  total = 0.0;
-  for (std::size_t i = 0; i < rounded.size(); ++i) {
-    total += rounded[i];
-    if (rounded[i] > 0.0)
-      text += fmt::format("{} {:.{}f} % {}", text.empty() ? ":" : ",", rounded[i], places, words[i]);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += fmt::format("{} {:.{}f} % {}", text.empty() ? ":" : ",", values[i], places, parts[i].words);
   }
   return text;
 }
@@ -73,32 +83,42 @@ std::string verdict_words(const Profile& p, const Findings& f) {
                        percent(1.0 - compute->share.ci95_low));
   }
   const int places = wait < 0.0995 ? 1 : 0;
-  double total = rounded_parts({wait * 100.0}, places).front();
-  const std::string parts = parts_words(b, wait, places, total);
+  const std::string parts = parts_words(b, places);
   const bool cold = usable(p.stalls.as_is_wait) == nullptr;
-  std::string text = fmt::format("{:.{}f} % of each step is spent waiting for data{}{}.", total, places,
+  std::string text = fmt::format("{:.{}f} % of each step is spent waiting for data{}{}.", wait * 100.0, places,
                                  cold ? " when every byte comes from storage" : "", parts);
-  if (parts.empty()) text += " How it divides was not measured: " + p.stalls.as_is_fetch.reason() + ".";
+  if (slice_of(b, "wait") != nullptr)
+    text += " How it divides was not measured: " + p.stalls.as_is_fetch.reason() + ".";
   return text;
 }
 
-/// A reason often ends with its own full stop.
-std::string one_stop(std::string text) {
-  for (std::size_t at; (at = text.find("..")) != std::string::npos;) text.erase(at, 1);
+std::string without_stop(std::string text) {
+  while (text.ends_with('.') || text.ends_with(' ')) text.pop_back();
   return text;
+}
+
+/// With a capital at its beginning and one full stop at its end: reasons come with and without.
+std::string sentence(std::string text) {
+  text = without_stop(std::move(text));
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') text.front() = static_cast<char>(text.front() - 32);
+  return text.empty() ? text : text + ".";
 }
 
 std::string outcome_note(const Profile& p) {
   if (p.outcome.status == "measured") return "";
-  if (!p.outcome.words.empty()) return p.outcome.words;
+  if (!p.outcome.words.empty()) return sentence(p.outcome.words);
   return fmt::format("The run ended as \"{}\" (exit status {} of the command).", p.outcome.status,
                      p.outcome.child_exit_code);
+}
+
+std::string not_measured(const std::string& reason) {
+  return reason.empty() || reason == "not measured" ? "not measured" : "not measured (" + reason + ")";
 }
 
 std::string overhead_words(const Overhead& o) {
   std::string text;
   const auto add = [&](const char* what, const MeasuredEstimate<Fraction>& m) {
-    const std::string value = usable(m) != nullptr ? percent_or_zero(*m) : "not measured (" + m.reason() + ")";
+    const std::string value = usable(m) != nullptr ? percent_or_zero(*m) : not_measured(m.reason());
     text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", what, value);
   };
   add("throughput lost while recording", o.throughput);
@@ -135,12 +155,13 @@ Findings find(const Profile& p) {
   f.breakdowns = breakdowns_of(p);
   if (!f.breakdowns.empty()) f.level = level_of(1.0 - slice_of(f.breakdowns.front(), "compute")->share.mean);
   f.level_words = level_words(f.level);
-  f.verdict = one_stop(verdict_words(p, f));
+  f.verdict = sentence(verdict_words(p, f));
   f.outcome_note = outcome_note(p);
   f.confidence = confidence_of(p, f);
   f.why = why_of(p);
   f.next = next_steps_of(p, f.level);
   f.missing = missing_of(p);
+  for (Missing& missing : f.missing) missing.reason = without_stop(missing.reason);
   f.overhead = overhead_words(p.overhead);
   return f;
 }

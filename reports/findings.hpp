@@ -28,7 +28,7 @@ struct Slice {
   std::string key{};    ///< compute | fetch | prep | other | wait
   std::string label{};  ///< "wait: reading files"
   Estimate<Fraction> share{};
-  std::optional<Seconds> per_step{};
+  std::optional<Seconds> per_step{};  ///< absent where the share is not distinguishable from 0
 };
 
 /// How a step divides; the slices' means add up to 1.
@@ -47,6 +47,7 @@ struct Fact {
 
 /// Something to do, the most rewarding first.
 struct NextStep {
+  std::string key{};  ///< stable name of the rule, e.g. "more-workers"
   std::string title{};
   std::string why{};
   double weight = 0.0;  ///< roughly the share of the step that it is about; orders the list
@@ -67,7 +68,7 @@ struct Missing {
 struct Findings {
   Level level = Level::unknown;
   std::string verdict{};       ///< one or two sentences
-  std::string level_words{};   ///< "highly input-bound: over 20 % of the step"
+  std::string level_words{};   ///< "highly input-bound (over 20 % of the step)"
   std::string outcome_note{};  ///< where the run did not end as it should; else empty
   Confidence confidence{};
   std::vector<Breakdown> breakdowns{};  ///< as found first, then cold

@@ -133,6 +133,12 @@ std::string number(double value) {
   return std::fabs(value) < 999.5 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", value);
 }
 
+std::string cores(double value) {
+  if (!std::isfinite(value)) return "n/a";
+  const std::string text = fixed(value, value < 9.95 ? 1 : 0);
+  return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
+}
+
 std::string plural(std::int64_t value, const char* noun) {
   return fmt::format("{} {}{}", count(value), noun, value == 1 ? "" : "s");
 }

@@ -48,6 +48,8 @@ struct Scale {
 [[nodiscard]] std::string count(std::int64_t value);
 /// A plain number with at most three significant digits and no trailing zeros: "2", "1.5".
 [[nodiscard]] std::string number(double value);
+/// Cores: "2", "1.4", "16".
+[[nodiscard]] std::string cores(double value);
 /// "1 worker", "2 workers".
 [[nodiscard]] std::string plural(std::int64_t value, const char* noun);
 

@@ -11,6 +11,7 @@ namespace {
 
 /// A comment holds 65,536 characters; long lists are cut with a note of how much is left out.
 constexpr std::size_t k_most_rows = 40;
+constexpr std::size_t k_command_columns = 400;
 
 template <class Items, class Print>
 void add_rows(const Items& items, std::string& out, Print print) {
@@ -45,7 +46,7 @@ std::string details(const ReportData& data) {
   add_rows(data.findings.missing, out, [](const Missing& missing) {
     std::string what;
     for (const std::string& name : missing.what) what += (what.empty() ? "" : ", ") + name;
-    return fmt::format("- not measured: {}: {}\n", markdown_text(what), markdown_text(missing.reason));
+    return fmt::format("- not measured ({}): {}\n", markdown_text(missing.reason), markdown_text(what));
   });
   add_rows(data.profile.issues, out, [](const DataIssue& issue) {
     return fmt::format("- {} {} ({}x): {} {}\n", severity_name(issue.severity), markdown_code(issue.id), issue.count,
@@ -60,8 +61,10 @@ std::string render_markdown(const ReportData& data) {
   const Findings& f = data.findings;
   std::string out = "## stallcast: " + markdown_text(f.verdict) + "\n\n";
   if (!f.outcome_note.empty()) out += "**" + markdown_text(f.outcome_note) + "**\n\n";
-  out += fmt::format("{} ({})\n\n", markdown_code(shell_words(data.profile.command)), markdown_text(data.subtitle));
-  out += fmt::format("Verdict: **{}**. Confidence: {}", f.level_words, f.confidence.word);
+  out += fmt::format("{} ({})\n\n", markdown_code(shortened(shell_words(data.profile.command), k_command_columns)),
+                     markdown_text(data.subtitle));
+  if (f.level != Level::unknown) out += fmt::format("That is **{}**. ", f.level_words);
+  out += "Confidence: " + f.confidence.word;
   for (const std::string& reason : f.confidence.reasons) out += "; " + markdown_text(reason);
   out += ".\n";
   for (const Breakdown& b : f.breakdowns) out += breakdown_table(b);

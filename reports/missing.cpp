@@ -23,7 +23,7 @@ class Collector {
  private:
   void note(const char* what, const std::string& reason) {
     const auto [at, is_new] = index_.try_emplace(reason, groups_.size());
-    if (is_new) groups_.push_back({{}, reason.empty() ? "not measured" : reason});
+    if (is_new) groups_.push_back({{}, reason.empty() || reason == "not measured" ? "no reason was recorded" : reason});
     groups_[at->second].what.emplace_back(what);
   }
 
@@ -36,13 +36,13 @@ void add_rates(const Profile& p, Collector& missing) {
   missing.add("ingestion rate (synthetic)", p.rates.synthetic);
   missing.add("cached rate", p.rates.cached);
   missing.add("cold rate", p.rates.cold);
-  missing.add("loader's own rate, cached", p.rates.supply_cached);
-  missing.add("loader's own rate, cold", p.rates.supply_cold);
+  missing.add("loader rate (cached)", p.rates.supply_cached);
+  missing.add("loader rate (cold)", p.rates.supply_cold);
   missing.add("waiting for data", p.stalls.as_is_wait);
   missing.add("prep stall as found", p.stalls.as_is_prep);
   missing.add("fetch stall as found", p.stalls.as_is_fetch);
   missing.add("prep stall", p.stalls.prep);
-  missing.add("fetch stall, cold", p.stalls.fetch);
+  missing.add("fetch stall", p.stalls.fetch);
 }
 
 void add_resources(const Resources& r, Collector& missing) {
@@ -53,7 +53,7 @@ void add_resources(const Resources& r, Collector& missing) {
   missing.add("time waiting for a core", r.worker_run_delay);
   missing.add("read time per sample", r.read);
   missing.add("read time of resident files", r.read_from_memory);
-  missing.add("CPU time per sample, all processes", r.tree_cpu);
+  missing.add("CPU time per sample of all processes", r.tree_cpu);
   missing.add("share of bytes from storage", r.bytes_from_storage);
   missing.add("storage bandwidth used", r.storage_bandwidth);
   missing.add("memory of a worker", r.worker_memory);

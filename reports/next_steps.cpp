@@ -42,7 +42,7 @@ using Rule = std::optional<NextStep> (*)(const Case&);
 
 std::optional<NextStep> no_loader(const Case& c) {
   if (c.d.wait || c.p.job.loaders_seen > 0) return std::nullopt;
-  return NextStep{"Mark the job's steps",
+  return NextStep{"no-loader", "Mark the job's steps",
                   "no training loader was found in this command; a job that loads data in its own way can mark batches "
                   "and steps through the C API (stallcast/capture.h)",
                   1.0};
@@ -56,14 +56,14 @@ std::optional<NextStep> leave_it(const Case& c) {
   if (supply != nullptr && now != nullptr && supply->mean > now->mean) {
     why += fmt::format("; it could deliver {} where the job takes {}", rate(supply->mean), rate(now->mean));
   }
-  return NextStep{"Leave the loader as it is, and speed up the step itself", why, 1.0};
+  return NextStep{"leave-it", "Leave the loader as it is, and speed up the step itself", why, 1.0};
 }
 
 std::optional<NextStep> start_workers(const Case& c) {
   if (!c.waits() || !c.p.job.num_workers || *c.p.job.num_workers > 0) return std::nullopt;
   std::string why = "with num_workers=0 every batch is made between two steps, so its whole time is waiting";
-  if (c.d.cores_usable) why += fmt::format("; {} cores are usable", number(*c.d.cores_usable));
-  return NextStep{"Load in worker processes (num_workers=1 or more)", why, c.wait};
+  if (c.d.cores_usable) why += fmt::format("; {} cores are usable", cores(*c.d.cores_usable));
+  return NextStep{"start-workers", "Load in worker processes (num_workers=1 or more)", why, c.wait};
 }
 
 std::optional<NextStep> more_workers(const Case& c) {
@@ -73,10 +73,10 @@ std::optional<NextStep> more_workers(const Case& c) {
   std::string why =
       fmt::format("the {} are busy {} of the time", plural(*c.p.job.num_workers, "worker"), percent(*c.d.worker_busy));
   if (c.cores_are_free()) {
-    why += fmt::format(", while {} of {} usable cores are idle", number(*c.d.cores_free), number(*c.d.cores_usable));
+    why += fmt::format(", while {} of {} usable cores are idle", cores(*c.d.cores_free), cores(*c.d.cores_usable));
   }
   if (reads_overlap) why += "; reads of more workers overlap, up to what the storage can deliver";
-  return NextStep{fmt::format("More workers than {}", *c.p.job.num_workers), why, 0.9 * c.wait};
+  return NextStep{"more-workers", fmt::format("More workers than {}", *c.p.job.num_workers), why, 0.9 * c.wait};
 }
 
 std::optional<NextStep> more_cores(const Case& c) {
@@ -85,20 +85,20 @@ std::optional<NextStep> more_cores(const Case& c) {
   if (host.usable_cpus + k_free_core > host.logical_cpus || host.usable_cpus_limited_by == "nothing")
     return std::nullopt;
   return NextStep{
-      "Ask for more cores",
+      "more-cores", "Ask for more cores",
       fmt::format("only {} of this machine's {} cores are usable here (limited by {}), and {} are busy",
-                  number(host.usable_cpus), host.logical_cpus, host.usable_cpus_limited_by, number(*c.d.cores_busy)),
+                  cores(host.usable_cpus), host.logical_cpus, host.usable_cpus_limited_by, cores(*c.d.cores_busy)),
       1.05 * c.prep};
 }
 
 std::optional<NextStep> cheaper_prep(const Case& c) {
   if (!c.prepares() || !c.cores_are_busy()) return std::nullopt;
   return NextStep{
-      "Make preparing a sample cheaper",
+      "cheaper-prep", "Make preparing a sample cheaper",
       fmt::format("{} of {} usable cores are busy, so more workers would only share them: decode at reduced "
                   "size, resize the files once ahead of time, use a faster decoder, or move work to the "
                   "accelerator",
-                  number(*c.d.cores_busy), number(*c.d.cores_usable)),
+                  cores(*c.d.cores_busy), cores(*c.d.cores_usable)),
       c.prep};
 }
 
@@ -106,10 +106,10 @@ std::optional<NextStep> fewer_threads(const Case& c) {
   if (!c.prepares() || !c.p.job.threads_per_worker || !c.d.workers || !c.d.cores_usable) return std::nullopt;
   const double threads = static_cast<double>(*c.p.job.threads_per_worker) * *c.d.workers;
   if (*c.p.job.threads_per_worker < 2 || threads <= *c.d.cores_usable) return std::nullopt;
-  return NextStep{"Use one thread in each worker",
+  return NextStep{"fewer-threads", "Use one thread in each worker",
                   fmt::format("{} workers with {} threads each share {} usable cores (OMP_NUM_THREADS=1, "
                               "cv2.setNumThreads(0))",
-                              number(*c.d.workers), *c.p.job.threads_per_worker, number(*c.d.cores_usable)),
+                              number(*c.d.workers), *c.p.job.threads_per_worker, cores(*c.d.cores_usable)),
                   0.9 * c.prep};
 }
 
@@ -120,13 +120,14 @@ std::optional<NextStep> keep_in_memory(const Case& c) {
   const Bytes data = *c.p.dataset.bytes_total;
   const Bytes room = *c.p.resources.page_cache_available;
   if (data.value() <= k_memory_share * room.value()) {
-    return NextStep{"Keep the data set in memory",
+    return NextStep{"keep-in-memory", "Keep the data set in memory",
                     fmt::format("about {} of data fit the {} of memory left: after a first pass the reads should come "
                                 "from memory",
                                 bytes(data), bytes(room)),
                     1.05 * c.fetch};
   }
-  return NextStep{"Hold more of the data near: more memory, a cache that keeps its files, or a local disk",
+  return NextStep{"keep-in-memory",
+                  "Hold more of the data near: more memory, a cache that keeps its files, or a local disk",
                   fmt::format("about {} of data do not fit the {} of memory left", bytes(data), bytes(room)), c.fetch};
 }
 
@@ -138,14 +139,15 @@ std::optional<NextStep> faster_storage(const Case& c) {
   }
   if (c.p.resources.storage_bandwidth) why += ", at " + bandwidth(*c.p.resources.storage_bandwidth);
   if (!c.p.dataset.filesystem.empty()) why += fmt::format(" ({})", c.p.dataset.filesystem);
-  return NextStep{"Read from faster storage, or copy the data to a local disk first", why, 0.95 * c.fetch};
+  return NextStep{"faster-storage", "Read from faster storage, or copy the data to a local disk first", why,
+                  0.95 * c.fetch};
 }
 
 std::optional<NextStep> larger_reads(const Case& c) {
   if (!c.fetches() || c.p.dataset.layout != "files" || !c.p.dataset.bytes_per_sample) return std::nullopt;
   const double size = c.p.dataset.bytes_per_sample->value();
   if (!(size < k_small_bytes)) return std::nullopt;
-  return NextStep{"Pack samples into larger files (shards)",
+  return NextStep{"larger-reads", "Pack samples into larger files (shards)",
                   fmt::format("each sample is a file of its own and reads {}: every one pays for an open and the "
                               "storage's latency",
                               bytes(Bytes(size))),
@@ -154,7 +156,7 @@ std::optional<NextStep> larger_reads(const Case& c) {
 
 std::optional<NextStep> resident_reads(const Case& c) {
   if (!c.fetches() || c.from_storage()) return std::nullopt;
-  return NextStep{"Read in fewer, larger calls",
+  return NextStep{"resident-reads", "Read in fewer, larger calls",
                   "the bytes come from memory already, so faster storage would not help: the time goes into the calls "
                   "themselves",
                   c.fetch};
@@ -170,7 +172,7 @@ std::optional<NextStep> slow_rank(const Case& c) {
   const auto& [most, worst] = waits.back();
   const double median = waits[(waits.size() - 1) / 2].first;
   if (most - median < k_rank_spread) return std::nullopt;
-  return NextStep{fmt::format("Look at rank {} on {} first", worst->rank, worst->host),
+  return NextStep{"slow-rank", fmt::format("Look at rank {} on {} first", worst->rank, worst->host),
                   fmt::format("it waits for data {} of its steps, the median rank {}; the others then wait for it in "
                               "every all-reduce",
                               percent(most), percent(median)),
@@ -178,9 +180,9 @@ std::optional<NextStep> slow_rank(const Case& c) {
 }
 
 std::optional<NextStep> all_ranks(const Case& c) {
-  if (c.p.job.ranks_seen >= c.p.job.ranks_expected) return std::nullopt;
+  if (c.p.job.ranks_seen < 1 || c.p.job.ranks_seen >= c.p.job.ranks_expected) return std::nullopt;
   return NextStep{
-      "Collect the recordings of all ranks",
+      "all-ranks", "Collect the recordings of all ranks",
       fmt::format("{} of {} were seen: a slow one may be among the rest", c.p.job.ranks_seen, c.p.job.ranks_expected),
       0.04};
 }

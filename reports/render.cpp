@@ -34,9 +34,25 @@ const char* report_format_name(ReportFormat format) {
   return "unknown";
 }
 
+namespace {
+
+reports::Findings findings_for(const Profile& profile, const RenderOptions& options) {
+  reports::Findings findings = reports::find(profile);
+  // The model has weighed the number of workers: a rule of thumb beside its answer could only contradict it.
+  if (options.recommendation) {
+    std::erase_if(findings.next, [](const reports::NextStep& step) {
+      return step.key == "more-workers" || step.key == "start-workers";
+    });
+  }
+  return findings;
+}
+
+}  // namespace
+
 Result<std::string> render(const Profile& profile, std::span<const Prediction> predictions, ReportFormat format,
                            const RenderOptions& options) {
-  const reports::ReportData data{profile, predictions, options, reports::find(profile), reports::subtitle_of(profile)};
+  const reports::ReportData data{profile, predictions, options, findings_for(profile, options),
+                                 reports::subtitle_of(profile)};
   switch (format) {
     case ReportFormat::text:
       return reports::render_text(data);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t k_bar_width = 20;
 constexpr std::size_t k_label_width = 12;
+constexpr std::size_t k_command_columns = 4 * (k_text_width - k_label_width);
 
 Paint paint_of(Level level) {
   switch (level) {
@@ -33,12 +34,12 @@ Paint paint_of(const Slice& slice) {
 }
 
 void print_head(const ReportData& data, TextPage& page) {
-  page.item("stallcast", k_label_width, shell_words(data.profile.command), Paint::bold);
-  page.item("", k_label_width, data.subtitle, Paint::dim);
+  page.item("stallcast", k_label_width, shortened(shell_words(data.profile.command), k_command_columns), Paint::bold);
+  if (!data.subtitle.empty()) page.item("", k_label_width, data.subtitle, Paint::dim);
   page.blank();
   if (!data.findings.outcome_note.empty()) page.item("", 2, data.findings.outcome_note, Paint::yellow);
   page.item("", 2, data.findings.verdict, paint_of(data.findings.level));
-  page.item("", 2, "Verdict: " + data.findings.level_words + ".");
+  if (data.findings.level != Level::unknown) page.item("", 2, "That is " + data.findings.level_words + ".");
   const Confidence& confidence = data.findings.confidence;
   std::string words = "Confidence: " + confidence.word;
   for (const std::string& reason : confidence.reasons)
@@ -52,7 +53,7 @@ void print_breakdown(const Breakdown& b, const RenderOptions& options, TextPage&
   page.heading(title);
   double begin = 0.0;
   for (const Slice& slice : b.slices) {
-    const double end = begin + slice.share.mean;
+    const double end = begin + (holds_zero(slice.share) ? 0.0 : slice.share.mean);
     const std::string time = slice.per_step ? duration(*slice.per_step) : "";
     page.line(fmt::format("  {}|{}| {} {}", padded(slice.label, 24),
                           page.painted(bar(begin, end, k_bar_width, options.unicode), paint_of(slice)),
@@ -100,7 +101,8 @@ void print_missing(const ReportData& data, TextPage& page) {
   for (const Missing& missing : data.findings.missing) {
     std::string what;
     for (const std::string& name : missing.what) what += (what.empty() ? "" : ", ") + name;
-    page.item("  -", 4, what + ": " + missing.reason);
+    page.item("  -", 4, missing.reason + ":", Paint::bold);
+    page.item("", 4, what);
   }
 }
 

@@ -31,11 +31,11 @@ std::string per_sample_words(const Resources& r) {
 
 std::string cores_words(const Profile& p, const Derived& d) {
   if (!d.cores_usable) return "";
-  std::string text = number(*d.cores_usable) + " usable";
+  std::string text = cores(*d.cores_usable) + " usable";
   if (p.host.usable_cpus_limited_by != "nothing" && !p.host.usable_cpus_limited_by.empty()) {
     text += fmt::format(" of {} (limited by {})", p.host.logical_cpus, p.host.usable_cpus_limited_by);
   }
-  if (d.cores_busy) text += fmt::format("; this job keeps {} busy", number(*d.cores_busy));
+  if (d.cores_busy) text += fmt::format("; this job keeps {} busy", cores(*d.cores_busy));
   if (d.run_delay && *d.run_delay >= 0.05) {
     text += fmt::format("; workers wait for a core {} of their time", percent(*d.run_delay));
   }

@@ -34,8 +34,10 @@ std::string subtitle_of(const Profile& p) {
   std::string text;
   const auto add = [&](const std::string& part) { text += (text.empty() ? "" : ", ") + part; };
   if (p.measured_s > 0.0) add(duration(Seconds(p.measured_s)) + " measured");
-  add(p.job.ranks_seen == p.job.ranks_expected ? plural(p.job.ranks_seen, "rank")
-                                               : fmt::format("{} of {} ranks", p.job.ranks_seen, p.job.ranks_expected));
+  if (p.job.ranks_seen > 0)
+    add(p.job.ranks_seen == p.job.ranks_expected
+            ? plural(p.job.ranks_seen, "rank")
+            : fmt::format("{} of {} ranks", p.job.ranks_seen, p.job.ranks_expected));
   if (p.job.num_workers) add(plural(*p.job.num_workers, "worker") + (p.job.ranks_seen > 1 ? " each" : ""));
   if (p.job.batch_size) add("batches of " + count(*p.job.batch_size));
   if (p.job.framework != "unknown")

@@ -1,0 +1,68 @@
+/// Profiles in, reports out: tests/golden holds both. Run with STALLCAST_UPDATE_GOLDEN=1 to write them anew, and read
+/// the difference before committing it.
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "analyzer/profile_json.hpp"
+#include "reports/render.hpp"
+#include "sample_predictions.hpp"
+#include "sample_profiles.hpp"
+
+namespace stallcast::testing {
+namespace {
+
+const std::filesystem::path k_golden = STALLCAST_GOLDEN_FOLDER;
+
+std::string content_of(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+/// Compares `text` with the golden file, or replaces the file when asked to.
+void check_golden(const std::string& file, const std::string& text) {
+  INFO("golden file ", file);
+  if (std::getenv("STALLCAST_UPDATE_GOLDEN") != nullptr) {
+    std::ofstream(k_golden / file, std::ios::binary) << text;
+    return;
+  }
+  const std::string expected = content_of(k_golden / file);
+  REQUIRE_FALSE(expected.empty());
+  CHECK(text == expected);
+}
+
+std::string rendered(const Profile& profile, ReportFormat format, bool with_predictions) {
+  RenderOptions options;
+  options.profile_path = "out";
+  std::vector<Prediction> predictions;
+  if (with_predictions) {
+    options.recommendation = sample_recommendation();
+    predictions = sample_predictions();
+  }
+  const auto report = render(profile, predictions, format, options);
+  REQUIRE(report.ok());
+  return report.value();
+}
+
+}  // namespace
+
+TEST_CASE("the keys and values of profile.json stay as committed") {
+  for (const auto& [name, profile] : sample_profiles()) check_golden(name + ".json", profile_text(to_json(profile)));
+}
+
+TEST_CASE("text and Markdown of the committed profiles stay as committed") {
+  for (const auto& [name, ignored] : sample_profiles()) {
+    const auto profile = load_profile(k_golden / (name + ".json"));
+    REQUIRE_MESSAGE(profile.ok(), profile.error().what);
+    const bool with_predictions = name == "prep-bound" || name == "hostile";
+    check_golden(name + ".txt", rendered(profile.value(), ReportFormat::text, with_predictions));
+    check_golden(name + ".md", rendered(profile.value(), ReportFormat::md, with_predictions));
+  }
+}
+
+}  // namespace stallcast::testing

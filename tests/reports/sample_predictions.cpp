@@ -1,0 +1,36 @@
+#include "sample_predictions.hpp"
+
+namespace stallcast::testing {
+
+std::vector<Prediction> sample_predictions() {
+  Prediction cpus;
+  cpus.scenario = {{"cpus", "4"}, {"workers", "4"}};
+  cpus.throughput = {SamplesPerSecond(331.0), SamplesPerSecond(318.0), SamplesPerSecond(340.0)};
+  cpus.step = Seconds(0.0967);
+  cpus.epoch = Seconds(36.3);
+  cpus.stall = 0.031;
+  cpus.bound = "gpu";
+  cpus.next_bound = "prep";
+  cpus.headroom = 0.12;
+  Prediction cache;
+  cache.scenario = {{"cache", "100%"}};
+  cache.throughput = {SamplesPerSecond(213.0), SamplesPerSecond(207.0), SamplesPerSecond(219.0)};
+  cache.step = Seconds(0.150);
+  cache.epoch = Measured<Seconds>::absent("the size of the data set is not known");
+  cache.stall = 0.37;
+  cache.bound = "prep";
+  cache.next_bound = "gpu";
+  Prediction bad = cache;
+  bad.scenario = {{"workers", "64</script><b>"}, {"cache_policy", "`|@x\n"}};
+  bad.extrapolated = true;
+  bad.notes = {"only 2 workers were measured | <b>"};
+  return {cpus, cache, bad};
+}
+
+Recommendation sample_recommendation() {
+  return {"num_workers=2, prefetch_factor=2, persistent_workers=True",
+          "the same samples/s (0.98 to 1.02 times), and a pass starts 1.8 s sooner",
+          {"more than 2 workers would share the 2 usable cores", "workers that persist need not start again"}};
+}
+
+}  // namespace stallcast::testing

@@ -1,0 +1,14 @@
+/// Predictions and a recommendation for tests of reports.
+#pragma once
+
+#include <vector>
+
+#include "model/prediction.hpp"
+#include "reports/render.hpp"
+
+namespace stallcast::testing {
+
+[[nodiscard]] std::vector<Prediction> sample_predictions();
+[[nodiscard]] Recommendation sample_recommendation();
+
+}  // namespace stallcast::testing
