@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 
 #include "probes/capture/python_api.hpp"
 
@@ -42,11 +43,6 @@ bool attribute_is(Object* object, const char* name, const char* expected) {
   return equal;
 }
 
-bool is_numpy_integer(Object* type) {
-  if (!attribute_is(type, "__module__", "numpy")) return false;
-  return attribute_is(type, "__name__", "int64") || attribute_is(type, "__name__", "int32");
-}
-
 /// The value of a Python integer; -1 if it does not fit.
 std::int64_t integer_value(Object* number) {
   const long long value = g_api.long_value(number);
@@ -54,28 +50,39 @@ std::int64_t integer_value(Object* number) {
   return value;
 }
 
-/// The index that a sample is recorded under: int and numpy's int64 and int32; -1 for any other key.
-/// Never calls code of the user's.
+/// The value of a numpy.int64: it lies right behind the header.
+std::int64_t raw_value(Object* key) {
+  std::int64_t value = 0;
+  std::memcpy(&value, reinterpret_cast<char*>(key) + g_api.base_size, sizeof value);
+  return value;
+}
+
+/// Whether `key` is a numpy.int64 laid out as raw_value() expects, which is shown on its own value.
+bool is_raw_integer(Object* key, Object* type) {
+  if (!attribute_is(type, "__module__", "numpy") || !attribute_is(type, "__name__", "int64")) return false;
+  Object* number = g_api.number_index(key);
+  if (number == nullptr) {
+    g_api.err_clear();
+    return false;
+  }
+  const bool equal = integer_value(number) == raw_value(key);
+  g_api.dec_ref(number);
+  return equal;
+}
+
+/// The index that a sample is recorded under: of an int or a numpy.int64 its value, of any other key -1. Never calls
+/// code of the user's.
 std::int64_t sample_index(Object* key) {
   Object* type = type_of(g_api, key);
   if (type == g_api.long_type || type == g_api.bool_type) return integer_value(key);
   // One remembered type each, because a sampler yields one type. Atomic for builds without a GIL.
-  static std::atomic<Object*> numpy_type{nullptr};
+  static std::atomic<Object*> raw_type{nullptr};
   static std::atomic<Object*> other_type{nullptr};
+  if (type == raw_type.load(std::memory_order_relaxed)) return raw_value(key);
   if (type == other_type.load(std::memory_order_relaxed)) return -1;
-  if (type != numpy_type.load(std::memory_order_relaxed)) {
-    const bool is_integer = is_numpy_integer(type);
-    (is_integer ? numpy_type : other_type).store(type, std::memory_order_relaxed);
-    if (!is_integer) return -1;
-  }
-  Object* number = g_api.number_index(key);
-  if (number == nullptr) {
-    g_api.err_clear();
-    return -1;
-  }
-  const std::int64_t value = integer_value(number);
-  g_api.dec_ref(number);
-  return value;
+  const bool is_raw = is_raw_integer(key, type);
+  (is_raw ? raw_type : other_type).store(type, std::memory_order_relaxed);
+  return is_raw ? raw_value(key) : -1;
 }
 
 // --- slots of both types: whatever is not measured goes to the real object -------------------------------------------

@@ -1,0 +1,152 @@
+"""Which batch belongs to which phase. Pure bookkeeping: no torch, no clock; the schedule is written outside.
+
+Batches that the script takes from the armed loader are numbered 0, 1, ... over all its passes: the *turn*. A segment
+says what a stretch of turns measures. Two walkers go over the turns: the issuer, which sends index lists to workers
+W k batches ahead, and the taker, which hands batches to the script. Segments of one round share their index lists:
+the paired experiment.
+
+    turn      0  1  2 | 3  4  5 | 6  7  8 | 9 10 11
+    segment   as_is   | cold    | cached  | synthetic      (round 0)
+    indices   a  b  c | d  e  f | d  e  f | -  -  -        synthetic takes none: batches are replayed
+
+A supply segment has no turns of its own: its batches are pulled and dropped before the turn that it names.
+"""
+
+import collections
+
+AS_IS, COLD, CACHED, SYNTHETIC, SUPPLY_CACHED, SUPPLY_COLD = range(6)
+END = 15
+SUPPLY = (SUPPLY_CACHED, SUPPLY_COLD)
+SUPPLY_NUMBERS = 1 << 40  # a supply batch has no turn: its number is this + segment * 2^16 + position
+
+Segment = collections.namedtuple("Segment", "index first batches phase round workers argument seed")
+
+# What to make next: its number, its segment (None: as found), its position in the round's list of indices
+Item = collections.namedtuple("Item", "number segment position")
+
+
+class Plan:
+    """The published segments, as `read(i)` gives them (None: not published yet), in order of their first turn."""
+
+    def __init__(self, read):
+        self._read = read
+        self._segments = []
+        self._refused = set()
+
+    def refresh(self):
+        while True:
+            segment = self._read(len(self._segments))
+            if segment is None:
+                return
+            self._segments.append(segment)
+
+    def refuse(self, segment):
+        """This segment cannot be run here (missed, or it does not fit into the pass)."""
+        self._refused.add(segment.index)
+
+    def is_refused(self, segment):
+        return segment.index in self._refused
+
+    def covering(self, turn):
+        """The segment that the turn lies in; None if it is as found."""
+        for segment in reversed(self._segments):
+            if segment.phase in SUPPLY or segment.phase == END:
+                continue
+            if segment.first <= turn < segment.first + segment.batches:
+                return None if segment.index in self._refused else segment
+            if segment.first + segment.batches <= turn:
+                return None
+        return None
+
+    def supplies(self, turn):
+        """Supply segments that come right before the turn."""
+        found = []
+        for segment in reversed(self._segments):
+            if segment.first < turn:
+                break
+            if segment.first == turn and segment.phase in SUPPLY and segment.index not in self._refused:
+                found.append(segment)
+        return found[::-1]
+
+    def ends(self, turn):
+        return any(segment.phase == END and segment.first <= turn for segment in self._segments[-2:])
+
+    def unchecked(self, checked):
+        """Published segments but the first `checked`."""
+        return self._segments[checked:]
+
+
+class Rounds:
+    """The index lists of each round, drawn as needed and shared by its segments."""
+
+    def __init__(self, draw):
+        self._draw = draw
+        self._lists = collections.OrderedDict()
+
+    def index(self, segment, position):
+        indices = self._lists.get(segment.round)
+        if indices is None:
+            indices = self._lists[segment.round] = []
+            while len(self._lists) > 2:
+                self._lists.popitem(last=False)
+        while len(indices) <= position:
+            indices.append(self._draw())
+        return indices[position]
+
+
+class Issuer:
+    """Walks the turns W k ahead of the script and says what to make next.
+
+    `turn` is that of the next batch to be made, `end` the turn after the pass's last one (None: not known). A segment
+    that was published too late, or that would not be over one turn before the pass ends, is refused as a whole: the
+    pass keeps its length and its last batch.
+    """
+
+    def __init__(self, plan, turn, end):
+        self.plan = plan
+        self.turn = turn
+        self.end = end
+        self.missed = 0
+        self._checked = 0
+        self._supply = None  # (segment, batches issued)
+        self._supplied = set()
+
+    def check(self):
+        """Refuses what was published and cannot be run; called before either walker looks."""
+        self.plan.refresh()
+        for segment in self.plan.unchecked(self._checked):
+            self._checked += 1
+            late = segment.first < self.turn and segment.phase != END
+            last = segment.first + (0 if segment.phase in SUPPLY else segment.batches)
+            too_long = self.end is not None and segment.first < self.end and last >= self.end
+            if late or (too_long and segment.phase != END):
+                self.plan.refuse(segment)
+                self.missed += late
+
+    def next(self):
+        """The next Item; None at the end of the pass."""
+        self.check()
+        while True:
+            item = self._next_supply()
+            if item is not None:
+                return item
+            if self.end is not None and self.turn >= self.end:
+                return None
+            segment = self.plan.covering(self.turn)
+            if segment is not None and segment.phase == SYNTHETIC:
+                self.turn = segment.first + segment.batches
+                continue
+            turn = self.turn
+            self.turn += 1
+            return Item(turn, segment, turn - segment.first if segment is not None else 0)
+
+    def _next_supply(self):
+        if self._supply is None:
+            waiting = [s for s in self.plan.supplies(self.turn) if s.index not in self._supplied]
+            if not waiting:
+                return None
+            self._supply = (waiting[0], 0)
+            self._supplied.add(waiting[0].index)
+        segment, issued = self._supply
+        self._supply = (segment, issued + 1) if issued + 1 < segment.batches else None
+        return Item(SUPPLY_NUMBERS + (segment.index << 16) + issued, segment, issued)

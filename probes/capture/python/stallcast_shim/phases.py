@@ -1,0 +1,332 @@
+"""Phases: the schedule that the tool publishes, carried out on one live iterator of the training loader.
+
+    _next_index -> take()     which index list a worker gets next, and the phase that its batch belongs to
+    __next__    -> deliver()  what the script gets: the worker's batch, or a replayed one
+
+Nothing here decides what is measured or for how long: phase_plan.py follows the segments, and whatever does not fit is
+run as found. The script sees as many batches in a pass as without us, and the last one is its own.
+"""
+
+import itertools
+import os
+import sys
+import time
+
+from . import capture, phase_plan, replay
+from .capture import calls
+
+TEXT_SEGMENT = 6
+ARM_AFTER = 8  # batches of a pass before it is armed: imports, lazy initialisation and the first steps are over
+ARM_WITHOUT_STEPS = 20  # the same where the script never calls an optimizer
+
+_UNKNOWN_END = (1 << 64) - 1
+
+
+class Task:
+    """An index list on its way to a worker, with what the worker must know. Pickled to spawned workers."""
+
+    __slots__ = ("payload", "number", "phase", "segment", "round", "argument", "seed")
+
+    def __init__(self, payload, item):
+        segment = item.segment
+        self.payload = payload
+        self.number = item.number
+        self.phase = segment.phase if segment else phase_plan.AS_IS
+        self.segment = segment.index if segment else 0xFFFFFFFF
+        self.round = segment.round if segment else 0
+        self.argument = segment.argument if segment else 0
+        self.seed = segment.seed if segment else 0
+
+    def __getstate__(self):
+        return tuple(getattr(self, name) for name in self.__slots__)
+
+    def __setstate__(self, state):
+        for name, value in zip(self.__slots__, state):
+            setattr(self, name, value)
+
+    def begin(self, iterator_id):
+        calls.library.stallcast_phase_begin(
+            self.phase, self.segment, self.round, self.argument, self.seed, iterator_id, self.number
+        )
+
+
+class _Run:
+    """What all passes of this process share."""
+
+    def __init__(self):
+        self.enabled = None  # asked once
+        self.plan = None
+        self.rounds = None
+        self.turns = 0  # taken by the script since arming
+        self.armed_loader = None
+        self.ring = replay.Ring()
+        self.steps_seen = False
+        self.missed = 0
+        self.draw = None  # of the current pass
+
+
+_run = _Run()
+
+
+def is_phased():
+    if _run.enabled is None:
+        _run.enabled = _bind()
+    return _run.enabled
+
+
+def _bind():
+    import ctypes
+
+    library = calls.library
+    if not calls.enabled or not hasattr(library, "stallcast_phased"):
+        return False
+    library.stallcast_phased.restype = ctypes.c_int
+    if not library.stallcast_phased():
+        return False
+    u32, u64 = ctypes.c_uint32, ctypes.c_uint64
+    library.stallcast_segment.argtypes = [u32, ctypes.POINTER(u64)]
+    library.stallcast_segment.restype = ctypes.c_int
+    library.stallcast_phase_slot.argtypes = [u64, u64, u64, u64, u32, u32, u64, u32]
+    library.stallcast_phase_slot.restype = None
+    library.stallcast_phase_begin.argtypes = [u32, u32, u32, u64, u32, u64, u64]
+    library.stallcast_phase_begin.restype = None
+    library.stallcast_phase_end.argtypes = []
+    library.stallcast_phase_end.restype = None
+    fields = (u64 * 8)()
+
+    def read(index):
+        if not library.stallcast_segment(index, fields):
+            return None
+        first, batches, phase, round_, workers, argument, seed, _ = fields
+        return phase_plan.Segment(index, first, batches, phase, round_, workers, argument, seed)
+
+    _run.plan = phase_plan.Plan(read)
+    _run.rounds = phase_plan.Rounds(lambda: _run.draw())
+    return True
+
+
+class Phased:
+    """One armed pass. `base` is the turn of the pass's batch 0, counted as if it had been armed from there."""
+
+    def __init__(self, iterator, current_pass):
+        self.current_pass = current_pass
+        self.iterator_id = current_pass.iterator_id
+        self.workers = iterator._num_workers
+        self.prefetch = getattr(iterator, "_prefetch_factor", 0) or 0
+        begin = current_pass.sent if self.workers else current_pass.delivered
+        self.base = _run.turns - begin
+        self.position = current_pass.delivered
+        length = _length(iterator)
+        end = None if length is None else self.base + length
+        self.issuer = phase_plan.Issuer(_run.plan, self.base + begin, end)
+        self.real_indices = iterator._sampler_iter
+        self.held = 0
+        self.limit = 0  # workers that may be given work; 0: all
+        self.announced = -1
+        self.single = None  # without workers: the task that is being made
+        _run.draw = lambda: next(self.real_indices)
+        self._publish(1)
+
+    def _publish(self, armed):
+        end = self.issuer.end
+        calls.library.stallcast_phase_slot(
+            armed, max(self.turn(), 0), max(self.base, 0), _UNKNOWN_END if end is None else end,
+            self.workers, self.prefetch, _run.missed + self.issuer.missed, 0,
+        )
+
+    def turn(self):
+        """Of the batch that the script asks for next; before `base + sent` it was under way when we armed."""
+        return self.base + self.position
+
+    # --- what is made next ---------------------------------------------------------------------------------------
+
+    def take(self, iterator):
+        """The next index list (without workers) or the Task that carries it. StopIteration: nothing to make now."""
+        if self.limit and iterator._tasks_outstanding >= self.limit * self.prefetch:
+            self.held += 1
+            raise StopIteration
+        item = self.issuer.next()
+        if item is None:
+            raise StopIteration
+        self._choose_workers(iterator, item.segment)
+        payload = self._indices(item)
+        task = Task(payload, item)
+        self.current_pass.sent_item = item
+        if self.workers:
+            return task
+        self.single = task
+        task.begin(self.iterator_id)
+        return payload
+
+    def _indices(self, item):
+        if item.segment is not None:
+            return _run.rounds.index(item.segment, item.position)
+        if self.issuer.end is not None and item.number == self.issuer.end - 1:
+            return self._last_indices()
+        return next(self.real_indices)
+
+    def _last_indices(self):
+        """The script's own last index list: it may be shorter than the others. Those between are not used."""
+        last = next(self.real_indices)
+        for last in self.real_indices:
+            pass
+        return last
+
+    def _choose_workers(self, iterator, segment):
+        wanted = segment.workers if segment is not None and segment.workers < self.workers else 0
+        if wanted != self.limit and self.workers:
+            self.limit = wanted
+            iterator._worker_queue_idx_cycle = itertools.cycle(range(wanted or self.workers))
+
+    def refill(self, iterator):
+        """Index lists that were held back while fewer workers were allowed, or while batches were replayed."""
+        while self.held > 0:
+            limit = (self.limit or self.workers) * self.prefetch
+            if iterator._tasks_outstanding >= limit:
+                return
+            self.held -= 1
+            iterator._try_put_index()
+
+    # --- what the script gets ------------------------------------------------------------------------------------
+
+    def before(self, iterator, pull):
+        """Supply batches and the end of the run come before the script's wait begins. `pull()` gets one batch."""
+        self.issuer.check()
+        turn = self.turn()
+        if _run.plan.ends(turn):
+            finish(iterator)
+        for segment in _run.plan.supplies(turn):
+            self._announce(segment)
+            for _ in range(segment.batches):
+                pull()
+        segment = self._segment()
+        if segment is None:
+            return
+        if segment.phase == phase_plan.SYNTHETIC and turn == segment.first:
+            _run.ring.prepare()
+        self._announce(segment)
+
+    def _segment(self):
+        return _run.plan.covering(self.turn())
+
+    def _announce(self, segment):
+        if segment.index <= self.announced:
+            return
+        self.announced = segment.index
+        capture.text(
+            TEXT_SEGMENT,
+            {
+                "segment": segment.index, "phase": segment.phase, "round": segment.round,
+                "iterator_id": self.iterator_id, "first": self.position, "batches": segment.batches,
+                "workers": segment.workers or self.workers, "argument": segment.argument,
+                "t_ns": time.monotonic_ns(),
+            },
+        )
+
+    def replayed(self):
+        """The batch to hand out instead of a worker's; None outside synthetic segments."""
+        segment = self._segment()
+        if segment is None or segment.phase != phase_plan.SYNTHETIC or not len(_run.ring):
+            return None
+        return _run.ring.serve()
+
+    def delivered(self, iterator, batch, was_replayed):
+        """After the script's wait was recorded, before it has the batch."""
+        segment = self._segment()
+        if not was_replayed and self._is_ring_turn(segment):
+            _run.ring.keep(batch)
+        self.position += 1
+        _run.turns = max(_run.turns, self.turn())
+        if self.workers:
+            self.refill(iterator)
+        self._publish(1)
+
+    def _is_ring_turn(self, segment):
+        """The ring is filled before the first segment, and renewed by the first batches of each cold one."""
+        if segment is None:
+            return len(_run.ring) < replay.RING
+        return segment.phase == phase_plan.COLD and self.turn() - segment.first < 2
+
+
+def _length(iterator):
+    try:
+        return len(iterator._index_sampler)
+    except TypeError:
+        return None
+
+
+def arm(iterator, current_pass):
+    """Before a wait: the Phased of this pass, or None while (or because) it is not armed."""
+    phased = getattr(current_pass, "phased", None)
+    if phased is not None or not is_phased():
+        return phased
+    if not _is_due(iterator, current_pass):
+        return None
+    reason = _unsupported(iterator)
+    if reason is not None:
+        _refuse(current_pass, reason)
+        return None
+    _run.armed_loader = current_pass.loader
+    current_pass.phased = Phased(iterator, current_pass)
+    return current_pass.phased
+
+
+def arm_new_pass(iterator, current_pass):
+    """A further pass over the loader that is armed: phases go on from its first batch. Called before any index is taken."""
+    if _run.armed_loader is None or not is_phased():
+        return
+    if current_pass.loader is _run.armed_loader and _unsupported(iterator) is None:
+        current_pass.phased = Phased(iterator, current_pass)
+
+
+def _is_due(iterator, current_pass):
+    if getattr(current_pass, "refused", False) or _run.armed_loader not in (None, current_pass.loader):
+        return False
+    delivered = current_pass.delivered
+    if delivered < ARM_AFTER:
+        return False
+    return current_pass.steps > 0 or (delivered >= ARM_WITHOUT_STEPS and not _run.steps_seen)
+
+
+def _unsupported(iterator):
+    if iterator._dataset_kind != 0:
+        return "an iterable data set has no indices to repeat"
+    if not getattr(iterator, "_in_order", True):
+        return "batches are delivered out of order (in_order=False)"
+    if _length(iterator) is None:
+        return "the loader's length is not known"
+    return None
+
+
+def _refuse(current_pass, reason):
+    current_pass.refused = True
+    capture.issue("phases-unsupported", "warning", "no phases: " + reason, "profile with --phases as_is")
+    calls.library.stallcast_phase_slot(0, 0, 0, _UNKNOWN_END, 0, 0, 0, 1)
+
+
+def count_step(current_pass):
+    """An optimizer step was made; current_pass is the pass that delivered last, or None."""
+    _run.steps_seen = True
+    if current_pass is not None:
+        current_pass.steps += 1
+
+
+def finish(iterator):
+    """The agreed end of a throwaway run: flush, workers down, device done, gone. No destructor, no exit handler."""
+    capture.text(capture.TEXT_MARK, {"what": "finished", "begin_ns": time.monotonic_ns(), "end_ns": 0})
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except Exception:
+            pass
+    try:
+        iterator._shutdown_workers()
+    except Exception:
+        pass
+    torch = sys.modules.get("torch")
+    try:
+        if torch is not None and torch.cuda.is_initialized():
+            torch.cuda.synchronize()
+    except Exception:
+        pass
+    os._exit(0)

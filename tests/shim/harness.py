@@ -1,0 +1,112 @@
+"""Runs scripts with and without the shim, as the tool would, and reads what was recorded.
+
+Environment (set by CMake): STALLCAST_TEST_LIB, the capture library; STALLCAST_TEST_SHIM, the folder of sitecustomize.
+"""
+
+import importlib.util
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+from recording import Run
+
+LIBRARY = os.environ["STALLCAST_TEST_LIB"]
+SHIM = os.environ["STALLCAST_TEST_SHIM"]
+TIMEOUT_S = 120
+
+
+def write_control(folder):
+    """The control block of probes/record/control.hpp, recording switched on."""
+    header = struct.pack("<8sII40sIiQIIQQQII", b"STALLCTL", 1, 1, b"test", 0, os.getpid(), 0, 1, 0, 1 << 30, 0, 0, 0, 0)
+    ranks_begin = (len(header) + 63) // 64 * 64  # RankSlot is aligned to 64
+    size = ranks_begin + 64 * 64 + 8192 * 32
+    with open(os.path.join(folder, "control"), "wb") as file:
+        file.write(header.ljust(size, b"\0"))
+
+
+class Result:
+    """How a script ended and what was recorded of it (run: None without the shim)."""
+
+    def __init__(self, finished, run):
+        self.status = finished.returncode
+        self.out = finished.stdout
+        self.err = finished.stderr
+        self.run = run
+
+
+class ShimTest(unittest.TestCase):
+    """Tests with a folder of their own. NEEDS names a module without which its class is skipped."""
+
+    NEEDS = None
+
+    @classmethod
+    def setUpClass(cls):
+        if cls.NEEDS is not None and importlib.util.find_spec(cls.NEEDS) is None:
+            raise unittest.SkipTest("%s has no %s" % (sys.executable, cls.NEEDS))
+        cls.folder = tempfile.mkdtemp(prefix="stallcast-shim-")
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder, ignore_errors=True)
+
+    @staticmethod
+    def torch_version():
+        import torch
+
+        return tuple(int(part) for part in torch.__version__.split(".")[:2])
+
+    @classmethod
+    def write(cls, name, content):
+        path = os.path.join(cls.folder, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(textwrap.dedent(content))
+        return path
+
+    @classmethod
+    def python(cls, *arguments, shim=True, preload=True, python_path=(), environment=None):
+        """Runs this interpreter with `arguments` the way the tool does."""
+        env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "STALLCAST"))}
+        env.pop("LD_PRELOAD", None)
+        run_folder = None
+        path = list(python_path)
+        if shim:
+            run_folder = tempfile.mkdtemp(prefix="run-", dir=cls.folder)
+            write_control(run_folder)
+            path.insert(0, SHIM)
+            env.update(STALLCAST_RUN_DIR=run_folder, STALLCAST_CAPTURE_LIB=LIBRARY)
+            if preload:
+                env["LD_PRELOAD"] = LIBRARY
+        if path:
+            env["PYTHONPATH"] = os.pathsep.join(path)
+        env.update(environment or {})
+        finished = subprocess.run(
+            [sys.executable, *arguments],
+            env=env,
+            cwd=cls.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            universal_newlines=True,
+            timeout=TIMEOUT_S,
+        )
+        return Result(finished, Run(run_folder) if shim else None)
+
+    def assert_fine(self, result):
+        """The script succeeded, nothing was printed beyond its own output, and the shim found nothing to report."""
+        self.assertEqual((result.status, result.err), (0, ""))
+        if result.run is not None:
+            self.assertEqual(result.run.issues, [])
+
+
+def main():
+    """Runs the tests of the calling file; status 77 where all of them were skipped, which ctest counts as skipped."""
+    result = unittest.main(exit=False, verbosity=2).result
+    if not result.wasSuccessful():
+        sys.exit(1)
+    if result.skipped and (result.testsRun == 0 or len(result.skipped) >= result.testsRun):
+        sys.exit(77)

@@ -1,0 +1,245 @@
+"""The built-in objects of the capture library, and their Python fallback: one behaviour on every interpreter."""
+
+import unittest
+
+from harness import ShimTest, main
+
+# Binds the calls as the shim does at the first import of torch; argv[1] is what takes the place of a failed bridge.
+PRELUDE = """
+import gc, pickle, sys, weakref
+from stallcast_shim import capture
+if sys.argv[1:] == ["fallback"]:
+    def no_bridge(ctypes, library):
+        raise ValueError("no bridge")
+    capture._built_in_functions = no_bridge
+assert capture.start()
+calls = capture.calls
+
+class Data:
+    kind = "real"
+    def __init__(self):
+        self.items = list(range(100, 110))
+    def __getitem__(self, index):
+        return self.items[index]
+    def __len__(self):
+        return len(self.items)
+    def __repr__(self):
+        return "<Data>"
+
+real = Data()
+proxy = calls.dataset_proxy(real)
+calls.batch_begin(0, 7, 3)
+"""
+
+
+class BridgeTest(ShimTest):
+    def check(self, body, expect_issues=0):
+        """Runs `body` with both kinds of objects; yields the recordings."""
+        path = self.write("body.py", PRELUDE)
+        with open(path, "a") as file:
+            file.write(body)
+        for arguments, issues in (([], []), (["fallback"], ["python-bridge-missing"])):
+            with self.subTest(arguments=arguments):
+                result = self.python(path, *arguments)
+                self.assertEqual((result.status, result.err), (0, ""))
+                self.assertEqual([issue["id"] for issue in result.run.issues], issues)
+                (recording,) = result.run.recordings
+                yield recording
+
+    def test_samples_are_marked(self):
+        body = """
+assert [proxy[i] for i in range(10)] == real.items
+assert proxy[True] == 101 and proxy[-1] == 109
+calls.batch_end(12)
+"""
+        for recording in self.check(body):
+            self.assertEqual([sample.index for sample in recording.samples][:10], list(range(10)))
+            self.assertEqual(recording.samples[11].index, -1)
+            self.assertEqual({sample.batch for sample in recording.samples}, {7})
+            (batch,) = recording.batches
+            self.assertEqual((batch.worker, batch.batch, batch.samples), (3, 7, 12))
+
+    def test_keys_that_are_no_indices(self):
+        body = """
+class Any:
+    def __getitem__(self, key):
+        return key
+    class Index:
+        def __index__(self):
+            raise AssertionError("the user's code was called")
+any_key = calls.dataset_proxy(Any())
+keys = ["text", (1, 2), [3], None, 1.5, 1 << 80, -(1 << 80), Any.Index()]
+assert [any_key[key] for key in keys] == keys
+assert any_key[1:2] == slice(1, 2)
+calls.batch_end(0)
+"""
+        for recording in self.check(body):
+            self.assertEqual([sample.index for sample in recording.samples], [-1] * 9)
+
+    def test_numpy_indices(self):
+        body = """
+import numpy
+items = calls.dataset_proxy(dict.fromkeys(range(-5, 20)))
+for key in (numpy.int64(5), numpy.int64(-3), numpy.float64(7.0), numpy.int64(6)):
+    items[key]
+"""
+        try:
+            import numpy  # noqa: F401
+        except ImportError:
+            self.skipTest("no numpy")
+        recording = next(self.check(body))
+        self.assertEqual([sample.index for sample in recording.samples], [5, -3, -1, 6])
+
+    def test_exceptions_pass_unchanged(self):
+        body = """
+import traceback
+class Fails:
+    def __getitem__(self, index):
+        raise KeyError("sample", index)
+fails = calls.dataset_proxy(Fails())
+try:
+    fails[3]
+    assert False
+except KeyError as error:
+    assert error.args == ("sample", 3)
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    assert sys.argv[1:] or names == ["<module>", "__getitem__"], names
+try:
+    calls.dataset_proxy(5)[0]
+    assert False
+except TypeError as error:
+    assert str(error) == "'int' object is not subscriptable", error
+assert proxy[2] == 102
+"""
+        for recording in self.check(body):
+            self.assertEqual([sample.index for sample in recording.samples], [3, 0, 2])
+
+    def test_the_rest_is_the_real_object(self):
+        body = """
+assert len(proxy) == 10 and proxy.kind == "real" and repr(proxy) == "<Data>"
+assert not hasattr(proxy, "__getitems__") and isinstance(proxy, Data) and not callable(proxy)
+Data.__getitems__ = lambda self, indices: [self.items[i] for i in indices]
+assert proxy.__getitems__([1, 2]) == [101, 102]
+proxy.extra = 5
+assert real.extra == 5
+del proxy.extra
+assert not hasattr(real, "extra")
+assert list(proxy) == real.items
+try:
+    proxy.missing
+    assert False
+except AttributeError as error:
+    assert "missing" in str(error)
+copy = pickle.loads(pickle.dumps(proxy))
+assert type(copy) is Data and copy.items == real.items
+"""
+        for recording in self.check(body):
+            self.assertEqual(recording.samples, [])
+
+    def test_nested_samples_count_once(self):
+        body = """
+class Outer:
+    def __getitem__(self, index):
+        assert collate([1]) == [1]
+        return proxy[index] + proxy[index + 1]
+collate = calls.timed_collate(lambda batch: batch)
+outer = calls.dataset_proxy(Outer())
+assert outer[4] == 209
+calls.batch_end(1)
+"""
+        for recording in self.check(body):
+            self.assertEqual([sample.index for sample in recording.samples], [4])
+            self.assertEqual(recording.batches[0].collate_ns, 0)
+
+    def test_collate_is_timed(self):
+        body = """
+import time
+def join(batch, *, by):
+    "Joins."
+    time.sleep(0.002)
+    return by.join(batch)
+collate = calls.timed_collate(join)
+assert collate(["a", "b"], by="-") == "a-b" and collate.__doc__ == "Joins." and callable(collate)
+assert not hasattr(collate, "missing") and repr(collate) == repr(join)
+try:
+    collate(5)
+    assert False
+except TypeError:
+    pass
+calls.batch_end(2)
+"""
+        for recording in self.check(body):
+            self.assertGreaterEqual(recording.batches[0].collate_ns, 2000000)
+
+    def test_lifetimes(self):
+        body = """
+gc.disable()
+class Plain:
+    def __getitem__(self, index):
+        return index
+plain = Plain()
+references = sys.getrefcount(plain)
+for _ in range(1000):
+    calls.dataset_proxy(plain)[5]
+    calls.timed_collate(plain)
+assert sys.getrefcount(plain) == references
+held = calls.dataset_proxy(plain)
+gone = weakref.ref(plain)
+del plain
+assert gone() is not None
+del held
+assert gone() is None
+cycle = Plain()
+cycle.me = calls.dataset_proxy(cycle)
+gone = weakref.ref(cycle)
+del cycle
+assert gone() is not None
+gc.collect()
+assert gone() is None
+"""
+        for _ in self.check(body):
+            pass
+
+    def test_types_cannot_be_instantiated(self):
+        body = """
+if not sys.argv[1:]:
+    kind = type(proxy)
+    for attempt in (lambda: kind(), lambda: kind(real), lambda: object.__new__(kind)):
+        try:
+            attempt()
+            assert False
+        except TypeError:
+            pass
+    for call in (lambda: calls.wait_end(1), lambda: calls.batch_begin("a", 1, 2), lambda: calls.batch_end()):
+        try:
+            call()
+            assert False
+        except TypeError:
+            pass
+"""
+        for _ in self.check(body):
+            pass
+
+    def test_waits_and_steps(self):
+        body = """
+calls.wait_begin()
+calls.wait_end(3, 9, 32, 0xFFFFFFFF, 2)
+calls.step()
+calls.step()
+calls.batch_asked()
+calls.batch_begin(1, 2, 0xFFFFFFFF)
+calls.batch_end(32)
+calls.batch_put()
+"""
+        for recording in self.check(body):
+            (wait,) = recording.waits
+            self.assertEqual(
+                (wait.iterator_id, wait.batch, wait.samples, wait.ready, wait.flags), (3, 9, 32, 0xFFFFFFFF, 2)
+            )
+            self.assertEqual([step.step for step in recording.steps], [0, 1])
+            self.assertEqual(recording.batches[-1].worker, 0xFFFFFFFF)
+            self.assertGreater(recording.batches[-1].put_ns, 0)
+
+
+if __name__ == "__main__":
+    main()
