@@ -93,6 +93,7 @@ Profile analyze_run(const RunData& run) {
   profile.ranks = sections::ranks_of(ranks);
   profile.timeline = sections::timeline_of(ranks, k_timeline_rows);
   sections::fill_rates_and_stalls(ranks, machine, profile);
+  sections::fill_differential(run, ranks, profile);
   sections::add_checks(run, ranks, profile);
   return profile;
 }

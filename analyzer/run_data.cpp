@@ -95,7 +95,7 @@ void take_waits(const ProcessRecording& process, PassMap& passes) {
     if ((wait.header.aux & record::k_wait_end_of_epoch) != 0) continue;
     Pass& pass = passes[wait.iterator_id];
     pass.iterator_id = wait.iterator_id;
-    pass.deliveries.push_back({wait, false, {}, false});
+    pass.deliveries.push_back({wait, false, {}, false, false});
   }
 }
 
@@ -153,6 +153,26 @@ void order_deliveries(Pass& pass) {
   }
 }
 
+/// Deliveries that belong to phases: they show a state that we made, not the one that was found. Supply batches are
+/// numbered far beyond any pass.
+void mark_segments(const ProcessRecording& process, PassMap& passes) {
+  constexpr std::uint64_t k_supply_numbers = 1ULL << 40;
+  for (auto& [id, pass] : passes) {
+    for (Delivery& delivery : pass.deliveries) delivery.in_segment = delivery.wait.batch >= k_supply_numbers;
+  }
+  for (const record::TextEntry& entry : process.texts) {
+    if (entry.kind != TextKind::segment) continue;
+    const json text = json::parse(entry.json, nullptr, /*allow_exceptions=*/false);
+    const auto pass = text.is_object() ? passes.find(id_of(text, "iterator_id")) : passes.end();
+    if (pass == passes.end()) continue;
+    const std::uint64_t first = id_of(text, "first");
+    const std::uint64_t batches = id_of(text, "batches");
+    for (Delivery& delivery : pass->second.deliveries) {
+      if (delivery.wait.batch >= first && delivery.wait.batch - first < batches) delivery.in_segment = true;
+    }
+  }
+}
+
 Consumer make_consumer(const ProcessRecording& process, const std::map<std::int64_t, const ProcessRecording*>& by_pid,
                        std::vector<DataIssue>& issues) {
   Consumer consumer;
@@ -166,6 +186,7 @@ Consumer make_consumer(const ProcessRecording& process, const std::map<std::int6
   take_texts(process, consumer, passes, issues);
   take_waits(process, passes);
   for (auto& [id, pass] : passes) order_deliveries(pass);
+  mark_segments(process, passes);
   attach_workers(passes, by_pid);
   attach_own(passes, process);
   for (auto& [id, pass] : passes) consumer.passes.push_back(std::move(pass));

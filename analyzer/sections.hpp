@@ -41,6 +41,9 @@ struct RankView {
 /// Rates, stalls and points: the measured state as found, and the attributed ones.
 void fill_rates_and_stalls(const std::vector<RankView>& ranks, const ReplayMachine& machine, Profile& profile);
 
+/// Rates and stalls from the blocks of a phased run, in place of the attributed ones. False if there were no blocks.
+bool fill_differential(const RunData& run, const std::vector<RankView>& ranks, Profile& profile);
+
 /// Warnings that follow from the figures: drift, too short, oversubscription, epoch pauses, small /dev/shm, ...
 void add_checks(const RunData& run, const std::vector<RankView>& ranks, Profile& profile);
 

@@ -122,7 +122,7 @@ void take_pass(const Pass& pass, const LoaderFacts& facts, const std::vector<std
   const Trim trim = trim_of(facts, n);
   for (std::size_t i = std::max<std::size_t>(trim.lead, 1); i + trim.tail < n; ++i) {
     const Delivery& now = pass.deliveries[i];
-    if (!now.steps_with_predecessor) continue;
+    if (!now.steps_with_predecessor || now.in_segment || pass.deliveries[i - 1].in_segment) continue;
     const SteadyStep step = make_step(pass.deliveries[i - 1], now, facts.batch_size);
     if (any_within(others, step.begin_ns, step.end_ns)) {
       ++window.interrupted_steps;

@@ -1,0 +1,301 @@
+#include "analyzer/phase_blocks.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+namespace stallcast {
+namespace {
+
+using nlohmann::json;
+using record::Phase;
+
+constexpr std::uint64_t k_supply_numbers = 1ULL << 40;  ///< as in the shim's phase_plan.py
+constexpr std::int64_t k_fewest_batches = 4;
+constexpr double k_cold_resident = 0.02;   ///< share of the opened bytes that may be resident in a cold block
+constexpr double k_cold_storage = 0.90;    ///< share of the read bytes that must come from storage in a cold block
+constexpr double k_cached_storage = 0.02;  ///< share that may come from storage in a cached block
+
+using Evidence = std::map<std::pair<std::uint32_t, std::uint64_t>, const record::PhaseRecord*>;
+
+bool is_supply(Phase phase) {
+  return phase == Phase::supply_cached || phase == Phase::supply_cold;
+}
+
+bool is_cached(Phase phase) {
+  return phase == Phase::cached || phase == Phase::supply_cached || phase == Phase::perturb_cpu ||
+         phase == Phase::perturb_read;
+}
+
+std::uint64_t natural(const json& text, const char* key) {
+  const auto field = text.find(key);
+  return field != text.end() && field->is_number_unsigned() ? field->get<std::uint64_t>() : 0;
+}
+
+/// Phase records of the processes that made a pass's batches, by segment and batch.
+Evidence evidence_of(const Consumer& consumer, const Pass& pass,
+                     const std::vector<record::ProcessRecording>& processes) {
+  Evidence found;
+  for (const record::ProcessRecording& process : processes) {
+    const auto& pids = pass.worker_pids;
+    const bool made_here =
+        process.info.pid == consumer.pid || std::find(pids.begin(), pids.end(), process.info.pid) != pids.end();
+    if (!made_here) continue;
+    for (const record::PhaseRecord& phase : process.phases) found[{phase.header.aux, phase.batch}] = &phase;
+  }
+  return found;
+}
+
+/// The deliveries of a segment, in order; a supply segment's carry numbers of their own.
+std::span<const Delivery> deliveries_of(const Pass& pass, const SegmentRun& run) {
+  const std::uint64_t first =
+      is_supply(run.phase) ? k_supply_numbers + (static_cast<std::uint64_t>(run.segment) << 16) : run.first;
+  const auto by_number = [](const Delivery& delivery, std::uint64_t number) { return delivery.wait.batch < number; };
+  const auto begin = std::lower_bound(pass.deliveries.begin(), pass.deliveries.end(), first, by_number);
+  const auto end = std::lower_bound(begin, pass.deliveries.end(), first + run.batches, by_number);
+  return {begin, end};
+}
+
+struct Window {
+  std::size_t first = 0;  ///< first delivery inside
+  std::size_t last = 0;   ///< last delivery inside
+  bool empty = true;
+};
+
+/// Time at which the last worker had finished copying this round's files into the stage.
+std::uint64_t staged_by(std::span<const Delivery> block, const SegmentRun& run, const Evidence& evidence) {
+  std::uint64_t last = 0;
+  for (const Delivery& delivery : block) {
+    const auto found = evidence.find({run.segment, delivery.wait.batch});
+    if (found == evidence.end() || found->second->stage_ns == 0 || !delivery.made_known) continue;
+    last = std::max(last, delivery.made.begin_ns);
+  }
+  return last;
+}
+
+/// When the first batch of anything after this block was begun.
+std::uint64_t next_begun(const Pass& pass, std::span<const Delivery> block, std::uint64_t opened_ns) {
+  std::uint64_t first = UINT64_MAX;
+  for (const Delivery& delivery : pass.deliveries) {
+    const bool inside = &delivery >= block.data() && &delivery < block.data() + block.size();
+    if (inside || !delivery.made_known || delivery.made.begin_ns <= opened_ns) continue;
+    first = std::min(first, delivery.made.begin_ns);
+  }
+  return first;
+}
+
+Window pulled_window(const Pass& pass, std::span<const Delivery> block, const SegmentRun& run,
+                     const Evidence& evidence) {
+  Window window;
+  const std::uint64_t opened_ns = std::max(block.front().wait.begin_ns, staged_by(block, run, evidence));
+  const std::uint64_t closed_ns = next_begun(pass, block, opened_ns);
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const bool begun_inside = block[i].made_known && block[i].made.begin_ns >= opened_ns;
+    if (window.empty && !begun_inside) continue;
+    if (block[i].wait.end_ns > closed_ns) break;
+    if (window.empty) window.first = i;
+    window.empty = false;
+    window.last = i;
+  }
+  return window;
+}
+
+double mean_end_s(std::span<const Delivery> block, std::size_t from, std::size_t count) {
+  double sum = 0.0;
+  const std::uint64_t origin = block.front().wait.begin_ns;
+  for (std::size_t i = from; i < from + count; ++i) sum += static_cast<double>(block[i].wait.end_ns - origin) * 1e-9;
+  return sum / static_cast<double>(count);
+}
+
+void take_evidence(const Delivery& delivery, const Evidence& evidence, PhaseBlock& block) {
+  if (delivery.made_known) block.evidence.read_bytes += static_cast<double>(delivery.made.io.read_bytes);
+  const auto found = evidence.find({block.run.segment, delivery.wait.batch});
+  if (found == evidence.end()) return;
+  const record::PhaseRecord& seen = *found->second;
+  PhaseEvidence& sum = block.evidence;
+  sum.storage_known = (sum.batches == 0 || sum.storage_known) && seen.storage_bytes != UINT64_MAX;
+  ++sum.batches;
+  sum.opens += seen.opens;
+  sum.staged_opens += seen.staged_opens;
+  sum.unknown_opens += seen.unknown_opens;
+  sum.opened_bytes += static_cast<double>(seen.opened_bytes);
+  sum.resident_bytes += static_cast<double>(seen.resident_bytes);
+  sum.evicted_bytes += static_cast<double>(seen.evicted_bytes);
+  sum.foreign_bytes += static_cast<double>(seen.foreign_bytes);
+  if (seen.storage_bytes != UINT64_MAX) sum.storage_bytes += static_cast<double>(seen.storage_bytes);
+}
+
+double samples_of(const Delivery& delivery, const LoaderFacts& loader) {
+  if (delivery.wait.samples > 0) return delivery.wait.samples;
+  return static_cast<double>(std::max<std::int64_t>(loader.batch_size, 0));
+}
+
+/// Time and samples of deliveries first + bunch .. last, both ends averaged over a bunch of arrivals.
+void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, const Window& window, std::size_t bunch,
+             PhaseBlock& block) {
+  const std::size_t span = window.last - window.first + 1;
+  if (window.empty || span < bunch + static_cast<std::size_t>(k_fewest_batches)) {
+    block.rejected = "too few batches between the transients of its two ends";
+    return;
+  }
+  double samples = 0.0;
+  for (std::size_t i = window.first + bunch; i <= window.last; ++i) {
+    samples += samples_of(deliveries[i], loader);
+    block.wait_seconds += static_cast<double>(deliveries[i].wait.end_ns - deliveries[i].wait.begin_ns) * 1e-9;
+    ++block.batches;
+  }
+  block.samples = samples;
+  block.seconds = mean_end_s(deliveries, window.last + 1 - bunch, bunch) - mean_end_s(deliveries, window.first, bunch);
+  block.left_out = static_cast<std::int64_t>(deliveries.size()) - block.batches;
+  if (block.samples <= 0.0 || block.seconds <= 0.0) block.rejected = "the number of its samples is not known";
+}
+
+bool records_miss(std::span<const Delivery> deliveries) {
+  for (std::size_t i = 1; i < deliveries.size(); ++i) {
+    if (deliveries[i].wait.batch != deliveries[i - 1].wait.batch + 1) return true;
+  }
+  return false;
+}
+
+PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun& run, const Evidence& evidence) {
+  PhaseBlock block;
+  block.run = run;
+  const std::span<const Delivery> deliveries = deliveries_of(pass, run);
+  if (deliveries.size() < run.batches || records_miss(deliveries)) {
+    block.rejected = "it was cut short";
+    return block;
+  }
+  const auto loader = consumer.loaders.find(pass.loader_id);
+  const LoaderFacts facts = loader != consumer.loaders.end() ? loader->second : LoaderFacts{};
+  Window window;
+  std::size_t bunch = 1;
+  if (run.phase == Phase::synthetic || run.workers == 0) {
+    window = {1, deliveries.size() - 1, deliveries.size() < 3};  // the first step still follows the block before
+  } else {
+    window = pulled_window(pass, deliveries, run, evidence);
+    bunch = static_cast<std::size_t>(run.workers);
+  }
+  measure(deliveries, facts, window, bunch, block);
+  if (!block.rejected.empty()) return block;
+  for (std::size_t i = window.first + bunch; i <= window.last; ++i) take_evidence(deliveries[i], evidence, block);
+  return block;
+}
+
+std::string percent(double part, double whole) {
+  const double share = whole > 0.0 ? 100.0 * part / whole : 0.0;
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f %%", share);
+  return text;
+}
+
+Premise cold_premise(const PhaseBlock& block, Premise premise) {
+  const PhaseEvidence& seen = block.evidence;
+  premise.expected = "at most 2 % of the opened bytes resident, at least 90 % of the read bytes from storage";
+  const bool asked = seen.unknown_opens == 0 && seen.opened_bytes > 0.0;
+  const bool evicted = !asked || seen.resident_bytes <= k_cold_resident * seen.opened_bytes;
+  const bool stored = !seen.storage_known || seen.storage_bytes >= k_cold_storage * seen.read_bytes;
+  premise.check = seen.storage_known ? (asked ? "residency, storage_bytes" : "storage_bytes") : "residency";
+  premise.seen = (asked ? percent(seen.resident_bytes, seen.opened_bytes) + " resident" : "residency cannot be asked");
+  if (seen.foreign_bytes > 0.0)
+    premise.seen += " (" + percent(seen.foreign_bytes, seen.opened_bytes) + " not ours to evict)";
+  premise.seen += seen.storage_known ? ", " + percent(seen.storage_bytes, seen.read_bytes) + " from storage"
+                                     : ", bytes from storage not known";
+  premise.holds = evicted && stored && (asked || seen.storage_known) && seen.read_bytes > 0.0;
+  return premise;
+}
+
+Premise cached_premise(const PhaseBlock& block, Premise premise) {
+  const PhaseEvidence& seen = block.evidence;
+  premise.expected = "every file staged in memory or resident, at most 2 % of the read bytes from storage";
+  const bool staged = seen.opens > 0 && seen.staged_opens == seen.opens;
+  const bool resident = seen.unknown_opens == 0 && seen.opened_bytes > 0.0 &&
+                        seen.resident_bytes >= (1.0 - k_cold_resident) * seen.opened_bytes;
+  const bool quiet = !seen.storage_known || seen.storage_bytes <= k_cached_storage * seen.read_bytes;
+  premise.check = seen.storage_known ? "staging, storage_bytes" : "staging";
+  premise.seen =
+      percent(static_cast<double>(seen.staged_opens), static_cast<double>(seen.opens)) + " of the opens staged";
+  if (seen.storage_known) premise.seen += ", " + percent(seen.storage_bytes, seen.read_bytes) + " from storage";
+  const bool kept_open = seen.opens == 0 && seen.storage_known && seen.read_bytes > 0.0;  // shards: read, never opened
+  premise.holds = quiet && (staged || resident || kept_open);
+  return premise;
+}
+
+}  // namespace
+
+const char* phase_name(Phase phase) {
+  switch (phase) {
+    case Phase::as_is:
+      return "as_is";
+    case Phase::cold:
+      return "cold";
+    case Phase::cached:
+      return "cached";
+    case Phase::synthetic:
+      return "synthetic";
+    case Phase::supply_cached:
+      return "supply_cached";
+    case Phase::supply_cold:
+      return "supply_cold";
+    case Phase::half_cached:
+      return "half_cached";
+    case Phase::perturb_read:
+      return "perturb_read";
+    case Phase::perturb_cpu:
+      return "perturb_cpu";
+    case Phase::end:
+      return "end";
+  }
+  return "unknown";
+}
+
+std::vector<SegmentRun> segments_of(const record::ProcessRecording& process) {
+  std::vector<SegmentRun> runs;
+  for (const record::TextEntry& entry : process.texts) {
+    if (entry.kind != record::TextKind::segment) continue;
+    const json text = json::parse(entry.json, nullptr, /*allow_exceptions=*/false);
+    if (!text.is_object()) continue;
+    SegmentRun run;
+    run.segment = static_cast<std::uint32_t>(natural(text, "segment"));
+    run.phase = static_cast<Phase>(natural(text, "phase"));
+    run.round = static_cast<std::uint32_t>(natural(text, "round"));
+    run.iterator_id = natural(text, "iterator_id");
+    run.first = natural(text, "first");
+    run.batches = natural(text, "batches");
+    run.workers = natural(text, "workers");
+    run.argument = natural(text, "argument");
+    run.begin_ns = natural(text, "t_ns");
+    runs.push_back(run);
+  }
+  return runs;
+}
+
+std::vector<PhaseBlock> phase_blocks(const Consumer& consumer, const std::vector<record::ProcessRecording>& processes) {
+  std::vector<PhaseBlock> blocks;
+  std::map<std::uint64_t, Evidence> evidence;
+  for (const record::ProcessRecording& process : processes) {
+    if (process.info.pid != consumer.pid) continue;
+    for (const SegmentRun& run : segments_of(process)) {
+      const auto pass = std::find_if(consumer.passes.begin(), consumer.passes.end(),
+                                     [&](const Pass& candidate) { return candidate.iterator_id == run.iterator_id; });
+      if (pass == consumer.passes.end()) continue;
+      if (!evidence.contains(run.iterator_id)) evidence[run.iterator_id] = evidence_of(consumer, *pass, processes);
+      blocks.push_back(block_of(consumer, *pass, run, evidence[run.iterator_id]));
+    }
+  }
+  return blocks;
+}
+
+Premise check_premise(const PhaseBlock& block) {
+  Premise premise;
+  premise.phase = phase_name(block.run.phase);
+  if (block.run.phase == Phase::cold || block.run.phase == Phase::supply_cold) return cold_premise(block, premise);
+  if (is_cached(block.run.phase)) return cached_premise(block, premise);
+  premise.check = "none";
+  premise.expected = premise.seen = "nothing to prove";
+  premise.holds = true;
+  return premise;
+}
+
+}  // namespace stallcast

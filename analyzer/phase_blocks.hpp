@@ -1,0 +1,77 @@
+/// Blocks of a phased run: which deliveries of a block show its phase and nothing else, and whether its premise held.
+///
+/// Both ends of a block lie. Batches delivered at its start were made while the block before was consumed; towards its
+/// end workers begin with the next block's batches while this one's are still consumed. What is left out follows from
+/// the recording: the window opens with the first batch whose making began inside the block (after every worker's
+/// staging), and closes with the last delivery before any batch of the next block was begun.
+///
+/// Worked example, 2 workers x prefetch 2. Deliveries 0-3 of a cold block were under way when it began; delivery 4 is
+/// the first that was begun inside. The workers begin batch 20, which is cached, when 17 has been delivered. The window
+/// is 4..17. Round-robin makes arrivals come in bunches of 2, so both ends are averaged over 2 arrivals: time from (t4
+/// + t5) / 2 to (t16 + t17) / 2 for the 12 batches 6..17.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyzer/run_data.hpp"
+#include "probes/record/control.hpp"
+
+namespace stallcast {
+
+/// One segment of the schedule as the consumer ran it.
+struct SegmentRun {
+  std::uint32_t segment = 0;
+  record::Phase phase = record::Phase::as_is;
+  std::uint32_t round = 0;
+  std::uint64_t iterator_id = 0;
+  std::uint64_t first = 0;  ///< batch of that pass
+  std::uint64_t batches = 0;
+  std::uint64_t workers = 0;
+  std::uint64_t argument = 0;
+  std::uint64_t begin_ns = 0;
+};
+
+/// What the workers found while they made the batches of a window.
+struct PhaseEvidence {
+  std::uint64_t batches = 0;
+  std::uint64_t opens = 0;
+  std::uint64_t staged_opens = 0;
+  std::uint64_t unknown_opens = 0;
+  double opened_bytes = 0.0;
+  double resident_bytes = 0.0;
+  double evicted_bytes = 0.0;
+  double foreign_bytes = 0.0;
+  double storage_bytes = 0.0;
+  double read_bytes = 0.0;  ///< as the interposer saw them
+  bool storage_known = false;
+};
+
+struct PhaseBlock {
+  SegmentRun run{};
+  double samples = 0.0;
+  double seconds = 0.0;       ///< for these samples, delivery to delivery
+  double wait_seconds = 0.0;  ///< of them waited
+  std::int64_t batches = 0;   ///< in the window
+  std::int64_t left_out = 0;  ///< deliveries of the block outside the window
+  PhaseEvidence evidence{};
+  std::string rejected{};  ///< why this block counts for nothing; empty if it counts
+
+  [[nodiscard]] double seconds_per_sample() const { return seconds / samples; }
+};
+
+/// Segments that a consumer's texts announce, in order.
+[[nodiscard]] std::vector<SegmentRun> segments_of(const record::ProcessRecording& process);
+
+/// Every block of a consumer with its window cut. `processes`: all recordings (the workers hold the evidence).
+[[nodiscard]] std::vector<PhaseBlock> phase_blocks(const Consumer& consumer,
+                                                   const std::vector<record::ProcessRecording>& processes);
+
+/// Whether the evidence of `block` supports its phase, as a premise with what was expected and seen.
+[[nodiscard]] Premise check_premise(const PhaseBlock& block);
+
+/// "cold", "cached", ... as in the profile.
+[[nodiscard]] const char* phase_name(record::Phase phase);
+
+}  // namespace stallcast

@@ -1,0 +1,243 @@
+/// Rates and stalls of a phased run (method: differential), paired over the rounds.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "analyzer/phase_blocks.hpp"
+#include "analyzer/sections.hpp"
+#include "analyzer/statistics.hpp"
+
+namespace stallcast::sections {
+namespace {
+
+using record::Phase;
+
+constexpr double k_outlier = 0.25;  ///< a block this far (log) from the median of its phase is named
+constexpr double k_same_wait = 0.02;
+
+/// What identifies one kind of measurement: phase, workers, argument.
+struct Setting {
+  Phase phase = Phase::as_is;
+  std::uint64_t workers = 0;
+  std::uint64_t argument = 0;
+  auto operator<=>(const Setting&) const = default;
+};
+
+/// One round's blocks of one setting over all ranks.
+struct RoundCell {
+  double samples = 0.0;
+  double seconds = 0.0;  ///< mean over ranks
+  int ranks = 0;
+};
+
+using Rounds = std::map<std::uint32_t, RoundCell>;
+using Settings = std::map<Setting, Rounds>;
+
+struct Collected {
+  Settings settings{};
+  std::vector<PhaseBlock> blocks{};
+  std::map<Phase, std::string> rejected{};  ///< last reason per phase
+  std::map<Phase, std::vector<Premise>> premises{};
+  std::uint64_t all_workers = 0;
+};
+
+void collect_rank(const RankView& rank, const RunData& run, Collected& out) {
+  for (PhaseBlock& block : phase_blocks(*rank.consumer, run.processes)) {
+    const Phase phase = block.run.phase;
+    if (block.rejected.empty()) {
+      const Premise premise = check_premise(block);
+      out.premises[phase].push_back(premise);
+      if (!premise.holds) block.rejected = "its premise does not hold: " + premise.seen;
+    }
+    if (!block.rejected.empty()) {
+      out.rejected[phase] = block.rejected;
+    } else {
+      const Setting setting{phase, block.run.workers, block.run.argument};
+      RoundCell& cell = out.settings[setting][block.run.round];
+      cell.samples += block.samples;
+      cell.seconds += block.seconds;
+      ++cell.ranks;
+    }
+    out.blocks.push_back(std::move(block));
+  }
+}
+
+/// Ranks run at the same time: their samples add up, their times are averaged. A round that a rank lacks is dropped.
+void finish_rounds(std::size_t ranks, Collected& out) {
+  for (auto& [setting, rounds] : out.settings) {
+    std::erase_if(rounds, [&](const auto& item) { return item.second.ranks != static_cast<int>(ranks); });
+    for (auto& [round, cell] : rounds) cell.seconds /= static_cast<double>(cell.ranks);
+  }
+}
+
+/// Pooled rate with the interval of the log rates over rounds.
+MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds) {
+  double samples = 0.0;
+  double seconds = 0.0;
+  std::vector<double> logs;
+  for (const auto& [round, cell] : rounds) {
+    samples += cell.samples;
+    seconds += cell.seconds;
+    logs.push_back(std::log(cell.samples / cell.seconds));
+  }
+  if (logs.size() < 2) return MeasuredEstimate<SamplesPerSecond>::absent("fewer than two rounds gave a valid block");
+  const Estimate<double> spread = mean_of(logs);
+  const double half = (spread.ci95_high - spread.ci95_low) / 2.0;
+  const double mean = samples / seconds;
+  return Estimate<SamplesPerSecond>{SamplesPerSecond(mean), SamplesPerSecond(mean * std::exp(-half)),
+                                    SamplesPerSecond(mean * std::exp(half)), static_cast<std::int64_t>(logs.size())};
+}
+
+const Rounds* rounds_of(const Collected& data, Phase phase) {
+  const auto found = data.settings.find({phase, data.all_workers, 0});
+  return found != data.settings.end() && !found->second.empty() ? &found->second : nullptr;
+}
+
+std::string why_absent(const Collected& data, Phase phase) {
+  const auto reason = data.rejected.find(phase);
+  if (reason != data.rejected.end()) return "no block of this phase counts: " + reason->second;
+  return std::string("no block of phase ") + phase_name(phase) + " was run";
+}
+
+MeasuredEstimate<SamplesPerSecond> phase_rate(const Collected& data, Phase phase) {
+  const Rounds* rounds = rounds_of(data, phase);
+  if (rounds == nullptr) return MeasuredEstimate<SamplesPerSecond>::absent(why_absent(data, phase));
+  return rate_of(*rounds);
+}
+
+/// (slower - faster) / whole, each in seconds per sample, paired within rounds: drift between rounds cancels.
+MeasuredEstimate<Fraction> paired_share(const Collected& data, Phase slower, Phase faster, Phase whole) {
+  for (const Phase phase : {slower, faster, whole}) {
+    if (rounds_of(data, phase) == nullptr) return MeasuredEstimate<Fraction>::absent(why_absent(data, phase));
+  }
+  const auto per_sample = [](const RoundCell& cell) { return cell.seconds / cell.samples; };
+  std::vector<double> top;
+  std::vector<double> bottom;
+  for (const auto& [round, cell] : *rounds_of(data, whole)) {
+    const auto a = rounds_of(data, slower)->find(round);
+    const auto b = rounds_of(data, faster)->find(round);
+    if (a == rounds_of(data, slower)->end() || b == rounds_of(data, faster)->end()) continue;
+    top.push_back(per_sample(a->second) - per_sample(b->second));
+    bottom.push_back(per_sample(cell));
+  }
+  if (top.size() < 2) return MeasuredEstimate<Fraction>::absent("fewer than two rounds hold all the phases it needs");
+  std::vector<double> shares;
+  for (std::size_t i = 0; i < top.size(); ++i) shares.push_back(top[i] / bottom[i]);
+  const Estimate<double> mean = mean_of(shares);
+  return Estimate<Fraction>{mean.mean, std::max(-1.0, mean.ci95_low), std::min(1.0, mean.ci95_high), mean.n};
+}
+
+void add_points(const Collected& data, Profile& profile) {
+  for (const auto& [setting, rounds] : data.settings) {
+    if (rounds.empty()) continue;
+    Point point;
+    point.phase = phase_name(setting.phase);
+    point.method = "differential";
+    point.setting["workers"] = std::to_string(setting.workers);
+    if (setting.phase == Phase::half_cached) point.setting["cached"] = "0.5";
+    if (setting.phase == Phase::perturb_read)
+      point.setting["added_s_per_read"] = std::to_string(static_cast<double>(setting.argument) * 1e-9);
+    if (setting.phase == Phase::perturb_cpu)
+      point.setting["added_cpu_s_per_sample"] = std::to_string(static_cast<double>(setting.argument) * 1e-9);
+    point.estimate = rate_of(rounds);
+    const auto premises = data.premises.find(setting.phase);
+    if (premises != data.premises.end() && !premises->second.empty()) point.premises.push_back(premises->second.back());
+    profile.points.push_back(std::move(point));
+  }
+}
+
+/// One premise per phase: held by all of its blocks, or the first that failed.
+void add_premises(const Collected& data, Profile& profile) {
+  for (const auto& [phase, premises] : data.premises) {
+    if (premises.empty() || premises.front().check == "none") continue;
+    const auto failed = std::find_if(premises.begin(), premises.end(), [](const Premise& p) { return !p.holds; });
+    Premise shown = failed != premises.end() ? *failed : premises.back();
+    const auto held = std::count_if(premises.begin(), premises.end(), [](const Premise& p) { return p.holds; });
+    shown.seen += "; holds in " + std::to_string(held) + " of " + std::to_string(premises.size()) + " blocks";
+    shown.holds = 2 * held > static_cast<std::ptrdiff_t>(premises.size());
+    profile.premises.push_back(std::move(shown));
+  }
+}
+
+/// Rounds that stand out are named; they stay in the estimate, whose interval shows them.
+void name_outliers(const Collected& data, Profile& profile) {
+  for (const auto& [setting, rounds] : data.settings) {
+    if (rounds.size() < 4) continue;
+    std::vector<double> logs;
+    for (const auto& [round, cell] : rounds) logs.push_back(std::log(cell.seconds / cell.samples));
+    std::nth_element(logs.begin(), logs.begin() + static_cast<std::ptrdiff_t>(logs.size() / 2), logs.end());
+    const double median = logs[logs.size() / 2];
+    for (const auto& [round, cell] : rounds) {
+      const double off = std::log(cell.seconds / cell.samples) - median;
+      if (std::abs(off) < k_outlier) continue;
+      add_issue(profile.issues, {"outlier-round", Severity::warning, 1,
+                                 "round " + std::to_string(round) + " of phase " + phase_name(setting.phase) +
+                                     " took " + std::to_string(static_cast<int>(std::lround(100.0 * std::expm1(off)))) +
+                                     " % more time than the others",
+                                 "another job on this machine or its storage? see the timeline"});
+    }
+  }
+}
+
+/// Nothing was resident at any open, so the cold blocks are what the user has today.
+bool found_cold(const Collected& data) {
+  double opened = 0.0;
+  double resident = 0.0;
+  for (const PhaseBlock& block : data.blocks) {
+    if (block.run.phase != Phase::cold || !block.rejected.empty()) continue;
+    opened += block.evidence.opened_bytes;
+    resident += block.evidence.resident_bytes + block.evidence.evicted_bytes;
+  }
+  return opened > 0.0 && resident <= k_same_wait * opened;
+}
+
+void compare_with_attributed(const Stalls& attributed, Profile& profile) {
+  const auto apart = [](const MeasuredEstimate<Fraction>& a, const MeasuredEstimate<Fraction>& b) {
+    return a && b && (a->ci95_low > b->ci95_high || b->ci95_low > a->ci95_high);
+  };
+  const bool fetch = apart(attributed.as_is_fetch, profile.stalls.fetch);
+  const bool prep = apart(attributed.as_is_prep, profile.stalls.prep);
+  if (!fetch && !prep) return;
+  add_issue(profile.issues, {"splits-disagree", Severity::warning, 1,
+                             std::string("the attributed and the differential ") + (fetch ? "fetch" : "prep") +
+                                 " stall lie outside each other's intervals",
+                             "the differential one is the measurement; see points for both"});
+}
+
+}  // namespace
+
+bool fill_differential(const RunData& run, const std::vector<RankView>& ranks, Profile& profile) {
+  Collected data;
+  for (const RankView& rank : ranks) {
+    collect_rank(rank, run, data);
+    data.all_workers = std::max(data.all_workers,
+                                static_cast<std::uint64_t>(std::max<std::int64_t>(0, rank.window.loader.num_workers)));
+  }
+  if (data.blocks.empty()) return false;
+  finish_rounds(ranks.size(), data);
+  const Stalls attributed = profile.stalls;
+  profile.premises.clear();
+  add_premises(data, profile);
+  add_points(data, profile);
+  Rates& rates = profile.rates;
+  rates.cold = phase_rate(data, Phase::cold);
+  rates.cached = phase_rate(data, Phase::cached);
+  rates.synthetic = phase_rate(data, Phase::synthetic);
+  rates.supply_cached = phase_rate(data, Phase::supply_cached);
+  rates.supply_cold = phase_rate(data, Phase::supply_cold);
+  Stalls& stalls = profile.stalls;
+  stalls.method = "differential";
+  stalls.fetch = paired_share(data, Phase::cold, Phase::cached, Phase::cold);
+  stalls.prep = paired_share(data, Phase::cached, Phase::synthetic, Phase::cold);
+  if (found_cold(data) && rates.cold) {
+    rates.as_is = rates.cold;
+    stalls.as_is_fetch = stalls.fetch;
+    stalls.as_is_prep = stalls.prep;
+    compare_with_attributed(attributed, profile);
+  }
+  name_outliers(data, profile);
+  return true;
+}
+
+}  // namespace stallcast::sections
