@@ -1,63 +1,18 @@
-// Workers and the consumer on one machine whose cores, and perhaps disk, they share. Processor sharing by virtual time:
-// a station with capacity c that n threads use serves each at the speed min(1, c/n). Its virtual clock runs at that
-// speed, so a thread that arrives with demand d leaves when the virtual clock has advanced by d, whoever comes and
-// goes.
-//
-// Example, one core: A arrives at 0 with 2 s, B at 1 with 2 s. Virtual clock 1 at time 1; from there half speed; A
-// leaves at virtual 2 = time 3, B (virtual 1 + 2 = 3) alone again at full speed: time 4.
+// Workers and the consumer on one machine whose cores, and perhaps disk, they share (station.hpp).
 #include <algorithm>
 #include <array>
 #include <deque>
-#include <functional>
 #include <limits>
-#include <queue>
 #include <tuple>
 #include <utility>
 
 #include "core/check.hpp"
 #include "simulation/critical_path.hpp"
 #include "simulation/loader.hpp"
+#include "simulation/station.hpp"
 
 namespace stallcast::simulation {
 namespace {
-
-constexpr double k_never = std::numeric_limits<double>::infinity();
-
-/// Threads being served, each at the speed min(1, capacity / how many there are).
-class Station {
- public:
-  explicit Station(double capacity) : capacity_(capacity) {}
-
-  void arrive(std::size_t thread, double demand) { leaving_.emplace(virtual_now_ + demand, thread); }
-
-  [[nodiscard]] double next_leave_in() const {
-    return leaving_.empty() ? k_never : std::max(0.0, leaving_.top().first - virtual_now_) / speed();
-  }
-
-  void advance(double elapsed) {
-    if (static_cast<double>(leaving_.size()) > capacity_) crowded_s_ += elapsed;
-    if (!leaving_.empty()) virtual_now_ += elapsed * speed();
-  }
-
-  std::size_t leave() {
-    const auto [when, thread] = leaving_.top();
-    leaving_.pop();
-    virtual_now_ = when;  // exactly, so that rounding does not pile up
-    return thread;
-  }
-
-  /// How long, since the start, there were more threads than the station serves at full speed.
-  [[nodiscard]] double crowded_s() const { return crowded_s_; }
-
- private:
-  [[nodiscard]] double speed() const { return std::min(1.0, capacity_ / static_cast<double>(leaving_.size())); }
-
-  using Leaving = std::pair<double, std::size_t>;
-  double capacity_;
-  double virtual_now_ = 0.0;
-  double crowded_s_ = 0.0;
-  std::priority_queue<Leaving, std::vector<Leaving>, std::greater<>> leaving_{};
-};
 
 enum class Stage { idle, reading, computing, occupied };
 
@@ -89,6 +44,7 @@ class SharedRun {
       : setup_(setup),
         work_(work),
         steps_(steps),
+        step_threads_(machine.step_threads),
         cores_(machine.cores),
         disk_(machine.shared_disk ? machine.disk_streams : k_never),
         delay_(k_never),
@@ -208,7 +164,7 @@ class SharedRun {
     consumer_busy_ = true;
     step_computing_ = true;
     step_crowded_before_ = cores_.crowded_s();
-    cores_.arrive(consumer_, steps_[delivered_].cpu_s);
+    cores_.arrive(consumer_, steps_[delivered_].cpu_s, step_threads_);
     ++delivered_;
     issue(next_worker, delivered_ - 1);
   }
@@ -246,6 +202,7 @@ class SharedRun {
   LoaderSetup setup_;
   std::span<const BatchWork> work_;
   std::span<const StepWork> steps_;
+  double step_threads_;
   Station cores_;
   Station disk_;
   Station delay_;
@@ -269,10 +226,11 @@ class SharedRun {
 /// One thread shares nothing, but less than a whole core (a quota) slows its computing.
 LoaderRun run_alone(const SharedMachine& machine, std::span<const BatchWork> work, std::span<const StepWork> steps) {
   const double slower = 1.0 / std::min(1.0, machine.cores);
+  const double slower_step = std::max(1.0, machine.step_threads / machine.cores);
   std::vector<BatchWork> slow_work(work.begin(), work.end());
   std::vector<StepWork> slow_steps(steps.begin(), steps.end());
   for (BatchWork& batch : slow_work) batch.cpu_s *= slower;
-  for (StepWork& step : slow_steps) step.cpu_s *= slower;
+  for (StepWork& step : slow_steps) step.cpu_s *= slower_step;
   return run_loader(LoaderSetup{}, slow_work, slow_steps);
 }
 
@@ -281,7 +239,7 @@ LoaderRun run_alone(const SharedMachine& machine, std::span<const BatchWork> wor
 LoaderRun run_loader_shared(const LoaderSetup& setup, const SharedMachine& machine, std::span<const BatchWork> work,
                             std::span<const StepWork> steps) {
   STALLCAST_CHECK(work.size() == steps.size());
-  STALLCAST_CHECK(machine.cores > 0.0 && machine.disk_streams > 0.0);
+  STALLCAST_CHECK(machine.cores > 0.0 && machine.disk_streams > 0.0 && machine.step_threads > 0.0);
   if (setup.workers == 0) return run_alone(machine, work, steps);
   STALLCAST_CHECK(setup.workers > 0 && setup.prefetch_factor >= 1);
   return SharedRun(setup, machine, work, steps).run();

@@ -105,6 +105,16 @@ TEST_CASE("half a core takes twice as long, with and without workers") {
         doctest::Approx(6.0));
 }
 
+TEST_CASE("a step of several threads takes as many shares of the cores") {
+  // a worker (1 s) beside a step of 3 threads (1 s) on 2 cores, from 1 to 3 at half speed
+  const std::vector<BatchWork> work(2, BatchWork{0.0, 1.0, 0.0});
+  const std::vector<StepWork> steps(2, StepWork{0.0, 1.0});
+  const SharedMachine machine{.cores = 2.0, .shared_disk = false, .disk_streams = 1.0, .step_threads = 3.0};
+  const auto run = run_loader_shared({1, 2, true}, machine, work, steps);
+  CHECK(run.delivered_s == Times{1.0, 3.0});
+  CHECK(run.end_s == doctest::Approx(4.5));  // the last step alone: 3 threads on 2 cores
+}
+
 TEST_CASE("with enough of everything sharing changes nothing") {
   std::mt19937_64 random(3);
   std::gamma_distribution<double> draw(2.0, 0.5);
