@@ -59,6 +59,17 @@ void write_wait(Thread& thread, const Delivery& delivery) {
   record::commit(thread.out);
 }
 
+/// A tool that was killed while it had the recording off (an overhead pair) must not silence the rest of the run. It
+/// beats ten times a second; after 5 s without, the first consumer to get a batch switches the recording on for all.
+void outlive_tool(record::ControlBlock* control, std::uint64_t now_ns) {
+  constexpr std::uint64_t k_dead_after_ns = 5'000'000'000ULL;
+  if (control == nullptr || control->recording.load(std::memory_order_relaxed) == 1) return;
+  const std::uint64_t heartbeat_ns = control->heartbeat_ns.load(std::memory_order_relaxed);
+  if (now_ns > heartbeat_ns && now_ns - heartbeat_ns > k_dead_after_ns) {
+    control->recording.store(1, std::memory_order_relaxed);
+  }
+}
+
 }  // namespace
 }  // namespace stallcast::capture
 
@@ -94,6 +105,7 @@ STALLCAST_EXPORT void stallcast_wait_end(uint64_t iterator_id, uint64_t batch, u
   const Delivery delivery{iterator_id, batch, begin_ns, end_ns, samples, ready, flags};
   Process& self = process();
   if (record::RankSlot* slot = rank_slot(self); slot != nullptr) count_delivery(*slot, delivery);
+  outlive_tool(self.writer.control, end_ns);
   if (record::recording(self.writer)) write_wait(*thread, delivery);
 }
 
