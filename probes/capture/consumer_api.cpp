@@ -65,7 +65,7 @@ void outlive_tool(record::ControlBlock* control, std::uint64_t now_ns) {
   constexpr std::uint64_t k_dead_after_ns = 5'000'000'000ULL;
   if (control == nullptr || control->recording.load(std::memory_order_relaxed) == 1) return;
   const std::uint64_t heartbeat_ns = control->heartbeat_ns.load(std::memory_order_relaxed);
-  if (now_ns > heartbeat_ns && now_ns - heartbeat_ns > k_dead_after_ns) {
+  if (heartbeat_ns != 0 && now_ns > heartbeat_ns && now_ns - heartbeat_ns > k_dead_after_ns) {
     control->recording.store(1, std::memory_order_relaxed);
   }
 }
