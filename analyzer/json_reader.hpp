@@ -134,7 +134,8 @@ class JsonReader {
     values.reserve(node.size());
     for (const json& element : node) {
       if (state_.error) return;
-      decode(element, path + "[" + std::to_string(values.size()) + "]", values.emplace_back());
+      const std::string element_path = path + "[" + std::to_string(values.size()) + "]";  // before it grows
+      decode(element, element_path, values.emplace_back());
     }
   }
 

@@ -38,7 +38,7 @@ missing_packages() {
 
 apt() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" \
-    < /dev/null >&2
+    < /dev/null > /dev/null
 }
 
 # ensure_packages NAME...: installs those that are missing.

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 namespace {
 
 using Input = std::vector<std::uint8_t>;
-constexpr int k_mutations_per_seed = 400;
+constexpr int k_mutations_per_seed = 160;
 
 /// One random edit: a byte changed, removed, doubled, or everything after it cut off.
 void mutate(Input& input, std::mt19937_64& random) {
