@@ -111,10 +111,6 @@ std::string outcome_note(const Profile& p) {
                      p.outcome.child_exit_code);
 }
 
-std::string not_measured(const std::string& reason) {
-  return reason.empty() || reason == "not measured" ? "not measured" : "not measured (" + reason + ")";
-}
-
 std::string overhead_words(const Overhead& o) {
   std::string text;
   const auto add = [&](const char* what, const MeasuredEstimate<Fraction>& m) {

@@ -143,6 +143,10 @@ std::string plural(std::int64_t value, const char* noun) {
   return fmt::format("{} {}{}", count(value), noun, value == 1 ? "" : "s");
 }
 
+std::string not_measured(const std::string& reason) {
+  return reason.empty() || reason == "not measured" ? "not measured" : "not measured (" + reason + ")";
+}
+
 bool holds_zero(const Estimate<Fraction>& estimate) {
   return estimate.ci95_low <= 0.0 && estimate.ci95_high >= 0.0;
 }

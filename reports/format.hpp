@@ -53,6 +53,9 @@ struct Scale {
 /// "1 worker", "2 workers".
 [[nodiscard]] std::string plural(std::int64_t value, const char* noun);
 
+/// "not measured (why)"; without the brackets where nobody recorded why.
+[[nodiscard]] std::string not_measured(const std::string& reason);
+
 /// Whether the interval holds 0: the number is then not distinguishable from nothing.
 [[nodiscard]] bool holds_zero(const Estimate<Fraction>& estimate);
 

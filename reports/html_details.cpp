@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include "reports/escape.hpp"
+#include "reports/facts.hpp"
+#include "reports/html_charts.hpp"
+#include "reports/html_sections.hpp"
+
+namespace stallcast::reports {
+namespace {
+
+using kainjow::mustache::data;
+
+constexpr std::size_t k_timeline_rows = 20;
+
+/// An object of the template: {{"key", "text"}, ...}.
+data row_of(std::initializer_list<std::pair<const char*, std::string>> items) {
+  data row;
+  for (const auto& [key, text] : items) row.set(key, text);
+  return row;
+}
+
+template <class Q>
+std::string words_or_reason(const MeasuredEstimate<Q>& measured, std::string (*words)(const Estimate<Q>&)) {
+  return usable(measured) != nullptr ? words(*measured) : not_measured(measured.reason());
+}
+
+data facts_data(const std::vector<Fact>& facts) {
+  data rows{data::type::list};
+  for (const Fact& fact : facts) rows.push_back(row_of({{"label", fact.label}, {"text", fact.text}}));
+  return rows;
+}
+
+data timeline_data(const Profile& p) {
+  data rows{data::type::list};
+  for (const TimelineRow& row : coarse_timeline(p.timeline, k_timeline_rows)) {
+    rows.push_back(row_of({{"from", duration(Seconds(row.begin_s))},
+                           {"to", duration(Seconds(row.end_s))},
+                           {"phase", row.phase},
+                           {"steps", count(row.steps)},
+                           {"wait", percent(wait_share(row))},
+                           {"longest", duration(Seconds(row.longest_wait_s))}}));
+  }
+  return rows;
+}
+
+data distributions_data(const Profile& p) {
+  data rows{data::type::list};
+  int index = 0;
+  for (const NamedDistribution& named : distributions_of(p)) {
+    const Distribution& d = *named.distribution;
+    const auto at = [&](double q) { return scaled(d.quantile(q), named.scale); };
+    rows.push_back(row_of({{"index", std::to_string(index++)},
+                           {"title", named.title},
+                           {"n", count(d.n)},
+                           {"mean", scaled(d.mean, named.scale)},
+                           {"q05", at(0.05)},
+                           {"q50", at(0.5)},
+                           {"q95", at(0.95)},
+                           {"q99", at(0.99)},
+                           {"largest", scaled(d.max, named.scale)}}));
+  }
+  return rows;
+}
+
+data points_data(const Profile& p) {
+  data rows{data::type::list};
+  for (const Point& point : p.points) {
+    std::string setting;
+    for (const auto& [key, value] : point.setting) setting += (setting.empty() ? "" : ", ") + key + "=" + value;
+    rows.push_back(row_of({{"phase", point.phase},
+                           {"setting", setting.empty() ? "as started" : setting},
+                           {"rate", words_or_reason<SamplesPerSecond>(point.estimate, rate)},
+                           {"method", point.method},
+                           {"n", point.estimate ? count(point.estimate->n) : ""}}));
+  }
+  return rows;
+}
+
+data ranks_data(const Profile& p) {
+  data rows{data::type::list};
+  for (const Rank& rank : p.ranks) {
+    rows.push_back(row_of({{"rank", std::to_string(rank.rank)},
+                           {"host", rank.host},
+                           {"pid", std::to_string(rank.pid)},
+                           {"batches", count(rank.batches)},
+                           {"wait", words_or_reason<Fraction>(rank.wait, percent_or_zero)},
+                           {"rate", words_or_reason<SamplesPerSecond>(rank.rate, rate)}}));
+  }
+  return rows;
+}
+
+data premises_data(const Profile& p) {
+  data rows{data::type::list};
+  for (const Premise& premise : p.premises) {
+    rows.push_back(row_of({{"mark", premise.holds ? "yes" : "NO"},
+                           {"mark_class", premise.holds ? "held" : "broken"},
+                           {"phase", premise.phase},
+                           {"check", premise.check},
+                           {"expected", premise.expected},
+                           {"seen", premise.seen}}));
+  }
+  return rows;
+}
+
+data issues_data(const Profile& p) {
+  data rows{data::type::list};
+  for (const DataIssue& issue : p.issues) {
+    data row = row_of({{"severity", severity_name(issue.severity)},
+                       {"id", issue.id},
+                       {"times", issue.count > 1 ? fmt::format("({} times)", count(issue.count)) : ""},
+                       {"detail", issue.detail},
+                       {"hint", issue.hint}});
+    row.set("has_hint", !issue.hint.empty());
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+data missing_data(const Findings& f) {
+  data rows{data::type::list};
+  for (const Missing& missing : f.missing) {
+    std::string what;
+    for (const std::string& name : missing.what) what += (what.empty() ? "" : ", ") + name;
+    rows.push_back(row_of({{"what", what}, {"reason", missing.reason}}));
+  }
+  return rows;
+}
+
+}  // namespace
+
+void add_details(const ReportData& report, data& page) {
+  const Profile& p = report.profile;
+  set_list(page, "why", facts_data(report.findings.why));
+  set_list(page, "timeline", timeline_data(p));
+  set_list(page, "distributions", distributions_data(p));
+  set_list(page, "points", points_data(p));
+  set_list(page, "ranks", ranks_data(p));
+  set_list(page, "dataset", facts_data(dataset_facts(p)));
+  set_list(page, "environment", facts_data(environment_facts(p)));
+  set_list(page, "premises", premises_data(p));
+  set_list(page, "issues", issues_data(p));
+  set_list(page, "missing", missing_data(report.findings));
+  page.set("overhead", report.findings.overhead);
+  page.set("reproduce", "stallcast profile -o NEW_FOLDER -- " + shell_words(p.command));
+  page.set("tool_version", p.tool_version);
+}
+
+}  // namespace stallcast::reports

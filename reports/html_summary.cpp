@@ -1,0 +1,139 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/escape.hpp"
+#include "reports/html_sections.hpp"
+
+namespace stallcast::reports {
+namespace {
+
+using kainjow::mustache::data;
+
+std::string css_percent(double share) {
+  return fmt::format("{:.2f}", std::clamp(share, 0.0, 1.0) * percent_scale().factor);
+}
+
+data slice_data(const Slice& slice, double begin) {
+  const double mean = holds_zero(slice.share) ? 0.0 : slice.share.mean;
+  const double low = std::clamp(begin + slice.share.ci95_low, 0.0, 1.0);
+  const double high = std::clamp(begin + slice.share.ci95_high, low, 1.0);
+  data row;
+  row.set("key", slice.key);
+  row.set("label", slice.label);
+  row.set("left", css_percent(begin));
+  row.set("width", css_percent(std::min(mean, 1.0 - std::clamp(begin, 0.0, 1.0))));
+  row.set("whisker_left", css_percent(low));
+  row.set("whisker_width", css_percent(high - low));
+  row.set("share", share_words(slice));
+  row.set("time", slice.per_step ? duration(*slice.per_step) : "");
+  return row;
+}
+
+data breakdown_data(const Breakdown& b) {
+  data result;
+  result.set("title", b.title);
+  result.set("has_step", usable(b.step) != nullptr);
+  result.set("step", usable(b.step) != nullptr ? duration(*b.step) : "");
+  data slices{data::type::list};
+  double begin = 0.0;
+  for (const Slice& slice : b.slices) {
+    slices.push_back(slice_data(slice, begin));
+    begin += holds_zero(slice.share) ? 0.0 : slice.share.mean;
+  }
+  result.set("slices", std::move(slices));
+  return result;
+}
+
+data prediction_data(const Prediction& p) {
+  std::string notes;
+  for (const std::string& note : prediction_notes(p)) notes += (notes.empty() ? "" : "; ") + note;
+  data row;
+  row.set("scenario", scenario_words(p));
+  row.set("rate", forecast_words(p));
+  row.set("stall", percent(p.stall));
+  row.set("epoch", p.epoch ? duration(*p.epoch) : "not known: " + p.epoch.reason());
+  row.set("bound", bound_words(p));
+  row.set("notes", notes);
+  return row;
+}
+
+std::string badge(Level level) {
+  switch (level) {
+    case Level::fine:
+      return "Fine";
+    case Level::moderate:
+      return "Moderately input-bound";
+    case Level::high:
+      return "Highly input-bound";
+    case Level::unknown:
+      break;
+  }
+  return "Not known";
+}
+
+/// A number and its percent sign stay on one line.
+std::string unbroken(std::string text) {
+  for (std::size_t at = 0; (at = text.find(" %", at)) != std::string::npos;) text.replace(at, 1, "&nbsp;");
+  return text;
+}
+
+/// How reading and preparing were told apart; empty where they were not.
+std::string method_words(const Findings& f) {
+  if (f.breakdowns.empty() || f.breakdowns.front().slices.size() < 3) return "";
+  const std::string& method = f.breakdowns.front().method;
+  if (method == "attributed") return "Reading and preparing are told apart by attribution.";
+  if (method == "differential") return "Reading and preparing are told apart by comparing phases of this run.";
+  return "Reading and preparing are told apart by this method: " + method + ".";
+}
+
+void add_recommendation(const RenderOptions& options, data& page) {
+  page.set("has_recommendation", options.recommendation.has_value());
+  const Recommendation r = options.recommendation.value_or(Recommendation{});
+  page.set("loader_line", r.loader_line);
+  page.set("gain", r.gain);
+  data lines{data::type::list};
+  for (const std::string& line : r.lines) lines.push_back(data{"text", line});
+  page.set("recommendation_lines", std::move(lines));
+}
+
+}  // namespace
+
+void set_list(data& page, const std::string& name, data rows) {
+  page.set("has_" + name, !rows.is_empty_list());
+  page.set(name, std::move(rows));
+}
+
+void add_summary(const ReportData& report, data& page) {
+  const Findings& f = report.findings;
+  page.set("title", f.verdict);
+  page.set("command", shell_words(report.profile.command));
+  page.set("subtitle", report.subtitle);
+  page.set("level", level_name(f.level));
+  page.set("level_badge", badge(f.level));
+  page.set("verdict_html", unbroken(html_text(f.verdict)));
+  page.set("has_outcome_note", !f.outcome_note.empty());
+  page.set("outcome_note", f.outcome_note);
+  page.set("confidence", f.confidence.word);
+  data reasons{data::type::list};
+  for (const std::string& reason : f.confidence.reasons) reasons.push_back(data{"text", reason});
+  set_list(page, "reasons", std::move(reasons));
+  data breakdowns{data::type::list};
+  for (const Breakdown& b : f.breakdowns) breakdowns.push_back(breakdown_data(b));
+  page.set("method_words", method_words(f));
+  set_list(page, "breakdowns", std::move(breakdowns));
+  data next{data::type::list};
+  for (const NextStep& step : f.next) {
+    data row;
+    row.set("title", step.title);
+    row.set("why", step.why);
+    next.push_back(std::move(row));
+  }
+  set_list(page, "next", std::move(next));
+  add_recommendation(report.options, page);
+  data predictions{data::type::list};
+  for (const Prediction& p : report.predictions) predictions.push_back(prediction_data(p));
+  set_list(page, "predictions", std::move(predictions));
+}
+
+}  // namespace stallcast::reports
