@@ -47,6 +47,21 @@ void count_elsewhere(record::FileHeader& header, const ReadEvent& event) {
 
 }  // namespace
 
+void learn(int fd, std::uint32_t mode, std::uint64_t size_bytes, std::uint64_t device) {
+  const FdEntry* entry = fd_entry(fd);
+  if (entry == nullptr || !owns_memory(t_thread)) return;
+  if (entry->kind.load(k_relaxed) == FdKind::unknown) set_kind(fd, kind_of_mode(mode));
+  if (Thread* thread = recording_thread(); thread != nullptr) note_size(*thread, fd, size_bytes, device);
+}
+
+FdKind classify(int fd) {
+  const record::raw::ErrnoKeeper keeper;
+  struct stat status {};
+  if (record::raw::stat_fd(fd, &status) != 0) return FdKind::ignored;
+  learn(fd, status.st_mode, static_cast<std::uint64_t>(status.st_size), status.st_dev);
+  return kind_of_mode(status.st_mode);
+}
+
 bool counts_metadata(const Thread& thread) {
   return in_sample(thread) || in_batch(thread);
 }

@@ -33,6 +33,19 @@ inline Thread* recording_thread() {
   return attach(thread) ? &thread : nullptr;
 }
 
+/// What fstat says of an open descriptor: its kind, and its size for the path record that waits for it.
+void learn(int fd, std::uint32_t mode, std::uint64_t size_bytes, std::uint64_t device);
+
+/// The kind of a descriptor that nobody has asked about yet, by one fstat whose answer is remembered.
+FdKind classify(int fd);
+
+/// The descriptor's kind, asked for if nobody has yet.
+inline FdKind kind_of(int fd) {
+  FdEntry* entry = fd_entry(fd);
+  const FdKind kind = entry != nullptr ? entry->kind.load(std::memory_order_relaxed) : FdKind::unknown;
+  return kind != FdKind::unknown ? kind : classify(fd);
+}
+
 /// Whether time spent on metadata has a sample or a batch to go to.
 bool counts_metadata(const Thread& thread);
 

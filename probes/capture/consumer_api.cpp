@@ -11,8 +11,9 @@ namespace {
 
 void write_text(Thread& thread, std::uint32_t kind, const char* json) {
   record::Writer& writer = process().writer;
-  if (writer.header == nullptr || writer.ended.load(std::memory_order_relaxed) != 0) return;
-  if (writer.control->stop.load(std::memory_order_relaxed) != 0) return;
+  // A pass or a worker that begins while the recording is switched off must be known when it is on again.
+  if (writer.header == nullptr || writer.control->stop.load(std::memory_order_relaxed) != 0) return;
+  if (writer.ended.load(std::memory_order_relaxed) != 0) return record::count_drop(writer);
   const std::size_t length = strnlen(json, record::k_max_text_bytes + 1);
   if (length > record::k_max_text_bytes) return record::count_drop(writer);
   const auto padded = static_cast<std::uint32_t>((length + 7) / 8 * 8);
@@ -106,7 +107,7 @@ STALLCAST_EXPORT void stallcast_wait_end(uint64_t iterator_id, uint64_t batch, u
   Process& self = process();
   if (record::RankSlot* slot = rank_slot(self); slot != nullptr) count_delivery(*slot, delivery);
   outlive_tool(self.writer.control, end_ns);
-  if (record::recording(self.writer)) write_wait(*thread, delivery);
+  if (record::may_record(self.writer)) write_wait(*thread, delivery);
 }
 
 STALLCAST_EXPORT void stallcast_step(void) {
@@ -118,7 +119,7 @@ STALLCAST_EXPORT void stallcast_step(void) {
   if (record::RankSlot* slot = rank_slot(self); slot != nullptr) {
     slot->steps.fetch_add(1, std::memory_order_relaxed);
   }
-  if (!record::recording(self.writer)) return;
+  if (!record::may_record(self.writer)) return;
   auto* step = reserve<record::StepRecord>(*thread, record::Kind::step, 0);
   if (step == nullptr) return;
   step->step = number;

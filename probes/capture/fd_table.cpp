@@ -44,15 +44,6 @@ FdKind kind_of_mode(std::uint32_t mode) {
   return FdKind::ignored;
 }
 
-FdKind classify(int fd) {
-  const raw::ErrnoKeeper keeper;
-  struct stat status {};
-  if (raw::stat_fd(fd, &status) != 0) return FdKind::ignored;
-  const FdKind kind = kind_of_mode(status.st_mode);
-  set_kind(fd, kind);
-  return kind;
-}
-
 void set_kind(int fd, FdKind kind) {
   FdEntry* entry = fd_entry(fd);
   if (entry == nullptr) return;

@@ -45,21 +45,11 @@ struct FdTotals {
 /// The entry of a descriptor; nullptr out of range or without memory.
 FdEntry* fd_entry(int fd);
 
-/// The kind of a descriptor that was opened unseen, by one fstat that is remembered.
-FdKind classify(int fd);
-
 /// The kind of what stat(2) said has this mode.
 FdKind kind_of_mode(std::uint32_t mode);
 
 /// Remembers the descriptor's kind.
 void set_kind(int fd, FdKind kind);
-
-/// The descriptor's kind, asked for if nobody has yet.
-inline FdKind kind_of(int fd) {
-  FdEntry* entry = fd_entry(fd);
-  const FdKind kind = entry != nullptr ? entry->kind.load(std::memory_order_relaxed) : FdKind::unknown;
-  return kind != FdKind::unknown ? kind : classify(fd);
-}
 
 /// A new file is behind the descriptor.
 void set_fd(int fd, FdKind kind, std::uint64_t file_id, bool listed);

@@ -14,11 +14,7 @@
 
 namespace stallcast::capture {
 
-/// False in the child of a vfork, which borrows our memory while its descriptors are its own: what it opens and closes
-/// must not be taken for its parent's doing.
-bool owns_memory(Thread& thread);
-
-/// Calls `call` and counts what it read from `fd`. `bytes_of` turns its result into bytes; negative: failed.
+/// Calls `call` and counts what it read from `fd`.
 template <class Call>
 inline ssize_t read_through(int fd, Call call) {
   if (!awake() || t_thread.busy != 0) return call();

@@ -26,14 +26,6 @@ int stat_through(Call call) {
   return result;
 }
 
-/// What was said about an open descriptor.
-void learn(int fd, std::uint32_t mode, std::uint64_t size_bytes, std::uint64_t device) {
-  FdEntry* entry = fd_entry(fd);
-  if (entry == nullptr || !owns_memory(t_thread)) return;
-  if (entry->kind.load(std::memory_order_relaxed) == FdKind::unknown) set_kind(fd, kind_of_mode(mode));
-  if (Thread* thread = recording_thread(); thread != nullptr) note_size(*thread, fd, size_bytes, device);
-}
-
 template <class Call>
 int fstat_through(int fd, struct stat* status, Call call) {
   const int result = stat_through(call);

@@ -99,7 +99,8 @@ STALLCAST_EXPORT void stallcast_batch_end(uint32_t samples) {
   if (thread == nullptr) return;
   const Busy busy(*thread);
   // A batch across a switch of the tool's has only half of its times: it is left out, not written wrong.
-  if (in_batch(*thread) && recording_now()) write_batch(*thread, monotonic_ns(), samples);
+  const bool due = record::may_record(process().writer);
+  if (due && in_batch(*thread)) write_batch(*thread, monotonic_ns(), samples);
   thread->batch.open = 0;
   thread->batch.asked_ns = 0;
 }
@@ -114,7 +115,9 @@ STALLCAST_EXPORT void stallcast_batch_put(void) {
 
 STALLCAST_EXPORT void stallcast_sample_begin(int64_t index) {
   Thread* thread = enter_api();
-  if (thread == nullptr || thread->sample.depth++ != 0) return;
+  if (thread == nullptr) return;
+  const Busy busy(*thread);
+  if (thread->sample.depth++ != 0) return;
   thread->sample.recorded = recording_now() ? 1 : 0;
   if (thread->sample.recorded == 0) return;
   thread->sample.index = index;
@@ -125,10 +128,11 @@ STALLCAST_EXPORT void stallcast_sample_begin(int64_t index) {
 
 STALLCAST_EXPORT void stallcast_sample_end(void) {
   Thread* thread = enter_api();
-  if (thread == nullptr || thread->sample.depth == 0 || --thread->sample.depth != 0) return;
-  if (thread->sample.recorded == 0 || !recording_now()) return;
-  const std::uint64_t end_ns = monotonic_ns();
+  if (thread == nullptr) return;
   const Busy busy(*thread);
+  if (thread->sample.depth == 0 || --thread->sample.depth != 0) return;
+  if (!record::may_record(process().writer) || thread->sample.recorded == 0) return;
+  const std::uint64_t end_ns = monotonic_ns();
   for (auto& file : thread->sample.files) {
     if (file.file_id != 0) write_file(*thread, file);
   }

@@ -36,18 +36,21 @@ std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
-bool starts_with(const char* text, const char* prefix) {
-  return strncmp(text, prefix, strlen(prefix)) == 0;
+/// Whether `text` begins with `prefix`; inlined, because this runs at every open.
+template <std::size_t bytes>
+bool starts_with(const char* text, std::size_t length, const char (&prefix)[bytes]) {
+  return length >= bytes - 1 && __builtin_memcmp(text, prefix, bytes - 1) == 0;
 }
 
-bool ends_with(const char* text, std::size_t length, const char* suffix) {
-  const std::size_t bytes = strlen(suffix);
-  return length >= bytes && memcmp(text + length - bytes, suffix, bytes) == 0;
+template <std::size_t bytes>
+bool ends_with(const char* text, std::size_t length, const char (&suffix)[bytes]) {
+  return length >= bytes - 1 && __builtin_memcmp(text + length - (bytes - 1), suffix, bytes - 1) == 0;
 }
 
+/// .py, .pyc, and .so with or without a version behind it.
 bool is_import(const char* path, std::size_t length) {
-  return ends_with(path, length, ".pyc") || ends_with(path, length, ".py") || ends_with(path, length, ".so") ||
-         strstr(path, ".so.") != nullptr;
+  while (length > 0 && ((path[length - 1] >= '0' && path[length - 1] <= '9') || path[length - 1] == '.')) --length;
+  return ends_with(path, length, ".so") || ends_with(path, length, ".py") || ends_with(path, length, ".pyc");
 }
 
 }  // namespace
@@ -69,9 +72,10 @@ std::uint64_t hash_path(const char* path, std::size_t length) {
 Opened describe_open(const char* path, int flags) {
   Opened opened{.length = strnlen(path, k_longest_path + 1), .file_id = 0, .ignored = false, .import = false};
   const bool for_reading = (flags & O_ACCMODE) != O_WRONLY && (flags & (O_PATH | O_DIRECTORY)) == 0;
-  opened.ignored = !for_reading || starts_with(path, "/proc/") || starts_with(path, "/sys/");
+  opened.ignored =
+      !for_reading || starts_with(path, opened.length, "/proc/") || starts_with(path, opened.length, "/sys/");
   if (opened.ignored || opened.length > k_longest_path) return opened;
-  if (starts_with(path, "/dev/") && !starts_with(path, "/dev/shm/")) return opened;
+  if (starts_with(path, opened.length, "/dev/") && !starts_with(path, opened.length, "/dev/shm/")) return opened;
   opened.file_id = hash_path(path, opened.length);
   opened.import = is_import(path, opened.length);
   return opened;
@@ -82,6 +86,8 @@ void note_path(Thread& thread, std::uint64_t file_id, const char* path, std::siz
   if (table == nullptr) return;
   SeenId& seen = table[file_id % k_seen_ids];
   if (seen.load(std::memory_order_relaxed) == file_id) return;
+  // Also where there is no room for it: the budget does not grow again, and one dropped record is one.
+  seen.store(file_id, std::memory_order_relaxed);
   const auto padded = static_cast<std::uint32_t>((length + 7) / 8 * 8);
   auto* room = reserve<record::PathRecord>(thread, record::Kind::path, static_cast<std::uint32_t>(length), padded);
   if (room == nullptr) return;
@@ -92,7 +98,6 @@ void note_path(Thread& thread, std::uint64_t file_id, const char* path, std::siz
   memcpy(text, path, length);
   memset(text + length, 0, padded - length);
   record::commit(thread.out);
-  seen.store(file_id, std::memory_order_relaxed);
   thread.unsized_path = room;
   thread.unsized_fd = fd;
 }

@@ -118,6 +118,10 @@ Record* reserve(Thread& thread, record::Kind kind, std::uint32_t aux, std::uint3
   return static_cast<Record*>(room);
 }
 
+/// False in the child of a vfork, which borrows our memory while its descriptors are its own: what it opens and closes
+/// must not be taken for its parent's doing.
+bool owns_memory(Thread& thread);
+
 /// The thread's Usage now: three system calls.
 Usage usage_now(Thread& thread);
 

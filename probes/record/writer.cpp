@@ -98,6 +98,14 @@ bool take_block(Writer& writer, Appender& to, std::uint32_t need) {
 
 }  // namespace
 
+bool may_record(Writer& writer) {
+  if (recording(writer)) return true;
+  const ControlBlock* control = writer.control;
+  if (control == nullptr || control->recording.load(std::memory_order_relaxed) != 1) return false;
+  if (control->stop.load(std::memory_order_relaxed) == 0) count_drop(writer);
+  return false;
+}
+
 void* reserve(Writer& writer, Appender& to, Kind kind, std::uint32_t aux, std::uint32_t bytes) {
   if (!admitted(*writer.control, kind)) {
     count_drop(writer);

@@ -47,6 +47,10 @@ inline bool recording(const Writer& writer) {
          control->recording.load(std::memory_order_relaxed) == 1 && control->stop.load(std::memory_order_relaxed) == 0;
 }
 
+/// The same, asked where one record is due: counts it as dropped if only the recording's end keeps it from being
+/// written.
+bool may_record(Writer& writer);
+
 /// Room for one record of `bytes` (a multiple of 8, RecordHeader included and filled in), or nullptr: dropped, counted.
 void* reserve(Writer& writer, Appender& to, Kind kind, std::uint32_t aux, std::uint32_t bytes);
 

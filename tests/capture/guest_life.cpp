@@ -1,0 +1,284 @@
+#include <fcntl.h>
+#include <stallcast/capture.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include "probes/record/control.hpp"
+#include "tests/capture/guest.hpp"
+
+namespace stallcast::test {
+namespace {
+
+std::array<char, 1 << 16> g_buffer;
+
+void read_file(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  require(fd >= 0, "open");
+  while (::read(fd, g_buffer.data(), g_buffer.size()) > 0) {
+  }
+  ::close(fd);
+}
+
+void make_sample(std::int64_t index) {
+  stallcast_sample_begin(index);
+  stallcast_sample_end();
+}
+
+void make_batch(std::uint64_t number, int samples) {
+  stallcast_batch_begin(0, number, 0);
+  for (int i = 0; i < samples; ++i) make_sample(i);
+  stallcast_batch_end(static_cast<std::uint32_t>(samples));
+  stallcast_batch_put();
+}
+
+record::ControlBlock& map_control() {
+  const std::string path = std::string(std::getenv(record::k_env_run_dir)) + "/" + record::k_control_file;
+  const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  void* mapped = ::mmap(nullptr, sizeof(record::ControlBlock), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  require(mapped != MAP_FAILED, "map control");
+  ::close(fd);
+  return *static_cast<record::ControlBlock*>(mapped);
+}
+
+int exit_status_of(pid_t child) {
+  int status = 0;
+  require(::waitpid(child, &status, 0) == child, "waitpid");
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
+}
+
+/// fork PATH: a child in the middle of a sample reads the file and makes a sample of its own.
+int fork_scene(const Arguments& arguments) {
+  stallcast_batch_begin(0, 0, 0);
+  stallcast_sample_begin(1);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    read_file(arguments.at(0));
+    make_sample(2);
+    ::_exit(0);
+  }
+  require(exit_status_of(child) == 0, "child");
+  stallcast_sample_end();
+  stallcast_batch_end(1);
+  return 0;
+}
+
+/// vfork PATH: the child closes and replaces descriptors, its parent's stay what they are.
+int vfork_scene(const Arguments& arguments) {
+  stallcast_step();
+  const int fd = ::open(arguments.at(0).c_str(), O_RDONLY);
+  const int null = ::open("/dev/null", O_RDONLY);
+  require(::read(fd, g_buffer.data(), 100) == 100, "read");
+  const pid_t child = ::vfork();
+  if (child == 0) {
+    ::dup2(null, fd);
+    ::close(fd);
+    ::close_range(3, ~0U, 0);
+    ::_exit(0);
+  }
+  require(exit_status_of(child) == 0, "child");
+  require(::read(fd, g_buffer.data(), g_buffer.size()) == 9'900, "read");
+  ::close(fd);
+  return 0;
+}
+
+/// exec: becomes another program after it was recorded.
+int exec_scene(const Arguments& arguments) {
+  stallcast_step();
+  if (arguments.empty()) {
+    ::execl("/proc/self/exe", "capture_guest", "exec", "again", nullptr);
+    require(false, "execl");
+  }
+  return 0;
+}
+
+/// endless: batches of samples numbered from 0, until it is killed.
+int endless_scene(const Arguments& /*arguments*/) {
+  for (std::int64_t index = 0;; ++index) {
+    make_sample(index);
+    if (index % 100 == 0) make_batch(static_cast<std::uint64_t>(index) / 100, 0);
+  }
+}
+
+/// threads N SAMPLES: N at once, each makes SAMPLES.
+int threads_scene(const Arguments& arguments) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < std::stoi(arguments.at(0)); ++i) {
+    threads.emplace_back([&] {
+      for (int k = 0; k < std::stoi(arguments.at(1)); ++k) make_sample(k);
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  return 0;
+}
+
+/// short_threads N: one after the other, each makes one sample.
+int short_threads_scene(const Arguments& arguments) {
+  for (int i = 0; i < std::stoi(arguments.at(0)); ++i) std::thread([i] { make_sample(i); }).join();
+  return 0;
+}
+
+/// fill BATCHES SAMPLES PATH: batches of samples that each read the file, with a wait and a step each.
+int fill_scene(const Arguments& arguments) {
+  const int samples = std::stoi(arguments.at(1));
+  for (std::uint64_t batch = 0; batch < std::stoull(arguments.at(0)); ++batch) {
+    stallcast_wait_begin();
+    stallcast_batch_begin(0, batch, 0);
+    for (int i = 0; i < samples; ++i) {
+      stallcast_sample_begin(i);
+      read_file(arguments.at(2));
+      stallcast_sample_end();
+    }
+    stallcast_batch_end(static_cast<std::uint32_t>(samples));
+    stallcast_wait_end(0, batch, static_cast<std::uint32_t>(samples), 0, 0);
+    stallcast_step();
+  }
+  return 0;
+}
+
+/// toggle: switches the recording off and on around and inside of waits, samples and batches.
+int toggle_scene(const Arguments& /*arguments*/) {
+  auto& control = map_control();
+  const auto deliver = [&](std::uint64_t batch, std::uint32_t at_begin, std::uint32_t at_end) {
+    control.recording = at_begin;
+    stallcast_wait_begin();
+    stallcast_batch_begin(0, batch, 0);
+    stallcast_sample_begin(static_cast<std::int64_t>(batch));
+    control.recording = at_end;
+    stallcast_sample_end();
+    stallcast_batch_end(1);
+    stallcast_wait_end(0, batch, 10, 0, 0);
+    stallcast_step();
+  };
+  deliver(0, 1, 1);
+  deliver(1, 1, 0);
+  deliver(2, 0, 0);
+  stallcast_text(STALLCAST_TEXT_MARK, "{\"what\":\"said while paused\"}");
+  deliver(3, 0, 1);
+  deliver(4, 1, 1);
+  control.stop = 1;
+  deliver(5, 1, 1);
+  stallcast_text(STALLCAST_TEXT_MARK, "{\"what\":\"said after the end\"}");
+  stallcast_wait_begin();
+  stallcast_wait_end(0, 6, 0, 0, STALLCAST_WAIT_END_OF_EPOCH);
+  return 0;
+}
+
+/// read PATH TIMES: without any call of the C API.
+int read_scene(const Arguments& arguments) {
+  for (int i = 0; i < std::stoi(arguments.at(1)); ++i) read_file(arguments.at(0));
+  return 0;
+}
+
+/// pipe BYTES: reads that much from a pipe, without any call of the C API.
+int pipe_scene(const Arguments& arguments) {
+  std::array<int, 2> ends{};
+  require(::pipe(ends.data()) == 0, "pipe");
+  for (long left = std::stol(arguments.at(0)); left > 0;) {
+    require(::write(ends[1], g_buffer.data(), 32'768) == 32'768, "write");
+    left -= ::read(ends[0], g_buffer.data(), g_buffer.size());
+  }
+  return 0;
+}
+
+/// errno PATH: nothing of ours changes it.
+int errno_scene(const Arguments& arguments) {
+  const auto unchanged = [](const char* what, const auto& call) {
+    errno = EDOM;
+    call();
+    require(errno == EDOM, what);
+  };
+  unchanged("first step", [] { stallcast_step(); });
+  unchanged("wait", [] {
+    stallcast_wait_begin();
+    stallcast_wait_end(0, 0, 0, 0, 0);
+  });
+  unchanged("batch", [] { make_batch(0, 1); });
+  unchanged("read", [&] { read_file(arguments.at(0)); });
+  unchanged("many blocks", [] {
+    for (int i = 0; i < 5000; ++i) make_sample(i);
+  });
+  unchanged("text", [] { stallcast_text(STALLCAST_TEXT_MARK, "{}"); });
+  return 0;
+}
+
+std::string g_handler_path;
+
+/// signals PATH: a handler that reads files fires into a loop that makes samples.
+int signals_scene(const Arguments& arguments) {
+  g_handler_path = arguments.at(0);
+  struct sigaction action {};
+  action.sa_handler = [](int) {
+    const int saved = errno;
+    read_file(g_handler_path);
+    stallcast_step();
+    make_sample(-1);
+    errno = saved;
+  };
+  action.sa_flags = SA_RESTART;
+  ::sigaction(SIGALRM, &action, nullptr);
+  const itimerval often{{0, 200}, {0, 200}};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  for (int i = 0; i < 200'000; ++i) make_sample(i);
+  const itimerval never{};
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  return 0;
+}
+
+/// close_all PATH: closes every descriptor between batches, as daemons do, and uses the numbers again.
+int close_all_scene(const Arguments& arguments) {
+  make_batch(0, 1);
+  for (int fd = 3; fd < 1024; ++fd) ::close(fd);
+  const int again = ::open(arguments.at(0).c_str(), O_RDONLY);
+  for (int fd = 790; fd < 830; ++fd) ::dup2(again, fd);
+  make_batch(1, 1);
+  require(::lseek(again, 0, SEEK_CUR) == 0, "the descriptor was not read from");
+  return 0;
+}
+
+/// file_limit: writing files is limited to 64 KiB in this process.
+int file_limit_scene(const Arguments& /*arguments*/) {
+  const rlimit limit{64 * 1024, 64 * 1024};
+  require(::setrlimit(RLIMIT_FSIZE, &limit) == 0, "setrlimit");
+  for (int i = 0; i < 3000; ++i) make_sample(i);
+  return 0;
+}
+
+/// texts: one of 16 KiB, one longer.
+int texts_scene(const Arguments& /*arguments*/) {
+  stallcast_text(STALLCAST_TEXT_PROCESS, "{\"role\":\"consumer\"}");
+  stallcast_text(STALLCAST_TEXT_LOADER, std::string(16 * 1024, 'x').c_str());
+  stallcast_text(STALLCAST_TEXT_LOADER, std::string(16 * 1024 + 1, 'y').c_str());
+  return 0;
+}
+
+/// active: exits with what stallcast_active() says before and after the first call, as two bits.
+int active_scene(const Arguments& /*arguments*/) {
+  const int before = stallcast_active();
+  stallcast_step();
+  make_batch(0, 1);
+  return before + 2 * stallcast_active();
+}
+
+}  // namespace
+
+std::map<std::string, Scene> life_scenes() {
+  return {{"fork", fork_scene},           {"vfork", vfork_scene},           {"exec", exec_scene},
+          {"endless", endless_scene},     {"threads", threads_scene},       {"short_threads", short_threads_scene},
+          {"fill", fill_scene},           {"toggle", toggle_scene},         {"read", read_scene},
+          {"pipe", pipe_scene},           {"errno", errno_scene},           {"signals", signals_scene},
+          {"close_all", close_all_scene}, {"file_limit", file_limit_scene}, {"texts", texts_scene},
+          {"active", active_scene}};
+}
+
+}  // namespace stallcast::test
