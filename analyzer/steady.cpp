@@ -3,15 +3,17 @@
 #include <algorithm>
 #include <map>
 #include <tuple>
+#include <utility>
 
 namespace stallcast {
 namespace {
 
-/// Loaders that are created anew every epoch are one loader to the user: joined by what they look like.
-using LoaderKey = std::tuple<std::string, std::int64_t, std::int64_t, int>;
+/// Loaders that are created anew every epoch are one loader to the user: joined by what they look like. The length
+/// tells the two halves of a random split apart, which are both of type Subset.
+using LoaderKey = std::tuple<std::string, std::int64_t, std::int64_t, int, std::int64_t>;
 
 LoaderKey key_of(const LoaderFacts& facts) {
-  return {facts.dataset_type, facts.batch_size, facts.num_workers, facts.shuffled};
+  return {facts.dataset_type, facts.batch_size, facts.num_workers, facts.shuffled, facts.dataset_samples};
 }
 
 LoaderFacts facts_of(const Consumer& consumer, const Pass& pass) {
@@ -29,17 +31,41 @@ struct Group {
   std::int64_t steps = 0;
 };
 
-/// Optimizer steps during a pass; consumer.steps is in order of time.
-std::int64_t steps_within(const Consumer& consumer, const Pass& pass) {
+/// Begin and end of the deliveries of a pass.
+std::pair<std::uint64_t, std::uint64_t> extent_of(const Pass& pass) {
+  std::pair<std::uint64_t, std::uint64_t> extent{UINT64_MAX, 0};
+  for (const Delivery& delivery : pass.deliveries) {
+    extent.first = std::min(extent.first, delivery.wait.end_ns);
+    extent.second = std::max(extent.second, delivery.wait.end_ns);
+  }
+  return extent;
+}
+
+/// When each batch of any loader was delivered, in order.
+std::vector<std::uint64_t> delivery_times(const Consumer& consumer) {
+  std::vector<std::uint64_t> times;
+  for (const Pass& pass : consumer.passes) {
+    for (const Delivery& delivery : pass.deliveries) times.push_back(delivery.wait.end_ns);
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+/// Optimizer steps from the first batch of a pass until the first batch of any loader after its last: the step on the
+/// last batch belongs to the pass, too. consumer.steps is in order of time.
+std::int64_t steps_within(const Consumer& consumer, const std::vector<std::uint64_t>& times, const Pass& pass) {
   const auto after = [&](std::uint64_t time_ns) {
     return std::upper_bound(consumer.steps.begin(), consumer.steps.end(), time_ns,
                             [](std::uint64_t t, const record::StepRecord& step) { return t < step.time_ns; });
   };
-  return std::distance(after(pass.deliveries.front().wait.end_ns), after(pass.deliveries.back().wait.end_ns));
+  const auto [begin, end] = extent_of(pass);
+  const auto next = std::upper_bound(times.begin(), times.end(), end);
+  return std::distance(after(begin), after(next == times.end() ? UINT64_MAX : *next));
 }
 
 std::map<LoaderKey, Group> group_passes(const Consumer& consumer) {
   std::map<LoaderKey, Group> groups;
+  const std::vector<std::uint64_t> times = delivery_times(consumer);
   for (const Pass& pass : consumer.passes) {
     if (pass.deliveries.empty()) continue;
     const LoaderFacts facts = facts_of(consumer, pass);
@@ -47,7 +73,7 @@ std::map<LoaderKey, Group> group_passes(const Consumer& consumer) {
     group.facts = facts;
     group.passes.push_back(&pass);
     group.deliveries += static_cast<std::int64_t>(pass.deliveries.size());
-    group.steps += steps_within(consumer, pass);
+    group.steps += steps_within(consumer, times, pass);
   }
   return groups;
 }
@@ -98,6 +124,11 @@ SteadyStep make_step(const Delivery& before, const Delivery& now, std::int64_t b
   return step;
 }
 
+std::size_t most_in_flight(const LoaderFacts& facts) {
+  const auto workers = static_cast<std::size_t>(std::max<std::int64_t>(facts.num_workers, 0));
+  return workers * static_cast<std::size_t>(std::max<std::int64_t>(facts.prefetch_factor, 2));
+}
+
 struct Trim {
   std::size_t lead = 1;
   std::size_t tail = 0;
@@ -107,23 +138,62 @@ struct Trim {
 Trim trim_of(const LoaderFacts& facts, std::size_t deliveries) {
   const auto workers = static_cast<std::size_t>(std::max<std::int64_t>(facts.num_workers, 0));
   if (workers == 0) return {1, 0};
-  const auto in_flight = workers * static_cast<std::size_t>(std::max<std::int64_t>(facts.prefetch_factor, 2));
+  const std::size_t in_flight = most_in_flight(facts);
   Trim trim{in_flight, in_flight + 2};
   if (trim.lead + trim.tail + 4 > deliveries) trim = {std::max<std::size_t>(1, deliveries / 4), deliveries / 4};
   return trim;
 }
 
+/// A delivery, and whether none was missed since the one before it.
+struct Ordered {
+  const Delivery* delivery = nullptr;
+  bool follows = false;
+};
+
+/// Where batches overtake each other a gap does not show between neighbouring numbers. Nothing was missed between two
+/// deliveries if no number is missing among those that can have been under way: up to `in_flight` behind the highest
+/// one seen before, and ahead of the highest one seen after.
+void mark_gaps(std::vector<Ordered>& ordered, std::uint64_t in_flight) {
+  std::vector<std::uint64_t> numbers;
+  for (const Ordered& each : ordered) numbers.push_back(each.delivery->wait.batch);
+  std::sort(numbers.begin(), numbers.end());
+  std::uint64_t highest = ordered.front().delivery->wait.batch;
+  for (std::size_t i = 1; i < ordered.size(); ++i) {
+    const std::uint64_t before = highest;
+    highest = std::max(highest, ordered[i].delivery->wait.batch);
+    const std::uint64_t from = before > in_flight ? before - in_flight : 0;
+    const std::uint64_t to = std::min(highest + in_flight, numbers.back());
+    const auto first = std::lower_bound(numbers.begin(), numbers.end(), from);
+    const auto last = std::upper_bound(first, numbers.end(), to);
+    ordered[i].follows = static_cast<std::uint64_t>(std::distance(first, last)) == to - from + 1;
+  }
+}
+
+/// The deliveries of a pass in order of time. Numbers are that order unless the loader delivers batches as they come.
+std::vector<Ordered> in_order_of_time(const Pass& pass, const LoaderFacts& facts) {
+  std::vector<Ordered> ordered;
+  for (const Delivery& delivery : pass.deliveries) ordered.push_back({&delivery, delivery.steps_with_predecessor});
+  if (facts.in_order != 0) return ordered;
+  std::stable_sort(ordered.begin(), ordered.end(), [](const Ordered& a, const Ordered& b) {
+    return a.delivery->wait.end_ns < b.delivery->wait.end_ns;
+  });
+  mark_gaps(ordered, most_in_flight(facts));
+  return ordered;
+}
+
 void take_pass(const Pass& pass, const LoaderFacts& facts, const std::vector<std::uint64_t>& others,
                SteadyWindow& window) {
-  const std::size_t n = pass.deliveries.size();
-  if (pass.deliveries.front().wait.batch == 0) {
-    window.first_wait_s.push_back(seconds(pass.deliveries[0].wait.begin_ns, pass.deliveries[0].wait.end_ns));
+  const std::vector<Ordered> deliveries = in_order_of_time(pass, facts);
+  const record::WaitRecord& first = deliveries.front().delivery->wait;
+  if (first.batch == 0 || (first.header.aux & record::k_wait_first) != 0) {
+    window.first_wait_s.push_back(seconds(first.begin_ns, first.end_ns));
   }
-  const Trim trim = trim_of(facts, n);
-  for (std::size_t i = std::max<std::size_t>(trim.lead, 1); i + trim.tail < n; ++i) {
-    const Delivery& now = pass.deliveries[i];
-    if (!now.steps_with_predecessor || now.in_segment || pass.deliveries[i - 1].in_segment) continue;
-    const SteadyStep step = make_step(pass.deliveries[i - 1], now, facts.batch_size);
+  const Trim trim = trim_of(facts, deliveries.size());
+  for (std::size_t i = std::max<std::size_t>(trim.lead, 1); i + trim.tail < deliveries.size(); ++i) {
+    const Delivery& before = *deliveries[i - 1].delivery;
+    const Delivery& now = *deliveries[i].delivery;
+    if (!deliveries[i].follows || now.in_segment || before.in_segment) continue;
+    const SteadyStep step = make_step(before, now, facts.batch_size);
     if (any_within(others, step.begin_ns, step.end_ns)) {
       ++window.interrupted_steps;
       continue;
@@ -132,23 +202,34 @@ void take_pass(const Pass& pass, const LoaderFacts& facts, const std::vector<std
   }
 }
 
-double median_step(const std::vector<SteadyStep>& steps, std::size_t from) {
+/// Lengths of the steps, each averaged with the `bunch` - 1 that follow.
+std::vector<double> smoothed(const std::vector<SteadyStep>& steps, std::size_t bunch) {
   std::vector<double> lengths;
-  for (std::size_t i = from; i < steps.size(); ++i) lengths.push_back(steps[i].step_s());
-  const auto middle = lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2);
-  std::nth_element(lengths.begin(), middle, lengths.end());
-  return *middle;
+  double sum = 0.0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    sum += steps[i].step_s();
+    if (i + 1 < bunch) continue;
+    lengths.push_back(sum / static_cast<double>(bunch));
+    sum -= steps[i + 1 - bunch].step_s();
+  }
+  return lengths;
 }
 
 /// Drops leading steps while they are clearly slower than the later ones (lazy initialisation, first compilation,
-/// caches): a step longer than 1.5 medians of the second half, within the first quarter.
+/// caches): a step longer than 1.5 medians of the second half, within the first quarter. Workers that take turns
+/// deliver in bunches (one long step, then short ones), hence lengths are averaged over as many steps as there are
+/// workers.
 void drop_warm_up(SteadyWindow& window) {
   std::vector<SteadyStep>& steps = window.steps;
-  if (steps.size() < 16) return;
-  const double usual = median_step(steps, steps.size() / 2);
+  const auto bunch = static_cast<std::size_t>(std::max<std::int64_t>(window.loader.num_workers, 1));
+  if (steps.size() < std::max<std::size_t>(16, 4 * bunch)) return;
+  const std::vector<double> lengths = smoothed(steps, bunch);
+  std::vector<double> later(lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2), lengths.end());
+  const auto middle = later.begin() + static_cast<std::ptrdiff_t>(later.size() / 2);
+  std::nth_element(later.begin(), middle, later.end());
   std::size_t last_slow = 0;
-  for (std::size_t i = 0; i < steps.size() / 4; ++i) {
-    if (steps[i].step_s() > 1.5 * usual && i <= last_slow + 2) last_slow = i + 1;
+  for (std::size_t i = 0; i < std::min(steps.size() / 4, lengths.size()); ++i) {
+    if (lengths[i] > 1.5 * *middle && i <= last_slow + 2) last_slow = i + 1;
   }
   window.warm_up_steps = static_cast<std::int64_t>(last_slow);
   steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(last_slow));
