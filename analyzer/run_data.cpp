@@ -2,13 +2,12 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <tuple>
 #include <utility>
 
 namespace stallcast {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::json;
 using record::ProcessRecording;
 using record::TextKind;
@@ -34,6 +33,13 @@ std::string word(const json& object, const char* key) {
   return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
 }
 
+/// A count that a loader can have; anything else was damaged, and would be allocated for by whoever replays it.
+std::int64_t plausible(const json& object, const char* key) {
+  constexpr std::int64_t k_most = 4096;
+  const std::int64_t value = integer(object, key);
+  return value >= 0 && value <= k_most ? value : -1;
+}
+
 LoaderFacts loader_facts(const json& text) {
   LoaderFacts facts;
   facts.loader_id = id_of(text, "loader_id");
@@ -41,8 +47,8 @@ LoaderFacts loader_facts(const json& text) {
   facts.dataset_type = word(text, "dataset_type");
   facts.multiprocessing_context = word(text, "multiprocessing_context");
   facts.batch_size = integer(text, "batch_size");
-  facts.num_workers = integer(text, "num_workers");
-  facts.prefetch_factor = integer(text, "prefetch_factor");
+  facts.num_workers = plausible(text, "num_workers");
+  facts.prefetch_factor = plausible(text, "prefetch_factor");
   facts.dataset_samples = integer(text, "dataset_samples");
   facts.pin_memory = tristate(text, "pin_memory");
   facts.persistent_workers = tristate(text, "persistent_workers");
@@ -122,15 +128,18 @@ void attach(Pass& pass, const std::vector<const record::BatchRecord*>& made) {
   }
 }
 
+/// Recordings by host and pid: two hosts of one job use the same pids.
+using ProcessMap = std::map<std::pair<std::string, std::int64_t>, const ProcessRecording*>;
+
 /// Joins what the workers made to what was delivered: a worker's n-th pass is the n-th iterator that names its pid.
 /// `passes` is in order of creation.
-void attach_workers(PassMap& passes, const std::map<std::int64_t, const ProcessRecording*>& by_pid) {
+void attach_workers(PassMap& passes, const std::string& host, const ProcessMap& by_pid) {
   std::map<std::int64_t, std::uint64_t> passes_seen;
   std::map<std::int64_t, MadeByIterator> made_by_pid;
   for (auto& [id, pass] : passes) {
     for (const std::int64_t pid : pass.worker_pids) {
       const std::uint64_t nth = passes_seen[pid]++;
-      const auto process = by_pid.find(pid);
+      const auto process = by_pid.find({host, pid});
       if (process == by_pid.end()) continue;
       if (!made_by_pid.contains(pid)) made_by_pid[pid] = made_by_iterator(*process->second);
       attach(pass, made_by_pid[pid][nth]);
@@ -173,8 +182,7 @@ void mark_segments(const ProcessRecording& process, PassMap& passes) {
   }
 }
 
-Consumer make_consumer(const ProcessRecording& process, const std::map<std::int64_t, const ProcessRecording*>& by_pid,
-                       std::vector<DataIssue>& issues) {
+Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid, std::vector<DataIssue>& issues) {
   Consumer consumer;
   consumer.pid = process.info.pid;
   consumer.rank = process.info.rank == UINT32_MAX ? -1 : static_cast<std::int64_t>(process.info.rank);
@@ -187,7 +195,7 @@ Consumer make_consumer(const ProcessRecording& process, const std::map<std::int6
   take_waits(process, passes);
   for (auto& [id, pass] : passes) order_deliveries(pass);
   mark_segments(process, passes);
-  attach_workers(passes, by_pid);
+  attach_workers(passes, process.info.host, by_pid);
   attach_own(passes, process);
   for (auto& [id, pass] : passes) consumer.passes.push_back(std::move(pass));
   std::stable_sort(consumer.passes.begin(), consumer.passes.end(), [](const Pass& a, const Pass& b) {
@@ -219,48 +227,11 @@ void note_damage(const ProcessRecording& process, std::vector<DataIssue>& issues
   }
 }
 
-bool is_recording(const fs::path& path) {
-  return path.extension() == ".rec";
-}
-
-void read_folder(const fs::path& folder, RunData& run) {
-  std::vector<fs::path> files;
-  std::error_code failed;
-  for (const auto& entry : fs::directory_iterator(folder, failed)) {
-    if (is_recording(entry.path())) files.push_back(entry.path());
-  }
-  std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) {
-    auto recording = record::read_recording(file);
-    if (!recording.ok()) {
-      add_issue(run.issues,
-                {"unreadable-recording", Severity::error, 1, recording.error().what, recording.error().hint});
-      continue;
-    }
-    run.processes.push_back(std::move(recording).value());
-  }
-}
-
-/// Recordings of another run (a stale or mixed folder) would corrupt every figure: they are left out, and counted.
-void drop_foreign(RunData& run) {
-  std::string id = run.log.run_id;
-  if (id.empty() && !run.processes.empty()) id = run.processes.front().info.run_id;
-  const auto foreign = std::remove_if(run.processes.begin(), run.processes.end(),
-                                      [&](const ProcessRecording& process) { return process.info.run_id != id; });
-  const auto count = static_cast<std::int64_t>(std::distance(foreign, run.processes.end()));
-  run.processes.erase(foreign, run.processes.end());
-  if (count > 0) {
-    add_issue(run.issues, {"foreign-recordings", Severity::warning, count,
-                           "recordings of another run lie in the same folder and were left out",
-                           "keep each run's recordings in a folder of their own"});
-  }
-}
-
 }  // namespace
 
 void join_run(RunData& run) {
-  std::map<std::int64_t, const ProcessRecording*> by_pid;
-  for (const ProcessRecording& process : run.processes) by_pid[process.info.pid] = &process;
+  ProcessMap by_pid;
+  for (const ProcessRecording& process : run.processes) by_pid[{process.info.host, process.info.pid}] = &process;
   for (const ProcessRecording& process : run.processes) {
     note_damage(process, run.issues);
     if (process.waits.empty()) {
@@ -271,37 +242,9 @@ void join_run(RunData& run) {
     }
     run.consumers.push_back(make_consumer(process, by_pid, run.issues));
   }
-  std::sort(run.consumers.begin(), run.consumers.end(),
-            [](const Consumer& a, const Consumer& b) { return std::pair(a.rank, a.pid) < std::pair(b.rank, b.pid); });
-}
-
-Result<RunData> load_run(const fs::path& folder) {
-  std::error_code failed;
-  if (!fs::is_directory(folder, failed)) {
-    return Error{ErrorCode::bad_input, folder.string() + " is not a folder of recordings",
-                 "pass the folder given to profile -o, its recordings/ folder, or a run folder ($TMPDIR/stallcast-*)"};
-  }
-  const fs::path inner = folder / "recordings";
-  const fs::path place = fs::is_directory(inner, failed) ? inner : folder;
-  RunData run;
-  auto log = read_run_log(place / "tool.jsonl");
-  if (log.ok()) {
-    run.log = std::move(log).value();
-    run.has_log = true;
-    run.issues = run.log.issues;
-  }
-  read_folder(place, run);
-  if (!run.has_log && run.processes.empty()) {
-    return Error{ErrorCode::bad_input, "no recording in " + folder.string(),
-                 "after a crash of the tool, look for $TMPDIR/stallcast-* and pass that folder"};
-  }
-  if (!run.has_log) {
-    add_issue(run.issues, {"no-run-log", Severity::warning, 1, "tool.jsonl is missing: nothing is known of the machine",
-                           "analyse the whole run folder, not a part of it"});
-  }
-  drop_foreign(run);
-  join_run(run);
-  return run;
+  std::sort(run.consumers.begin(), run.consumers.end(), [](const Consumer& a, const Consumer& b) {
+    return std::tie(a.rank, a.host, a.pid) < std::tie(b.rank, b.host, b.pid);
+  });
 }
 
 }  // namespace stallcast

@@ -1,6 +1,8 @@
 #include "analyzer/run_log.hpp"
 
+#include <cmath>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -9,9 +11,18 @@ namespace {
 
 using nlohmann::json;
 
+/// What no counter can hold reads as not known: casting it would be undefined.
 std::int64_t integer(const json& object, const char* key, std::int64_t fallback = -1) {
+  constexpr double k_beyond = 9.2e18;
   const auto field = object.find(key);
-  return field != object.end() && field->is_number() ? field->get<std::int64_t>() : fallback;
+  if (field == object.end() || !field->is_number()) return fallback;
+  return std::abs(field->get<double>()) < k_beyond ? field->get<std::int64_t>() : fallback;
+}
+
+int small_integer(const json& object, const char* key, int fallback) {
+  const std::int64_t value = integer(object, key, fallback);
+  const bool fits = value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max();
+  return fits ? static_cast<int>(value) : fallback;
 }
 
 std::uint64_t natural(const json& object, const char* key) {
@@ -38,7 +49,7 @@ void take_run(const json& line, RunLog& log) {
   log.run_id = text(line, "run_id");
   log.tool_version = text(line, "tool_version");
   log.start_monotonic_ns = natural(line, "start_monotonic_ns");
-  log.ranks_expected = static_cast<int>(integer(line, "ranks_expected", 1));
+  log.ranks_expected = small_integer(line, "ranks_expected", 1);
   const auto command = line.find("command");
   if (command == line.end() || !command->is_array()) return;
   for (const json& word : *command) {
@@ -51,8 +62,8 @@ void take_host(const json& line, RunLog& log) {
   host.name = text(line, "name");
   host.kernel = text(line, "kernel");
   host.cpu_model = text(line, "cpu_model");
-  host.logical_cpus = static_cast<int>(integer(line, "logical_cpus", 0));
-  host.physical_cpus = static_cast<int>(integer(line, "physical_cpus", 0));
+  host.logical_cpus = small_integer(line, "logical_cpus", 0);
+  host.physical_cpus = small_integer(line, "physical_cpus", 0);
   host.usable_cpus = number(line, "usable_cpus", 0.0);
   host.usable_cpus_limited_by = text(line, "usable_cpus_limited_by");
   host.memory = Bytes(number(line, "memory_bytes", 0.0));
@@ -108,8 +119,8 @@ void take_tick(const json& line, RunLog& log) {
 
 void take_end(const json& line, RunLog& log) {
   log.ended = true;
-  log.exit_code = static_cast<int>(integer(line, "exit_code", 0));
-  log.signal = static_cast<int>(integer(line, "signal", 0));
+  log.exit_code = small_integer(line, "exit_code", 0);
+  log.signal = small_integer(line, "signal", 0);
   const auto interrupted = line.find("interrupted");
   log.interrupted = interrupted != line.end() && interrupted->is_boolean() && interrupted->get<bool>();
 }

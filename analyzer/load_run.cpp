@@ -1,0 +1,102 @@
+/// Reads a run's folder: the tool's log and every recording in it.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "analyzer/run_data.hpp"
+
+namespace stallcast {
+namespace {
+
+namespace fs = std::filesystem;
+using record::ProcessRecording;
+
+constexpr const char* k_unreadable = "unreadable-recording";
+
+/// Regular files only: opening a pipe that happens to be called .rec would wait for ever.
+std::vector<fs::path> recordings_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  std::error_code failed;
+  for (fs::directory_iterator entry(folder, failed); !failed && entry != fs::directory_iterator();
+       entry.increment(failed)) {
+    std::error_code unknown;
+    if (entry->path().extension() == ".rec" && entry->is_regular_file(unknown)) files.push_back(entry->path());
+  }
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+void read_folder(const fs::path& folder, RunData& run) {
+  const std::vector<fs::path> files = recordings_in(folder);
+  for (const fs::path& file : files) {
+    auto recording = record::read_recording(file);
+    if (!recording.ok()) {
+      add_issue(run.issues, {k_unreadable, Severity::error, 1, recording.error().what, recording.error().hint});
+      continue;
+    }
+    run.processes.push_back(std::move(recording).value());
+  }
+}
+
+/// A log without its first line (an empty file, something else of that name) tells nothing and counts as missing.
+void take_log(const fs::path& path, RunData& run) {
+  std::error_code failed;
+  if (!fs::is_regular_file(path, failed)) return;
+  auto log = read_run_log(path);
+  if (!log.ok() || log.value().run_id.empty()) return;
+  run.log = std::move(log).value();
+  run.has_log = true;
+  run.issues = run.log.issues;
+  if (run.log.bad_lines == 0) return;
+  add_issue(run.issues, {"torn-log", Severity::info, run.log.bad_lines,
+                         "lines of tool.jsonl are cut off or no JSON; the others are whole", ""});
+}
+
+/// Recordings of another run (a stale or mixed folder) would corrupt every figure: they are left out, and counted.
+void drop_foreign(RunData& run) {
+  std::string id = run.log.run_id;
+  if (id.empty() && !run.processes.empty()) id = run.processes.front().info.run_id;
+  const auto foreign = std::remove_if(run.processes.begin(), run.processes.end(),
+                                      [&](const ProcessRecording& process) { return process.info.run_id != id; });
+  const auto count = static_cast<std::int64_t>(std::distance(foreign, run.processes.end()));
+  run.processes.erase(foreign, run.processes.end());
+  if (count > 0) {
+    add_issue(run.issues, {"foreign-recordings", Severity::warning, count,
+                           "recordings of another run lie in the same folder and were left out",
+                           "keep each run's recordings in a folder of their own"});
+  }
+}
+
+}  // namespace
+
+Result<RunData> load_run(const fs::path& folder) {
+  std::error_code failed;
+  if (!fs::is_directory(folder, failed)) {
+    return Error{ErrorCode::bad_input, folder.string() + " is not a folder of recordings",
+                 "pass the folder given to profile -o, its recordings/ folder, or a run folder ($TMPDIR/stallcast-*)"};
+  }
+  const fs::path inner = folder / "recordings";
+  const fs::path place = fs::is_directory(inner, failed) ? inner : folder;
+  RunData run;
+  take_log(place / "tool.jsonl", run);
+  read_folder(place, run);
+  if (run.processes.empty()) {
+    // Recordings that cannot be read (of a newer version, say) are another matter than a job that left none.
+    const auto refused = std::find_if(run.issues.begin(), run.issues.end(),
+                                      [](const DataIssue& issue) { return issue.id == k_unreadable; });
+    if (refused != run.issues.end()) return Error{ErrorCode::bad_input, refused->detail, refused->hint};
+  }
+  if (!run.has_log && run.processes.empty()) {
+    return Error{ErrorCode::bad_input, "no recording in " + folder.string(),
+                 "after a crash of the tool, look for $TMPDIR/stallcast-* and pass that folder"};
+  }
+  if (!run.has_log) {
+    add_issue(run.issues, {"no-run-log", Severity::warning, 1, "tool.jsonl is missing: nothing is known of the machine",
+                           "analyse the whole run folder, not a part of it"});
+  }
+  drop_foreign(run);
+  join_run(run);
+  return run;
+}
+
+}  // namespace stallcast
