@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t k_most_blocks = 20;
 constexpr std::size_t k_fewest_blocks = 5;
+constexpr std::size_t k_few_values = 8;
 constexpr double k_correlated = 0.3;
 
 double mean(std::span<const double> values) {
@@ -71,7 +72,7 @@ Estimate<double> ratio_of_sums(std::span<const double> numerator, std::span<cons
   const double bottom = std::accumulate(denominator.begin(), denominator.end(), 0.0);
   const double pooled = std::accumulate(numerator.begin(), numerator.end(), 0.0) / bottom;
   const std::size_t n = numerator.size();
-  std::size_t blocks = std::clamp<std::size_t>(n / 4, 2, k_most_blocks);
+  std::size_t blocks = n < k_few_values ? n : std::clamp(n / 4, k_fewest_blocks, k_most_blocks);
   std::vector<double> ratios = block_ratios(numerator, denominator, blocks);
   while (blocks / 2 >= k_fewest_blocks && lag_one(ratios) > k_correlated) {
     blocks /= 2;
