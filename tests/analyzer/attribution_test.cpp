@@ -30,7 +30,7 @@ TEST_CASE("attributed shares are within 2 points of the simulated truth") {
           spec.loader = {workers, 2, in_order};
           spec.cores = cores;
           spec.host_s = 0.02;
-          spec.batches = 600;
+          spec.batches = 1500;
           const Truth truth = truth_of(spec);
           const Profile profile = analyze_run(make_run(spec));
           CAPTURE(state.name);

@@ -119,6 +119,8 @@ Truth truth_of(const JobSpec& spec, int batches) {
   for (auto& work : draws.work) work.read_s = 0.0;
   truth.cached_step_s = steady_step(run_loader_shared(spec.loader, machine, draws.work, draws.steps), spec.loader);
   for (const auto& step : draws.steps) truth.synthetic_step_s += (step.device_s + step.cpu_s) / batches;
+  truth.cached_step_s = std::min(truth.cached_step_s, truth.step_s);
+  truth.synthetic_step_s = std::min(truth.synthetic_step_s, truth.cached_step_s);
   return truth;
 }
 

@@ -1,0 +1,136 @@
+#include "analyzer/run_log.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/analyzer/run_builder.hpp"
+
+using namespace stallcast;
+
+TEST_CASE("a run log reads back as it was written") {
+  synthetic::JobSpec spec = synthetic::prep_bound();
+  spec.ranks = 2;
+  const RunLog written = synthetic::make_recordings(spec).log;
+  const RunLog read = parse_run_log(synthetic::log_text(written));
+  CHECK(read.bad_lines == 0);
+  CHECK(read.run_id == written.run_id);
+  CHECK(read.tool_version == written.tool_version);
+  CHECK(read.command == written.command);
+  CHECK(read.start_monotonic_ns == written.start_monotonic_ns);
+  CHECK(read.ranks_expected == 2);
+  CHECK(read.ended);
+  CHECK(read.exit_code == 0);
+  CHECK_FALSE(read.interrupted);
+  REQUIRE(read.host.has_value());
+  CHECK(read.host->usable_cpus == written.host->usable_cpus);
+  CHECK(read.host->memory == written.host->memory);
+  CHECK_FALSE(read.host->memory_limit.has_value());
+  CHECK(read.host->memory_limit.reason().find("limit") != std::string::npos);
+  REQUIRE(read.resident_read.has_value());
+  CHECK(read.resident_read->seconds_per_call == written.resident_read->seconds_per_call);
+  REQUIRE(read.ticks.size() == written.ticks.size());
+  for (std::size_t i = 0; i < read.ticks.size(); ++i) {
+    const Tick& a = read.ticks[i];
+    const Tick& b = written.ticks[i];
+    CHECK(a.t_ns == b.t_ns);
+    CHECK(a.recording == b.recording);
+    CHECK(a.tree_cpu_ns == b.tree_cpu_ns);
+    CHECK(a.tree_read_bytes == b.tree_read_bytes);
+    REQUIRE(a.ranks.size() == 2);
+    CHECK(a.ranks[1].rank == 1);
+    CHECK(a.ranks[1].pid == b.ranks[1].pid);
+    CHECK(a.ranks[1].samples == b.ranks[1].samples);
+    CHECK(a.ranks[1].delivered_ns == b.ranks[1].delivered_ns);
+    REQUIRE(a.processes.size() == b.processes.size());
+    CHECK(a.processes[0].run_delay_ns == b.processes[0].run_delay_ns);
+    CHECK(a.processes[0].read_bytes == -1);
+    CHECK(a.processes[1].parent_pid == b.processes[1].parent_pid);
+  }
+}
+
+TEST_CASE("a torn last line is counted and everything before it is kept") {
+  const std::string whole = synthetic::log_text(synthetic::make_recordings(synthetic::prep_bound()).log);
+  const std::size_t ticks = parse_run_log(whole).ticks.size();
+  const RunLog torn = parse_run_log(whole.substr(0, whole.size() - 5));
+  CHECK(torn.bad_lines == 1);
+  CHECK_FALSE(torn.ended);
+  CHECK(torn.ticks.size() == ticks);
+  CHECK(torn.run_id == "synthetic");
+}
+
+TEST_CASE("a run log cut anywhere reads without a crash and never invents an end") {
+  synthetic::JobSpec spec = synthetic::prep_bound();
+  spec.batches = 10;
+  const std::string whole = synthetic::log_text(synthetic::make_recordings(spec).log);
+  const std::size_t end = whole.rfind("{\"exit_code");
+  REQUIRE(end != std::string::npos);
+  for (std::size_t cut = 0; cut < whole.size() - 2; cut += 7) {
+    const RunLog log = parse_run_log(whole.substr(0, cut));
+    CHECK(log.bad_lines <= 1);
+    CHECK_FALSE(log.ended);
+  }
+}
+
+TEST_CASE("fields of the wrong type read as not known") {
+  const RunLog log = parse_run_log(
+      "{\"kind\":\"run\",\"run_id\":7,\"command\":\"python\",\"start_monotonic_ns\":-5,\"ranks_expected\":\"two\"}\n"
+      "{\"kind\":\"host\",\"name\":[],\"logical_cpus\":\"many\",\"usable_cpus\":null,\"memory_limit_bytes\":\"1GB\"}\n"
+      "{\"kind\":\"tick\",\"t_ns\":\"now\",\"ranks\":{\"pid\":1},\"processes\":7,\"tree_cpu_ns\":null}\n"
+      "{\"kind\":\"tick\",\"t_ns\":5,\"ranks\":[3,null,{\"pid\":\"x\",\"samples\":-4}]}\n"
+      "{\"kind\":\"end\",\"exit_code\":\"zero\",\"signal\":null,\"interrupted\":\"yes\"}\n"
+      "{\"kind\":17}\n[1,2]\nnull\n\n");
+  CHECK(log.bad_lines == 2);  // the array and the null
+  CHECK(log.run_id.empty());
+  CHECK(log.command.empty());
+  CHECK(log.start_monotonic_ns == 0);
+  CHECK(log.ranks_expected == 1);
+  REQUIRE(log.host.has_value());
+  CHECK(log.host->logical_cpus == 0);
+  CHECK(log.host->usable_cpus == 0.0);
+  CHECK_FALSE(log.host->memory_limit.has_value());
+  CHECK_FALSE(log.resident_read.has_value());
+  REQUIRE(log.ticks.size() == 2);
+  CHECK(log.ticks[0].ranks.empty());
+  CHECK(log.ticks[0].tree_cpu_ns == -1);
+  REQUIRE(log.ticks[1].ranks.size() == 3);
+  CHECK(log.ticks[1].ranks[2].samples == 0);
+  CHECK(log.ended);
+  CHECK_FALSE(log.interrupted);
+}
+
+TEST_CASE("numbers that no counter can hold read as not known") {
+  const RunLog log = parse_run_log(
+      "{\"kind\":\"run\",\"run_id\":\"a\",\"ranks_expected\":1e300}\n"
+      "{\"kind\":\"tick\",\"t_ns\":1,\"tree_cpu_ns\":1e300,\"read_bytes_tree\":-1e300}\n"
+      "{\"kind\":\"tick\",\"t_ns\":1,\"tree_cpu_ns\":18446744073709551615}\n"
+      "{\"kind\":\"end\",\"exit_code\":99999999999}\n");
+  CHECK(log.bad_lines == 0);
+  CHECK(log.ranks_expected == 1);
+  REQUIRE(log.ticks.size() == 2);
+  CHECK(log.ticks[0].tree_cpu_ns == -1);
+  CHECK(log.ticks[0].tree_read_bytes == -1);
+  CHECK(log.ticks[1].tree_cpu_ns == -1);
+  CHECK(log.exit_code == 0);
+}
+
+TEST_CASE("a counter written as a whole floating point number is still one") {
+  const RunLog log = parse_run_log("{\"kind\":\"tick\",\"t_ns\":1,\"tree_cpu_ns\":1.5e9}\n");
+  REQUIRE(log.ticks.size() == 1);
+  CHECK(log.ticks[0].tree_cpu_ns == 1'500'000'000);
+}
+
+TEST_CASE("issues of the tool travel with their severity and count") {
+  const std::string line =
+      "{\"kind\":\"issue\",\"id\":\"no-io\",\"severity\":\"error\",\"count\":2,\"detail\":\"d\",\"hint\":\"h\"}\n";
+  const RunLog log = parse_run_log(line + line);
+  REQUIRE(log.issues.size() == 1);
+  CHECK(log.issues[0].id == "no-io");
+  CHECK(log.issues[0].severity == Severity::error);
+  CHECK(log.issues[0].count == 4);
+}
+
+TEST_CASE("a log that is not there is bad input, named") {
+  const auto log = read_run_log("no/such/tool.jsonl");
+  REQUIRE_FALSE(log.ok());
+  CHECK(log.error().code == ErrorCode::bad_input);
+  CHECK(log.error().what.find("no/such/tool.jsonl") != std::string::npos);
+}
