@@ -12,16 +12,12 @@ def _arm():
 
     if "STALLCAST_RUN_DIR" not in os.environ or "stallcast_shim" in sys.modules:
         return
-    writes_bytecode = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True  # leave nothing behind in the installation folder
     try:
         from stallcast_shim import hooks
 
         hooks.install()
     except Exception:
         pass  # a guest never speaks up: without the hook this process is simply not seen
-    finally:
-        sys.dont_write_bytecode = writes_bytecode
 
 
 def _step_aside():

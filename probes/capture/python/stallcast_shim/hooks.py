@@ -6,13 +6,14 @@ import sys
 _PATCHES = {
     "torch.utils.data.dataloader": "loader",
     "torch.optim.optimizer": "optimizer",
+    "torch.serialization": "throwaway",
+    "torch.distributed.checkpoint.state_dict_saver": "throwaway",
+    "safetensors.torch": "throwaway",
 }
 
 
 def _patch(name, module):
     """Hands `module` to the one of ours that patches it. Never raises."""
-    writes_bytecode = sys.dont_write_bytecode
-    sys.dont_write_bytecode = True  # leave nothing behind in the installation folder
     try:
         from . import capture
 
@@ -25,8 +26,6 @@ def _patch(name, module):
             capture.fail("patching " + name, error)
     except Exception:
         pass
-    finally:
-        sys.dont_write_bytecode = writes_bytecode
 
 
 class _Finder:
