@@ -1,5 +1,6 @@
 /// The cost of the measurement, from this run's own on/off stretches.
 #include <cmath>
+#include <optional>
 
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
@@ -7,11 +8,23 @@
 namespace stallcast::sections {
 namespace {
 
-/// What the job did in one stretch with the recording on or off.
+/// What the job did from one tick to a later one.
 struct Stretch {
-  bool recording = true;
-  double rate = 0.0;             ///< samples per second
-  double cpu_per_sample = -1.0;  ///< negative where CPU times are not known
+  double samples = 0.0;
+  double seconds = 0.0;
+  double cpu_s = -1.0;  ///< negative where CPU times are not known
+
+  void add(const Stretch& other) {
+    samples += other.samples;
+    seconds += other.seconds;
+    cpu_s = cpu_s < 0.0 || other.cpu_s < 0.0 ? -1.0 : cpu_s + other.cpu_s;
+  }
+};
+
+/// A stretch without recording, and the one before and the one after it: a rate that drifts drops out of their ratio.
+struct Group {
+  Stretch on{};
+  Stretch off{};
 };
 
 double delivered(const Tick& tick) {
@@ -26,31 +39,56 @@ double time_s(const Tick& tick) {
   return static_cast<double>(tick.t_ns) * 1e-9;
 }
 
-std::vector<Stretch> stretches_of(const std::vector<Tick>& ticks) {
-  std::vector<Stretch> stretches;
-  std::size_t begin = 0;
-  for (std::size_t i = 1; i < ticks.size(); ++i) {
-    if (ticks[i].recording == ticks[begin].recording) continue;
-    const Tick& a = ticks[begin];
-    const Tick& b = ticks[i];
-    const double samples = delivered(b) - delivered(a);
-    const double length = time_s(b) - time_s(a);
-    Stretch stretch{a.recording, 0.0, -1.0};
-    if (delivered(a) > 0.0 && samples > 0.0 && length > 0.0) {
-      stretch.rate = samples / length;
-      if (a.tree_cpu_ns >= 0 && b.tree_cpu_ns > a.tree_cpu_ns) {
-        stretch.cpu_per_sample = static_cast<double>(b.tree_cpu_ns - a.tree_cpu_ns) * 1e-9 / samples;
-      }
-    }
-    stretches.push_back(stretch);
-    begin = i;
+/// Empty where the job did not deliver, or had not for so long that the time of a pause (evaluation, a checkpoint)
+/// would count: from tick `i` to the next.
+std::optional<Stretch> stretch_from(const std::vector<Tick>& ticks, std::size_t i) {
+  const Tick& a = ticks[i];
+  const Tick& b = ticks[i + 1];
+  const bool delivering = i == 0 ? delivered(a) > 0.0 : delivered(a) > delivered(ticks[i - 1]);
+  const Stretch stretch{delivered(b) - delivered(a), time_s(b) - time_s(a),
+                        a.tree_cpu_ns >= 0 && b.tree_cpu_ns > a.tree_cpu_ns
+                            ? static_cast<double>(b.tree_cpu_ns - a.tree_cpu_ns) * 1e-9
+                            : -1.0};
+  if (!delivering || stretch.samples <= 0.0 || stretch.seconds <= 0.0) return std::nullopt;
+  return stretch;
+}
+
+/// The group around the ticks [first, last) without recording; empty if any of its stretches is.
+std::optional<Group> group_around(const std::vector<Tick>& ticks, std::size_t first, std::size_t last) {
+  if (first == 0 || last + 1 >= ticks.size()) return std::nullopt;
+  const auto before = stretch_from(ticks, first - 1);
+  const auto after = stretch_from(ticks, last);
+  if (!before || !after) return std::nullopt;
+  Group group{*before, {0.0, 0.0, 0.0}};
+  group.on.add(*after);
+  for (std::size_t i = first; i < last; ++i) {
+    const auto off = stretch_from(ticks, i);
+    if (!off) return std::nullopt;
+    group.off.add(*off);
   }
-  return stretches;
+  return group;
+}
+
+/// Ticks lie on the edges of the tool's schedule (on off off on, later single stretches off), one stretch apart around
+/// every switch.
+std::vector<Group> groups_of(const std::vector<Tick>& ticks) {
+  std::vector<Group> groups;
+  std::size_t first = 0;
+  while (first < ticks.size()) {
+    std::size_t last = first;
+    while (last < ticks.size() && !ticks[last].recording) ++last;
+    if (last > first) {
+      if (const auto group = group_around(ticks, first, last)) groups.push_back(*group);
+    }
+    first = last + 1;
+  }
+  return groups;
 }
 
 MeasuredEstimate<Fraction> pairs_estimate(const std::vector<double>& log_ratios) {
   if (log_ratios.size() < 3) {
-    return MeasuredEstimate<Fraction>::absent("the run was too short to switch the recording off and on three times");
+    return MeasuredEstimate<Fraction>::absent(
+        "the run was too short to switch the recording off and on three times while batches were delivered");
   }
   const Estimate<double> mean = mean_of(log_ratios);
   return Estimate<Fraction>{std::expm1(mean.mean), std::expm1(mean.ci95_low), std::expm1(mean.ci95_high), mean.n};
@@ -62,14 +100,11 @@ Overhead overhead_of(const RunData& run) {
   Overhead out;
   std::vector<double> rate_loss;
   std::vector<double> cpu_extra;
-  const std::vector<Stretch> stretches = stretches_of(run.log.ticks);
-  for (std::size_t i = 0; i + 1 < stretches.size(); i += 2) {
-    const Stretch& on = stretches[i].recording ? stretches[i] : stretches[i + 1];
-    const Stretch& off = stretches[i].recording ? stretches[i + 1] : stretches[i];
-    if (on.rate <= 0.0 || off.rate <= 0.0) continue;
-    rate_loss.push_back(std::log(off.rate / on.rate));
-    if (on.cpu_per_sample > 0.0 && off.cpu_per_sample > 0.0) {
-      cpu_extra.push_back(std::log(on.cpu_per_sample / off.cpu_per_sample));
+  for (const Group& group : groups_of(run.log.ticks)) {
+    const double samples = std::log(group.off.samples / group.on.samples);
+    rate_loss.push_back(samples - std::log(group.off.seconds / group.on.seconds));
+    if (group.on.cpu_s > 0.0 && group.off.cpu_s > 0.0) {
+      cpu_extra.push_back(samples + std::log(group.on.cpu_s / group.off.cpu_s));
     }
   }
   out.throughput = pairs_estimate(rate_loss);
