@@ -1,0 +1,37 @@
+/// Share of reads that a cache serves in the steady state, x = cache size / data size, every item read once an epoch.
+///
+/// Example, x = 0.5, a fresh permutation every epoch: MinIO keeps a fixed half and hits 0.5. LRU keeps what was read
+/// last; an item is hit only if fewer than half of the items were read since, which for a random pair of positions
+/// happens with 0.5 + 0.5 ln 0.5 = 0.153. Random replacement lies between, at 0.281; Linux between LRU and Random.
+#pragma once
+
+namespace stallcast {
+
+/// Low, central and high value of a hit ratio.
+struct HitBand {
+  double low = 0.0;
+  double mean = 0.0;
+  double high = 0.0;
+};
+
+/// A cache that never evicts (MinIO, CoorDL; Mohan et al., VLDB 2021): x exactly, for any order of reads.
+[[nodiscard]] double hit_minio(double x);
+
+/// Least recently used under a fresh permutation each epoch: x + (1 - x) ln(1 - x).
+[[nodiscard]] double hit_lru(double x);
+
+/// Random replacement under a fresh permutation each epoch: H = phi(l)^2, phi(l) = (1 - e^-l)/l, l = (1 - H)/x.
+[[nodiscard]] double hit_random(double x);
+
+/// Linux' two-list page cache, which lies between LRU and Random (the band): their mean from x = 0.5 on, nearer to
+/// Random below, as measured (Linux 6.18, 1.5 GB of 100 KB files: .071 .215 .363 .591 .755 at x = .25 .5 .65 .8 .9).
+[[nodiscard]] HitBand hit_page_cache(double x);
+
+/// Random replacement where each of `nodes` nodes reads a random 1/nodes of the data an epoch; x is the part of the
+/// whole data set that one node can hold. hit_random for one node; tends to x as nodes grow.
+[[nodiscard]] double hit_random_shards(double x, int nodes);
+
+/// LRU under the same reads.
+[[nodiscard]] double hit_lru_shards(double x, int nodes);
+
+}  // namespace stallcast

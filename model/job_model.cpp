@@ -1,0 +1,243 @@
+#include "model/job_model.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "model/quick.hpp"
+
+namespace stallcast {
+namespace {
+
+constexpr double k_least_miss = 0.05;  ///< below it, what one miss costs drowns in the hits
+constexpr double k_least_relative_sd = 0.003;
+constexpr double k_unknown_cores = 1e6;
+constexpr const char* k_profile_more = "profile a longer run: stallcast profile -- COMMAND";
+constexpr const char* k_profile_cold =
+    "a profile of a run whose files are not in memory (cold), or --set storage_bandwidth=.. "
+    "together with --set storage_latency=..";
+
+template <class Q>
+double relative_sd(const Estimate<Q>& estimate) {
+  const double half = 0.5 * (estimate.ci95_high - estimate.ci95_low).value();
+  return std::max(k_least_relative_sd, half / 1.96 / std::abs(estimate.mean.value()));
+}
+
+template <class Q>
+double mean_or(const MeasuredEstimate<Q>& estimate, double otherwise) {
+  return estimate ? std::max(0.0, estimate->mean.value()) : otherwise;
+}
+
+void miss_input(JobModel& job, std::string input, std::string reason, std::string unlocked_by) {
+  job.missing.push_back({std::move(input), std::move(reason), std::move(unlocked_by)});
+}
+
+Error lacks(const char* what, const std::string& reason) {
+  return Error{ErrorCode::not_enough_data,
+               std::string("the profile has no ") + what + (reason.empty() ? "" : ": " + reason), k_profile_more};
+}
+
+void read_loader(const Profile& profile, JobModel& job) {
+  const Job& facts = profile.job;
+  job.ranks = std::max(1, facts.ranks_seen);
+  job.ranks_per_host = static_cast<double>(job.ranks) / std::max(1, profile.host.hosts_seen);
+  job.workers = static_cast<int>(std::clamp<std::int64_t>(facts.num_workers.value_or(0), 0, 1024));
+  job.prefetch = static_cast<int>(std::clamp<std::int64_t>(facts.prefetch_factor.value_or(2), 1, 1024));
+  job.in_order = facts.in_order.value_or(true);
+  job.cores = profile.host.usable_cpus / job.ranks_per_host;
+  if (!(profile.host.usable_cpus > 0.0)) {
+    job.cores = k_unknown_cores;
+    miss_input(job, "usable CPU cores", "the profile does not say how many cores the job may use", k_profile_more);
+  }
+  if (!facts.num_workers) {
+    miss_input(job, "number of loader workers", facts.num_workers.reason(), "a job with a torch DataLoader");
+  }
+}
+
+/// The step: what is measured of it holds the workers' interference already, which is taken out again.
+void read_step(const Profile& profile, JobModel& job) {
+  const double batches = static_cast<double>(std::max<std::int64_t>(1, profile.job.batches_per_step.value_or(1)));
+  const Estimate<Seconds>& compute = *profile.resources.compute;
+  job.compute_s = std::clamp(compute.mean.value() / batches, 0.0, job.batch / job.rate);
+  job.compute_relative_sd = job.compute_s > 0.0 ? relative_sd(compute) : k_least_relative_sd;
+  double cpu = mean_or(profile.resources.consumer_cpu, 0.0) * job.batch;
+  if (!profile.resources.consumer_cpu) {
+    job.notes.push_back("the step's own use of CPU cores was not measured: it is taken not to need any");
+  }
+  if (job.workers == 0) cpu = std::max(0.0, cpu - job.cpu_s * job.batch);  // it makes the batches as well
+  if (cpu > 1.05 * job.compute_s) job.step_threads = std::ceil(cpu / std::max(job.compute_s, 1e-12) / 1.05);
+  job.step_threads = std::min(job.step_threads, std::max(1.0, job.cores));
+  job.step_cpu_s = std::min(cpu / job.step_threads, job.compute_s);
+}
+
+void take_interference_out(JobModel& job) {
+  double slow = std::max(1.0, job.step_threads / job.cores);
+  if (job.workers > 0) {
+    const double computing = std::min(1.0, job.rate * job.cpu_s / job.workers);
+    slow = mean_crowding(job.workers, computing, job.step_threads - 1.0, job.cores);
+  }
+  job.step_cpu_s = std::min(job.step_cpu_s, job.compute_s / slow);
+  job.device_s = std::max(0.0, job.compute_s - job.step_cpu_s * slow);
+}
+
+/// Where a worker's time goes; false if that was not measured.
+bool read_worker(const Profile& profile, JobModel& job) {
+  const Resources& in = profile.resources;
+  if (!in.worker_wall || !in.worker_cpu) return false;
+  const double wall = std::max(0.0, in.worker_wall->mean.value());
+  const double read = mean_or(in.read, 0.0);
+  const double storage = std::clamp(read - mean_or(in.read_from_memory, 0.0), 0.0, wall);
+  job.cpu_s = std::clamp(in.worker_cpu->mean.value(), 0.0, wall - storage);
+  const double delay = std::clamp(mean_or(in.worker_run_delay, 0.0), 0.0, wall - storage - job.cpu_s);
+  if (!in.worker_run_delay && job.workers > 0) {
+    job.notes.push_back("how long workers waited for a core was not measured: such waiting counts as fixed here");
+  }
+  job.other_s = wall - storage - job.cpu_s - delay;
+  job.handover_s = std::min(job.other_s, job.workers > 0 ? mean_or(in.handover, 0.0) : 0.0);
+  job.miss = std::clamp(in.bytes_from_storage.value_or(storage > 0.0 ? 1.0 : 0.0), 0.0, 1.0);
+  if (job.miss >= k_least_miss && storage > 0.0) {
+    job.storage_s = storage / job.miss;
+    job.storage_presence = std::min(1.0, job.rate * storage / std::max(1, job.workers));
+    if (!in.bytes_from_storage) {
+      job.notes.push_back("how much came from storage was not measured: every read is taken to have come from there");
+    }
+  } else {
+    miss_input(
+        job, "cost of reading from storage",
+        in.bytes_from_storage ? "hardly anything was read from storage in this run" : in.bytes_from_storage.reason(),
+        k_profile_cold);
+    job.other_s += storage;  // what little there was stays as found
+  }
+  return true;
+}
+
+/// Reads that are all equally slow wait for a latency; where some are fast, the slow ones waited for others.
+void guess_bandwidth_share(const Profile& profile, JobModel& job) {
+  const auto reads = profile.resources.distributions.find("sample_read_s");
+  if (reads == profile.resources.distributions.end() || reads->second.n < 50 || !(reads->second.mean > 0.0)) return;
+  const double fast = reads->second.quantile(1.0 - 0.9 * std::max(job.miss, k_least_miss));
+  job.bandwidth_share = std::clamp(1.0 - fast / reads->second.mean, 0.3, 0.9);
+}
+
+void read_variability(const Profile& profile, JobModel& job) {
+  const auto take = [&](const char* name, double& cv, Distribution& kept) {
+    const auto found = profile.resources.distributions.find(name);
+    if (found == profile.resources.distributions.end() || found->second.n < 8 || !(found->second.mean > 0.0)) {
+      miss_input(job, std::string("distribution of ") + name, "too few values", k_profile_more);
+      return;
+    }
+    kept = found->second;
+    cv = std::clamp(kept.cv(), 0.0, 1.5);
+  };
+  take("batch_make_s", job.cv_make, job.making);
+  take("compute_s", job.cv_step, job.step);
+}
+
+template <class Q>
+std::optional<double> value_of(const Measured<Q>& measured) {
+  if (!measured || !(measured->value() > 0.0)) return std::nullopt;
+  return measured->value();
+}
+
+void read_data_and_memory(const Profile& profile, JobModel& job) {
+  job.sample_bytes = value_of(profile.dataset.bytes_per_sample);
+  job.dataset_bytes = value_of(profile.dataset.bytes_total);
+  if (profile.job.dataset_samples && *profile.job.dataset_samples > 0) {
+    job.dataset_samples = static_cast<double>(*profile.job.dataset_samples);
+  }
+  job.page_cache_bytes = value_of(profile.resources.page_cache_available);
+  job.worker_bytes = value_of(profile.resources.worker_memory);
+  job.shm_free_bytes = value_of(profile.host.shm_free);
+  job.memory_bytes = value_of(profile.host.memory_limit);
+  if (!job.memory_bytes && profile.host.memory.value() > 0.0) job.memory_bytes = profile.host.memory.value();
+  if (!job.sample_bytes) {
+    miss_input(job, "bytes read per sample", profile.dataset.bytes_per_sample.reason(),
+               "a data set read with read(): mapped files are not seen");
+  }
+  if (!job.dataset_bytes) {
+    miss_input(job, "size of the data set", profile.dataset.bytes_total.reason(), "a data set that tells its length");
+  }
+}
+
+template <class T>
+std::optional<T> number_in(const std::map<std::string, std::string>& setting, const char* key) {
+  const auto found = setting.find(key);
+  if (found == setting.end()) return std::nullopt;
+  T value{};
+  const char* end = found->second.data() + found->second.size();
+  const auto parsed = std::from_chars(found->second.data(), end, value);
+  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional<T>(value) : std::nullopt;
+}
+
+/// Settings of a point that the model understands; a point with others is no observation of it.
+bool understood(const Point& point) {
+  return std::all_of(point.setting.begin(), point.setting.end(),
+                     [](const auto& entry) { return entry.first == "workers" || entry.first == "cached"; });
+}
+
+/// The rate as found, and everything that was measured by taking something away.
+void collect_observations(const Profile& profile, JobModel& job) {
+  job.observations.push_back({"as_is", std::nullopt, std::nullopt, job.rate, job.rate_relative_sd});
+  constexpr const char* k_phases[] = {"cold", "cached", "synthetic", "supply_cold", "supply_cached"};
+  for (const Point& point : profile.points) {
+    const bool known = std::find(std::begin(k_phases), std::end(k_phases), point.phase) != std::end(k_phases);
+    if (point.method != "differential" || !known || !point.estimate || !understood(point)) continue;
+    if (!(point.estimate->mean.value() > 0.0)) continue;
+    Observation seen{point.phase, number_in<int>(point.setting, "workers"), number_in<double>(point.setting, "cached"),
+                     point.estimate->mean.value() / job.ranks, relative_sd(*point.estimate)};
+    if (seen.workers == job.workers) seen.workers.reset();
+    job.observations.push_back(std::move(seen));
+    job.attributed = false;
+  }
+}
+
+/// The cost of a miss from cold and cached rates, where the run as found read too little from storage.
+void storage_from_phases(JobModel& job) {
+  const auto rate_of = [&](const char* phase) {
+    for (const Observation& seen : job.observations) {
+      if (seen.phase == phase && !seen.workers && !seen.cached) return seen.rate;
+    }
+    return 0.0;
+  };
+  double cold = rate_of("supply_cold");
+  double cached = rate_of("supply_cached");
+  if (cold <= 0.0 || cached <= 0.0) {
+    cold = rate_of("cold");
+    cached = rate_of("cached");
+  }
+  if (job.storage_s || cold <= 0.0 || cached <= cold) return;
+  const double workers = std::max(1, job.workers);
+  job.storage_s = workers * (1.0 / cold - 1.0 / cached);
+  job.storage_presence = std::min(1.0, cold * *job.storage_s / workers);
+  std::erase_if(job.missing, [](const MissingInput& m) { return m.input == "cost of reading from storage"; });
+}
+
+}  // namespace
+
+Result<JobModel> job_model(const Profile& profile) {
+  JobModel job;
+  const auto& as_is = profile.rates.as_is;
+  if (!as_is || !(as_is->mean.value() > 0.0)) return lacks("rate of the job as found", as_is.reason());
+  if (!profile.resources.compute) return lacks("time of a step", profile.resources.compute.reason());
+  read_loader(profile, job);
+  job.rate = as_is->mean.value() / job.ranks;
+  job.rate_relative_sd = relative_sd(*as_is);
+  const auto& batch = profile.job.batch_size;
+  const double step_s = mean_or(profile.resources.step, 0.0);
+  const double batches = static_cast<double>(std::max<std::int64_t>(1, profile.job.batches_per_step.value_or(1)));
+  job.batch =
+      batch && *batch > 0 ? static_cast<double>(*batch) : std::max(1.0, std::round(job.rate * step_s / batches));
+  if (!read_worker(profile, job)) {
+    return lacks("cost of making a batch in the loader", profile.resources.worker_wall.reason());
+  }
+  read_step(profile, job);
+  take_interference_out(job);
+  guess_bandwidth_share(profile, job);
+  read_variability(profile, job);
+  read_data_and_memory(profile, job);
+  collect_observations(profile, job);
+  storage_from_phases(job);
+  return job;
+}
+
+}  // namespace stallcast

@@ -1,0 +1,83 @@
+/// What the model needs to know of a job, as plain numbers of one rank, taken from a profile.
+///
+/// Example: batches of 32, 2 workers, 130 samples/s; each sample costs its worker 6 ms of CPU and 9 ms of waiting for
+/// storage, of which a resident file would cost nothing; each batch costs the consumer 100 ms of device time. From
+/// these demands, and what is shared, every scenario is put together; nothing else of the profile enters a prediction.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/distribution.hpp"
+#include "analyzer/profile.hpp"
+#include "core/result.hpp"
+
+namespace stallcast {
+
+/// An input that the profile lacks, and the measurement that would supply it.
+struct MissingInput {
+  std::string input{};
+  std::string reason{};
+  std::string unlocked_by{};
+};
+
+/// A rate that was measured and that the model must reproduce.
+struct Observation {
+  std::string phase{};             ///< as_is | cold | cached | synthetic | supply_cold | supply_cached
+  std::optional<int> workers{};    ///< where it differs from the job's own
+  std::optional<double> cached{};  ///< share of the bytes in memory, where the phase does not say
+  double rate = 0.0;               ///< samples per second of one rank
+  double relative_sd = 0.0;
+};
+
+struct JobModel {
+  int ranks = 1;
+  double ranks_per_host = 1.0;
+  double batch = 1.0;  ///< samples that a rank gets at once
+  int workers = 0;
+  int prefetch = 2;
+  bool in_order = true;
+  double cores = 1.0;  ///< for each rank
+
+  double rate = 0.0;  ///< as found, samples per second of one rank
+  double rate_relative_sd = 0.0;
+  double compute_s = 0.0;  ///< of one batch in the consumer, as found
+  double compute_relative_sd = 0.0;
+  double device_s = 0.0;      ///< of one batch: the part of it that needs no core
+  double step_cpu_s = 0.0;    ///< of one batch: wall time of the rest when undisturbed
+  double step_threads = 1.0;  ///< cores that the rest uses
+
+  double cpu_s = 0.0;       ///< in a worker, per sample
+  double other_s = 0.0;     ///< in a worker, per sample: neither computing, nor storage, nor waiting for a core
+  double handover_s = 0.0;  ///< in a worker, per sample: the part of other_s that exists only because there are workers
+  double miss = 0.0;        ///< share of the bytes that came from storage, as found
+  /// Waiting for storage per sample that came from there, at the crowding of `storage_crowding` readers; absent where
+  /// too little came from storage.
+  std::optional<double> storage_s{};
+  double storage_presence = 0.0;         ///< mean share of a worker's time spent waiting for storage meanwhile
+  double bandwidth_share = 0.7;          ///< first guess: the part of storage_s that others' reading lengthens
+  std::optional<double> sample_bytes{};  ///< read per sample
+  std::optional<double> dataset_bytes{};
+  std::optional<double> dataset_samples{};
+  std::optional<double> page_cache_bytes{};
+  std::optional<double> worker_bytes{};  ///< memory of one more worker
+  std::optional<double> memory_bytes{};  ///< limit of the job
+  std::optional<double> shm_free_bytes{};
+
+  double cv_make = 0.2;  ///< of a batch's making
+  double cv_step = 0.05;
+  Distribution making{};  ///< of a batch; empty if not measured
+  Distribution step{};
+
+  bool attributed = true;  ///< no differential measurement stands behind the split
+  std::vector<Observation> observations{};
+  std::vector<MissingInput> missing{};
+  std::vector<std::string> notes{};
+};
+
+/// Reads the model's inputs off `profile`. Errors (not_enough_data): no rate, no step, or no cost of making a sample
+/// was measured; each names the measurement that is needed.
+[[nodiscard]] Result<JobModel> job_model(const Profile& profile);
+
+}  // namespace stallcast

@@ -1,0 +1,97 @@
+#include "model/narrow.hpp"
+
+#include <array>
+#include <cmath>
+
+namespace stallcast {
+namespace {
+
+struct Unknown {
+  double (*value)(const Draw&);
+  const char* measured_by;
+};
+
+constexpr const char* k_other_workers =
+    "blocks with other worker counts (a profile with phases, or a second profile with another num_workers)";
+
+constexpr std::array<Unknown, 7> k_unknowns{{
+    {[](const Draw& d) { return d.parameters.step; }, "the synthetic phase: how fast the job can ingest"},
+    {[](const Draw& d) { return d.parameters.prep; }, "the cached and supply phases: how fast workers make batches"},
+    {[](const Draw& d) { return d.parameters.storage; }, "the cold phase: what reading from storage costs"},
+    {[](const Draw& d) { return d.parameters.bandwidth; },
+     "whether more readers get more out of the storage: stallcast storage on the data set's folder, or a profile with "
+     "another num_workers"},
+    {[](const Draw& d) { return d.error.making; }, k_other_workers},
+    {[](const Draw& d) { return d.error.step; }, "a run with the changed batch size, device or cores"},
+    {[](const Draw& d) { return d.error.hits; }, "the page cache's hit ratio, from a profile of a later epoch"},
+}};
+
+struct Moments {
+  double mean = 0.0;
+  double variance = 0.0;
+};
+
+template <class Value>
+Moments moments(std::size_t n, Value value) {
+  Moments m;
+  for (std::size_t i = 0; i < n; ++i) m.mean += value(i) / static_cast<double>(n);
+  for (std::size_t i = 0; i < n; ++i) m.variance += std::pow(value(i) - m.mean, 2.0) / static_cast<double>(n);
+  return m;
+}
+
+}  // namespace
+
+KeyAvailability availability(const JobModel& job, std::string_view key) {
+  // Asked with a value that every job accepts, so that an error can only mean a missing input.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> k_probes{{{"cache", "35%"},
+                                                                                   {"cache_policy", "minio"},
+                                                                                   {"cpus", "4"},
+                                                                                   {"workers", "4"},
+                                                                                   {"prefetch", "4"},
+                                                                                   {"batch", "64"},
+                                                                                   {"gpu_speedup", "2"},
+                                                                                   {"storage_bandwidth", "1GB/s"},
+                                                                                   {"storage_latency", "1ms"}}};
+  KeyAvailability result{std::string(key), true, "", ""};
+  for (const auto& [probed, value] : k_probes) {
+    if (probed != key) continue;
+    Scenario scenario;
+    Status status = set_key(scenario, probed, value);
+    if (status.ok()) {
+      const auto setting = resolve(job, scenario);
+      if (setting.ok()) return result;
+      status = setting.error();
+    }
+    result.available = false;
+    result.reason = status.error().what;
+    result.unlocked_by = status.error().hint;
+  }
+  return result;
+}
+
+std::string widest_contribution(std::span<const Draw> draws, std::span<const double> log_rates) {
+  constexpr double k_wide = 0.01;
+  constexpr double k_stands_out = 0.25;
+  const std::size_t n = draws.size();
+  if (n < 8 || log_rates.size() != n) return {};
+  const Moments rate = moments(n, [&](std::size_t i) { return log_rates[i]; });
+  if (std::sqrt(rate.variance) < k_wide) return {};
+  const char* best = nullptr;
+  double most = k_stands_out;
+  for (const Unknown& unknown : k_unknowns) {
+    const Moments own = moments(n, [&](std::size_t i) { return unknown.value(draws[i]); });
+    if (own.variance <= 0.0) continue;
+    double covariance = 0.0;
+    for (std::size_t i = 0; i < n; ++i) {
+      covariance += (log_rates[i] - rate.mean) * (unknown.value(draws[i]) - own.mean) / static_cast<double>(n);
+    }
+    const double explained = covariance * covariance / (rate.variance * own.variance);
+    if (explained > most) {
+      most = explained;
+      best = unknown.measured_by;
+    }
+  }
+  return best == nullptr ? std::string() : std::string(best);
+}
+
+}  // namespace stallcast

@@ -1,0 +1,229 @@
+#include "model/predict.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include "model/bounds.hpp"
+#include "model/calibrate.hpp"
+#include "model/narrow.hpp"
+#include "model/recursion.hpp"
+
+namespace stallcast {
+namespace {
+
+constexpr double k_ninety = 1.6448536;   ///< two-sided 90 % of a normal, in standard deviations
+constexpr double k_forms_differ = 0.03;  ///< from here on the two forms' difference is worth a note
+
+/// A value below which the share `q` of the sorted `values` lies, linear between them.
+double quantile(const std::vector<double>& values, double q) {
+  const double place =
+      std::clamp(q * static_cast<double>(values.size()) - 0.5, 0.0, static_cast<double>(values.size() - 1));
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
+}
+
+std::string percent(double fraction) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f", 100.0 * fraction);
+  return text;
+}
+
+}  // namespace
+
+struct Predictor::State {
+  JobModel job{};
+  StallCurves curves{};
+  Calibration calibration{};
+  std::optional<Recursion> recursion{};
+  double making_factor = 1.0;
+
+  double rate_of(const Setting& setting, const Draw& truth) {
+    return setting.batch / std::max(1e-12, evaluate(job, setting, truth, curves).step_s);
+  }
+
+  Draw best() const { return {calibration.best, {}}; }
+
+  /// Samples per second of one rank and wait per step, by the recursion.
+  Played play(const Setting& setting) {
+    if (!recursion) {
+      recursion.emplace(job);
+      making_factor = recursion->fit_making(demands(job, as_found(job), calibration.best, {}));
+    }
+    return recursion->play(demands(job, setting, calibration.best, {}), setting.batch, making_factor);
+  }
+
+  /// ln of the rate in each truth over the best one, sorted; over that of the run as found in the same truth if paired.
+  std::vector<double> spread(const Setting& setting, bool paired) {
+    const Setting found = as_found(job);
+    const double centre = std::log(rate_of(setting, best())) - (paired ? std::log(rate_of(found, best())) : 0.0);
+    std::vector<double> logs;
+    logs.reserve(calibration.draws.size());
+    for (const Draw& truth : calibration.draws) {
+      double value = std::log(rate_of(setting, truth));
+      if (paired) value -= std::log(rate_of(found, {truth.parameters, {}}));
+      logs.push_back(value - centre);
+    }
+    std::sort(logs.begin(), logs.end());
+    return logs;
+  }
+
+  Prediction describe(const Scenario& scenario, const Setting& setting) {
+    Prediction prediction;
+    prediction.scenario = scenario.items;
+    prediction.notes = job.notes;
+    prediction.notes.insert(prediction.notes.end(), setting.notes.begin(), setting.notes.end());
+    prediction.extrapolated = setting.extrapolated;
+    const Bounds bounds = bounds_of(demands(job, setting, calibration.best, {}));
+    prediction.bound = bounds.bound;
+    prediction.next_bound = bounds.next_bound;
+    prediction.headroom = bounds.headroom;
+    return prediction;
+  }
+
+  void set_rate(Prediction& prediction, double rank_rate, double batch, double ln_low, double ln_high) const {
+    const double rate = rank_rate * job.ranks;
+    prediction.throughput = {SamplesPerSecond(rate), SamplesPerSecond(rate * std::exp(std::min(0.0, ln_low))),
+                             SamplesPerSecond(rate * std::exp(std::max(0.0, ln_high)))};
+    prediction.step = Seconds(batch / rank_rate);
+    if (job.dataset_samples) {
+      prediction.epoch = Seconds(*job.dataset_samples / rate);
+    } else {
+      prediction.epoch = Measured<Seconds>::absent("the number of samples of the data set is not known");
+    }
+  }
+
+  /// The measured run: what was measured, with its own interval.
+  Prediction measured(const Scenario& scenario, const Setting& setting) {
+    Prediction prediction = describe(scenario, setting);
+    const double half = std::log1p(k_ninety * job.rate_relative_sd);
+    set_rate(prediction, job.rate, job.batch, -half, half);
+    prediction.stall = std::clamp(1.0 - job.compute_s * job.rate / job.batch, 0.0, 1.0);
+    return prediction;
+  }
+
+  Prediction quick(const Scenario& scenario, const Setting& setting) {
+    if (setting.as_found) return measured(scenario, setting);
+    Prediction prediction = describe(scenario, setting);
+    const QuickResult result = evaluate(job, setting, best(), curves);
+    const auto logs = spread(setting, false);
+    const double least = std::log1p(k_ninety * job.rate_relative_sd);
+    set_rate(prediction, setting.batch / result.step_s, setting.batch, std::min(-least, quantile(logs, 0.05)),
+             std::max(least, quantile(logs, 0.95)));
+    prediction.stall = std::clamp(1.0 - result.own_s / result.step_s, 0.0, 1.0);
+    return prediction;
+  }
+
+  Prediction played(const Scenario& scenario, const Setting& setting) {
+    Prediction prediction = quick(scenario, setting);
+    if (setting.as_found) return prediction;
+    const Played run = play(setting);
+    const double rate = setting.batch / run.step_s;
+    const double analytic = prediction.throughput.mean.value() / job.ranks;
+    const double apart = std::log(analytic / rate);
+    const double low = std::log(prediction.throughput.ci90_low.value() / prediction.throughput.mean.value());
+    const double high = std::log(prediction.throughput.ci90_high.value() / prediction.throughput.mean.value());
+    set_rate(prediction, rate, setting.batch, low + 0.5 * std::min(0.0, apart), high + 0.5 * std::max(0.0, apart));
+    prediction.stall = std::clamp(run.wait_s / run.step_s, 0.0, 1.0);
+    if (std::abs(apart) > k_forms_differ) {
+      prediction.notes.push_back("the analytic form, which sweeps use, says " + percent(std::abs(std::expm1(apart))) +
+                                 (apart > 0.0 ? " % more" : " % less"));
+    }
+    return prediction;
+  }
+};
+
+Predictor::Predictor(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Predictor::Predictor(Predictor&&) noexcept = default;
+Predictor& Predictor::operator=(Predictor&&) noexcept = default;
+Predictor::~Predictor() = default;
+
+Result<Predictor> Predictor::make(const Profile& profile) {
+  auto job = job_model(profile);
+  if (!job) return job.error();
+  auto state = std::make_unique<State>();
+  state->job = std::move(job).value();
+  state->calibration = calibrate(state->job, state->curves);
+  return Predictor(std::move(state));
+}
+
+Result<Prediction> Predictor::predict(const Scenario& scenario) {
+  auto setting = resolve(state_->job, scenario);
+  if (!setting) return setting.error();
+  return state_->played(scenario, setting.value());
+}
+
+Result<Prediction> Predictor::predict_quickly(const Scenario& scenario) {
+  auto setting = resolve(state_->job, scenario);
+  if (!setting) return setting.error();
+  return state_->quick(scenario, setting.value());
+}
+
+Result<double> Predictor::rate_quickly(const Scenario& scenario) {
+  auto setting = resolve(state_->job, scenario);
+  if (!setting) return setting.error();
+  return state_->rate_of(setting.value(), state_->best()) * state_->job.ranks;
+}
+
+Result<Gain> Predictor::gain(const Scenario& scenario) {
+  auto setting = resolve(state_->job, scenario);
+  if (!setting) return setting.error();
+  if (setting.value().as_found) return Gain{};
+  const double centre = std::log(setting.value().batch / state_->play(setting.value()).step_s) -
+                        std::log(state_->job.batch / state_->play(as_found(state_->job)).step_s);
+  const auto logs = state_->spread(setting.value(), true);
+  const double low = std::min(0.0, quantile(logs, 0.05));
+  const double high = std::max(0.0, quantile(logs, 0.95));
+  return Gain{std::expm1(centre), std::expm1(centre + low), std::expm1(centre + high)};
+}
+
+std::vector<KeyAvailability> Predictor::keys() const {
+  std::vector<KeyAvailability> keys;
+  for (const std::string_view key : scenario_keys()) keys.push_back(availability(state_->job, key));
+  return keys;
+}
+
+std::string Predictor::narrowed_by(const Scenario& scenario) {
+  const auto setting = resolve(state_->job, scenario);
+  if (!setting) return setting.error().hint;
+  std::vector<double> logs;
+  for (const Draw& truth : state_->calibration.draws) logs.push_back(std::log(state_->rate_of(setting.value(), truth)));
+  return widest_contribution(state_->calibration.draws, logs);
+}
+
+std::vector<std::string> Predictor::backtest_lines() const {
+  std::vector<std::string> lines;
+  for (const Backtest& test : state_->calibration.backtests) {
+    std::string what = test.seen.phase;
+    if (test.seen.workers) what += ", workers=" + std::to_string(*test.seen.workers);
+    if (test.seen.cached) what += ", cached=" + percent(*test.seen.cached) + "%";
+    lines.push_back(what + ": predicted from the rest with an error of " +
+                    percent(test.predicted_rate / test.seen.rate - 1.0) + " %");
+  }
+  return lines;
+}
+
+Result<Prediction> predict(const Profile& profile, const Scenario& scenario) {
+  auto predictor = Predictor::make(profile);
+  if (!predictor) return predictor.error();
+  return predictor.value().predict(scenario);
+}
+
+Result<std::vector<Prediction>> predict_all(const Profile& profile, std::span<const Scenario> scenarios) {
+  auto predictor = Predictor::make(profile);
+  if (!predictor) return predictor.error();
+  std::vector<Prediction> predictions;
+  predictions.reserve(scenarios.size());
+  const bool sweep = scenarios.size() > k_most_recursions;
+  for (const Scenario& scenario : scenarios) {
+    auto one = sweep ? predictor.value().predict_quickly(scenario) : predictor.value().predict(scenario);
+    if (!one) return one.error();
+    predictions.push_back(std::move(one).value());
+  }
+  return predictions;
+}
+
+}  // namespace stallcast

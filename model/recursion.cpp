@@ -1,0 +1,96 @@
+#include "model/recursion.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/gamma.hpp>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "simulation/loader.hpp"
+
+namespace stallcast {
+namespace {
+
+constexpr std::size_t k_batches = 6000;
+constexpr double k_least_share = 0.05;  ///< no batch takes less than this of the mean, however they vary
+
+/// Values with the quantiles of `measured` (or of a gamma distribution), in random order, mean 1.
+std::vector<double> shape(const Distribution& measured, double cv, std::uint32_t seed) {
+  std::vector<double> values(k_batches, 1.0);
+  if (cv <= 1e-6) return values;
+  const bool known = measured.n >= 8 && measured.mean > 0.0;
+  const boost::math::gamma_distribution<double> gamma(1.0 / (cv * cv), cv * cv);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < k_batches; ++i) {
+    const double q = (static_cast<double>(i) + 0.5) / static_cast<double>(k_batches);
+    values[i] = known ? measured.quantile(q) : boost::math::quantile(gamma, q);
+    sum += values[i];
+  }
+  for (double& value : values) value *= static_cast<double>(k_batches) / sum;
+  std::mt19937 random(seed);
+  for (std::size_t i = k_batches - 1; i > 0; --i) std::swap(values[i], values[random() % (i + 1)]);
+  return values;
+}
+
+double around_one(double value, double spread) {
+  return std::max(k_least_share, 1.0 + (value - 1.0) * spread);
+}
+
+}  // namespace
+
+Recursion::Recursion(const JobModel& job)
+    : batch_(job.batch),
+      measured_step_s_(job.batch / job.rate),
+      making_(shape(job.making, job.cv_make, 1)),
+      step_(shape(job.step, job.cv_step, 2)) {}
+
+Played Recursion::play(const QuickInput& input, double batch, double making_factor) const {
+  // A batch of more samples varies less, as far as its samples are independent.
+  const double spread = std::sqrt(batch_ / batch);
+  std::vector<simulation::BatchWork> work(k_batches);
+  std::vector<simulation::StepWork> steps(k_batches);
+  const bool disk_shared = input.disk_s > 0.0 && input.workers > 1;
+  const bool cores_shared = input.workers + input.step_threads > input.cores;
+  for (std::size_t i = 0; i < k_batches; ++i) {
+    const double making = making_factor * around_one(making_[i], spread);
+    // What nobody else disturbs can be done in one go.
+    work[i].read_s = disk_shared ? making * input.disk_s : 0.0;
+    work[i].cpu_s = making * input.cpu_s;
+    work[i].other_s = making * (input.other_s + input.latency_s + (disk_shared ? 0.0 : input.disk_s));
+    steps[i] = {.device_s = step_[i] * input.device_s, .cpu_s = step_[i] * input.step_cpu_s};
+  }
+  const simulation::LoaderSetup setup{input.workers, input.prefetch, input.in_order};
+  const simulation::SharedMachine machine{input.cores, disk_shared, 1.0, input.step_threads};
+  const auto run = disk_shared || cores_shared ? simulation::run_loader_shared(setup, machine, work, steps)
+                                               : simulation::run_loader(setup, work, steps);
+  const auto in_flight = static_cast<std::size_t>(input.workers) * static_cast<std::size_t>(input.prefetch);
+  const std::size_t first = std::min(2 * in_flight + 2, k_batches / 4);
+  const std::size_t last = k_batches - 1;
+  const double count = static_cast<double>(last - first);
+  Played played;
+  played.step_s = (run.delivered_s[last] - run.delivered_s[first]) / count;
+  played.wait_s =
+      std::accumulate(run.wait_s.begin() + static_cast<std::ptrdiff_t>(first) + 1, run.wait_s.end(), 0.0) / count;
+  return played;
+}
+
+double Recursion::fit_making(const QuickInput& as_found) const {
+  constexpr double k_near = 0.001;
+  constexpr double k_widest = 1.5;
+  double low = 1.0 / k_widest;
+  double high = k_widest;
+  double factor = 1.0;
+  for (int i = 0; i < 14; ++i) {
+    const Played played = play(as_found, batch_, factor);
+    const double off = played.step_s / measured_step_s_ - 1.0;
+    if (std::abs(off) < k_near) break;
+    // Too fast though nothing waits: the step itself is shorter than measured, and stretching the workers until they
+    // bind would invent a stall.
+    if (off < 0.0 && played.wait_s < k_near * played.step_s && factor >= 1.0) return 1.0;
+    (off > 0.0 ? high : low) = factor;
+    factor = std::sqrt(low * high);
+  }
+  return factor;
+}
+
+}  // namespace stallcast

@@ -1,0 +1,257 @@
+#include "model/scenario.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "core/units.hpp"
+#include "model/nearest_word.hpp"
+
+namespace stallcast {
+namespace {
+
+constexpr int k_most_workers = 1024;
+constexpr int k_most_prefetch = 1024;
+constexpr int k_largest_batch = 1 << 24;
+
+constexpr std::array<std::string_view, 9> k_answered{"cache",       "cache_policy",      "cpus",
+                                                     "workers",     "prefetch",          "batch",
+                                                     "gpu_speedup", "storage_bandwidth", "storage_latency"};
+constexpr std::array<std::string_view, 13> k_not_yet{"gpus_per_node",
+                                                     "nodes",
+                                                     "storage_iops",
+                                                     "shared_storage_bandwidth",
+                                                     "shared_storage_files_per_s",
+                                                     "network_bandwidth",
+                                                     "network_latency",
+                                                     "layout",
+                                                     "metadata",
+                                                     "staging",
+                                                     "jobs",
+                                                     "coordinated_prep",
+                                                     "echo"};
+
+template <class List>
+bool contains(const List& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+Error usage(std::string what, std::string hint) {
+  return Error{ErrorCode::usage, std::move(what), std::move(hint)};
+}
+
+std::string joined(std::span<const std::string_view> words) {
+  std::string text;
+  for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
+  return text;
+}
+
+/// The error of a key that is not answered, or of one that was set before.
+Status check_key(const Scenario& scenario, std::string_view key) {
+  const std::string name(key);
+  if (contains(k_not_yet, key)) {
+    return usage("the scenario key '" + name + "' is not available in this version: its model is not built yet",
+                 "keys that are answered: " + joined(k_answered));
+  }
+  if (!contains(k_answered, key)) {
+    std::vector<std::string_view> known(k_answered.begin(), k_answered.end());
+    known.insert(known.end(), k_not_yet.begin(), k_not_yet.end());
+    const auto nearest = nearest_word(key, known);
+    return usage("there is no scenario key '" + name + "'",
+                 nearest ? "did you mean '" + std::string(*nearest) + "'?" : "keys: " + joined(k_answered));
+  }
+  const bool twice = std::any_of(scenario.items.begin(), scenario.items.end(),
+                                 [&](const ScenarioItem& item) { return item.key == name; });
+  if (twice) return usage("the scenario key '" + name + "' is set twice", "set each key once");
+  return {};
+}
+
+Status set_cache(Scenario& scenario, std::string_view value) {
+  if (!value.empty() && value.back() == '%') {
+    auto fraction = parse_percent(value);
+    if (!fraction) return fraction.error();
+    scenario.cache_fraction = fraction.value();
+    return {};
+  }
+  auto size = parse_bytes(value);
+  if (!size) {
+    return usage("'" + std::string(value) + "' is neither a share of the data set nor a size",
+                 "write it with its unit, for example 35% or 100GiB");
+  }
+  scenario.cache_size = size.value();
+  return {};
+}
+
+Status set_policy(Scenario& scenario, std::string_view value) {
+  constexpr std::array<std::string_view, 4> k_policies{"page-cache", "minio", "partitioned", "locality"};
+  if (value == "page-cache") {
+    scenario.cache_policy = CachePolicy::page_cache;
+  } else if (value == "minio") {
+    scenario.cache_policy = CachePolicy::minio;
+  } else if (contains(k_policies, value)) {
+    return usage(
+        "cache_policy=" + std::string(value) + " is not available in this version: it is a policy of several nodes",
+        "cache policies that are answered: page-cache, minio");
+  } else {
+    const auto nearest = nearest_word(value, k_policies);
+    return usage("there is no cache policy '" + std::string(value) + "'",
+                 nearest ? "did you mean '" + std::string(*nearest) + "'?" : "write page-cache or minio");
+  }
+  return {};
+}
+
+Status set_count(std::optional<int>& target, std::string_view value, int least, int most) {
+  auto count = parse_count(value);
+  if (!count) return count.error();
+  if (count.value() < least || count.value() > most) {
+    return usage("'" + std::string(value) + "' is outside " + std::to_string(least) + " to " + std::to_string(most),
+                 "write for example " + std::to_string(std::max(least, 2)));
+  }
+  target = count.value();
+  return {};
+}
+
+template <class Q>
+Status set_parsed(std::optional<Q>& target, Result<Q> parsed) {
+  if (!parsed) return parsed.error();
+  target = parsed.value();
+  return {};
+}
+
+Status set_cpus(Scenario& scenario, std::string_view value) {
+  auto cpus = parse_factor(value);
+  if (!cpus || cpus.value() > 100'000.0 || value.back() == 'x') {
+    return usage("'" + std::string(value) + "' is not a number of CPUs above zero",
+                 "write for example 4, or 1.5 for a quota");
+  }
+  scenario.cpus = cpus.value();
+  return {};
+}
+
+Status set_speedup(Scenario& scenario, std::string_view value) {
+  auto factor = parse_factor(value);
+  if (!factor) return factor.error();
+  if (factor.value() < 1e-3 || factor.value() > 1e3) {
+    return usage("a gpu_speedup of " + std::string(value) + " is outside 0.001 to 1000", "write for example 2 or 0.5x");
+  }
+  scenario.gpu_speedup = factor.value();
+  return {};
+}
+
+Status set_value(Scenario& scenario, std::string_view key, std::string_view value) {
+  if (key == "cache") return set_cache(scenario, value);
+  if (key == "cache_policy") return set_policy(scenario, value);
+  if (key == "cpus") return set_cpus(scenario, value);
+  if (key == "workers") return set_count(scenario.workers, value, 0, k_most_workers);
+  if (key == "prefetch") return set_count(scenario.prefetch, value, 1, k_most_prefetch);
+  if (key == "batch") return set_count(scenario.batch, value, 1, k_largest_batch);
+  if (key == "gpu_speedup") return set_speedup(scenario, value);
+  if (key == "storage_bandwidth") return set_parsed(scenario.storage_bandwidth, parse_bandwidth(value));
+  return set_parsed(scenario.storage_latency, parse_seconds(value));
+}
+
+bool contradicts_itself(const Scenario& scenario) {
+  return scenario.workers == 0 && scenario.prefetch.has_value();
+}
+
+Error contradiction() {
+  return usage("workers=0 prefetches nothing, so a prefetch factor means nothing beside it",
+               "leave out prefetch, or ask for at least one worker");
+}
+
+/// "key=value" cut in two; an error that shows how to write it.
+Result<std::pair<std::string, std::string>> cut(const std::string& setting) {
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos || equals == 0 || equals + 1 == setting.size()) {
+    return usage("'" + setting + "' is not KEY=VALUE", "write for example workers=4 or cache=35%");
+  }
+  return std::pair(setting.substr(0, equals), setting.substr(equals + 1));
+}
+
+/// One sweep: its key and the values between the commas.
+struct Sweep {
+  std::string key{};
+  std::vector<std::string> values{};
+};
+
+Result<Sweep> parse_sweep(const std::string& text) {
+  auto parts = cut(text);
+  if (!parts) return parts.error();
+  Sweep sweep{parts.value().first, {}};
+  const std::string& list = parts.value().second;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', begin), list.size());
+    if (comma == begin) return usage("'" + text + "' has an empty value", "write for example workers=1,2,4");
+    sweep.values.push_back(list.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return sweep;
+}
+
+}  // namespace
+
+std::span<const std::string_view> scenario_keys() {
+  return k_answered;
+}
+
+Status set_key(Scenario& scenario, std::string_view key, std::string_view value) {
+  STALLCAST_RETURN_IF_ERROR(check_key(scenario, key));
+  Status status = set_value(scenario, key, value);
+  if (!status) {
+    return Error{status.error().code, std::string(key) + ": " + status.error().what, status.error().hint};
+  }
+  scenario.items.push_back({std::string(key), std::string(value)});
+  return {};
+}
+
+Result<Scenario> parse_scenario(std::span<const std::string> settings) {
+  Scenario scenario;
+  for (const std::string& setting : settings) {
+    auto parts = cut(setting);
+    if (!parts) return parts.error();
+    STALLCAST_RETURN_IF_ERROR(set_key(scenario, parts.value().first, parts.value().second));
+  }
+  if (contradicts_itself(scenario)) return contradiction();
+  return scenario;
+}
+
+Result<std::vector<Scenario>> parse_grid(std::span<const std::string> settings, std::span<const std::string> sweeps) {
+  auto base = parse_scenario(settings);
+  if (!base) return base.error();
+  std::vector<Sweep> axes;
+  std::size_t size = 1;
+  for (const std::string& text : sweeps) {
+    auto sweep = parse_sweep(text);
+    if (!sweep) return sweep.error();
+    size *= sweep.value().values.size();
+    if (size > k_largest_grid) {
+      return usage("the sweeps make a grid of more than " + std::to_string(k_largest_grid) + " scenarios",
+                   "use fewer values, or several smaller sweeps");
+    }
+    axes.push_back(std::move(sweep).value());
+  }
+  std::vector<Scenario> grid{base.value()};
+  for (const Sweep& axis : axes) {
+    std::vector<Scenario> wider;
+    wider.reserve(grid.size() * axis.values.size());
+    for (const Scenario& scenario : grid) {
+      for (const std::string& value : axis.values) {
+        Scenario next = scenario;
+        STALLCAST_RETURN_IF_ERROR(set_key(next, axis.key, value));
+        wider.push_back(std::move(next));
+      }
+    }
+    grid = std::move(wider);
+  }
+  // A grid over both keys means every sensible combination; a contradiction that was fixed by hand is a mistake.
+  const std::size_t before = grid.size();
+  std::erase_if(grid, contradicts_itself);
+  const auto swept = [&](std::string_view key) {
+    return std::any_of(axes.begin(), axes.end(), [&](const Sweep& axis) { return axis.key == key; });
+  };
+  if (grid.size() != before && !(swept("workers") && swept("prefetch"))) return contradiction();
+  if (grid.empty()) return contradiction();
+  return grid;
+}
+
+}  // namespace stallcast

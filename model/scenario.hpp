@@ -1,0 +1,56 @@
+/// What a user asks: "what if" settings with their units, and sweeps over them.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/quantity.hpp"
+#include "core/result.hpp"
+#include "model/prediction.hpp"
+
+namespace stallcast {
+
+enum class CachePolicy {
+  page_cache,  ///< Linux' own, band between LRU and Random
+  minio,       ///< never evicts
+};
+
+/// Settings of one question. What is not set stays as profiled.
+struct Scenario {
+  std::vector<ScenarioItem> items{};       ///< as written, in order
+  std::optional<double> cache_fraction{};  ///< of the data set
+  std::optional<Bytes> cache_size{};       ///< instead of cache_fraction
+  std::optional<CachePolicy> cache_policy{};
+  std::optional<double> cpus{};  ///< usable by the job on each host; fractional where a quota is
+  std::optional<int> workers{};  ///< of one rank
+  std::optional<int> prefetch{};
+  std::optional<int> batch{};  ///< samples of a batch of one rank
+  std::optional<double> gpu_speedup{};
+  std::optional<BytesPerSecond> storage_bandwidth{};  ///< ceiling for the whole job
+  std::optional<Seconds> storage_latency{};           ///< of reading one sample, before its first byte
+};
+
+/// Every scenario key that this version answers, in the order of the documentation.
+[[nodiscard]] std::span<const std::string_view> scenario_keys();
+
+/// Sets `key` to `value` in `scenario`. Errors (usage): a key that is not known (the nearest is suggested), one whose
+/// model is not in this version, a value without its unit, an impossible value, a key set twice.
+[[nodiscard]] Status set_key(Scenario& scenario, std::string_view key, std::string_view value);
+
+/// A scenario from "KEY=VALUE" texts. Errors as set_key, and settings that contradict each other.
+[[nodiscard]] Result<Scenario> parse_scenario(std::span<const std::string> settings);
+
+/// Most scenarios of one grid.
+inline constexpr std::size_t k_largest_grid = 100'000;
+
+/// All combinations of the sweeps "KEY=V1,V2,..." on top of `settings`, the last sweep varying fastest. Combinations
+/// that contradict themselves (workers=0 with a prefetch factor) are an error unless both keys are swept; then they
+/// are left out. Errors as parse_scenario; a grid above k_largest_grid is refused with its size.
+[[nodiscard]] Result<std::vector<Scenario>> parse_grid(std::span<const std::string> settings,
+                                                       std::span<const std::string> sweeps);
+
+}  // namespace stallcast

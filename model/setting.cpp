@@ -1,0 +1,287 @@
+#include "model/setting.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "model/cache.hpp"
+
+namespace stallcast {
+namespace {
+
+constexpr double k_twice = 2.0 * (1.0 + 1e-9);
+
+/// Relative errors of the model per doubling of what a scenario changes; checked by the backtest where there is one.
+constexpr double k_any_change_sd = 0.01;
+constexpr double k_attributed_sd = 0.02;
+constexpr double k_workers_sd = 0.02;
+constexpr double k_cores_sd = 0.03;
+constexpr double k_storage_sd = 0.03;
+constexpr double k_cache_sd = 0.03;  ///< for the whole way from nothing cached to everything
+constexpr double k_batch_making_sd = 0.02;
+constexpr double k_batch_step_sd = 0.06;
+constexpr double k_speedup_sd = 0.02;
+constexpr double k_with_or_without_workers_sd = 0.06;
+constexpr double k_step_sd = 0.004;
+
+double doublings(double to, double from) {
+  return std::abs(std::log2(to / from));
+}
+
+double squared(double value) {
+  return value * value;
+}
+
+/// Adds up in squares what a scenario's departures cost in certainty.
+struct Uncertainty {
+  double making = 0.0;
+  double step = 0.0;
+
+  void store(Setting& setting) const {
+    setting.making_sd = std::sqrt(making);
+    setting.step_sd = std::sqrt(step);
+  }
+};
+
+Error unmeasured(const JobModel& job, const std::string& key, const std::string& input) {
+  for (const MissingInput& missing : job.missing) {
+    if (missing.input != input) continue;
+    return Error{ErrorCode::not_enough_data,
+                 "the scenario key '" + key + "' needs the " + input + ", which this profile lacks" +
+                     (missing.reason.empty() ? "" : ": " + missing.reason),
+                 "needed: " + missing.unlocked_by};
+  }
+  return Error{ErrorCode::not_enough_data,
+               "the scenario key '" + key + "' needs the " + input + ", which this profile lacks", ""};
+}
+
+/// Mark a change of a quantity that was measured at `found`.
+void depart(Setting& setting, double to, double found) {
+  if (to > found * k_twice || to * k_twice < found) setting.extrapolated = true;
+}
+
+Status apply_loader(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
+  if (scenario.workers) setting.workers = *scenario.workers;
+  if (scenario.prefetch) {
+    if (setting.workers == 0) {
+      return Error{ErrorCode::usage, "this job loads without workers, so a prefetch factor means nothing",
+                   "ask for at least one worker as well, for example workers=2"};
+    }
+    setting.prefetch = *scenario.prefetch;
+  }
+  if (setting.workers != job.workers) {
+    if (setting.workers == 0 || job.workers == 0) {
+      uncertain.making += squared(k_with_or_without_workers_sd);
+      setting.notes.push_back(job.workers == 0
+                                  ? "this run had no workers: what handing batches over costs was not measured"
+                                  : "without workers the consumer makes each batch itself, perhaps with more threads");
+    }
+    int least = std::max(1, job.workers);
+    int most = least;
+    for (const Observation& seen : job.observations) {
+      if (!seen.workers || *seen.workers < 1) continue;
+      least = std::min(least, *seen.workers);
+      most = std::max(most, *seen.workers);
+    }
+    const int workers = std::max(1, setting.workers);
+    const double beyond = std::max({1.0, static_cast<double>(workers) / most, static_cast<double>(least) / workers});
+    uncertain.making += squared(k_workers_sd * std::log2(beyond));
+    if (beyond > k_twice) setting.extrapolated = true;
+  }
+  return {};
+}
+
+Status apply_machine(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
+  if (scenario.cpus) {
+    for (const MissingInput& missing : job.missing) {
+      if (missing.input == "usable CPU cores") return unmeasured(job, "cpus", missing.input);
+    }
+    setting.cores = *scenario.cpus / job.ranks_per_host;
+    uncertain.making += squared(k_cores_sd * doublings(setting.cores, job.cores));
+    uncertain.step += squared(0.5 * k_cores_sd * doublings(setting.cores, job.cores));
+    depart(setting, setting.cores, job.cores);
+  }
+  if (scenario.batch) {
+    setting.batch = *scenario.batch;
+    uncertain.making += squared(k_batch_making_sd * doublings(setting.batch, job.batch));
+    uncertain.step += squared(k_batch_step_sd * doublings(setting.batch, job.batch));
+    depart(setting, setting.batch, job.batch);
+    if (setting.batch != job.batch) {
+      setting.notes.push_back("the step's own time is taken to grow in proportion to the batch");
+    }
+  }
+  if (scenario.gpu_speedup) {
+    setting.speedup = *scenario.gpu_speedup;
+    uncertain.step += squared(k_speedup_sd * doublings(setting.speedup, 1.0));
+    depart(setting, setting.speedup, 1.0);
+  }
+  return {};
+}
+
+/// Share of the data set that the scenario's cache holds.
+Result<double> cached_share(const JobModel& job, const Scenario& scenario) {
+  if (scenario.cache_fraction) return *scenario.cache_fraction;
+  if (!job.dataset_bytes)
+    return unmeasured(job, scenario.cache_size ? "cache" : "cache_policy", "size of the data set");
+  if (scenario.cache_size) return std::min(1.0, scenario.cache_size->value() / *job.dataset_bytes);
+  if (!job.page_cache_bytes) return unmeasured(job, "cache_policy", "memory that the page cache may use");
+  return std::min(1.0, *job.page_cache_bytes / *job.dataset_bytes);
+}
+
+Status apply_cache(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
+  if (!scenario.cache_fraction && !scenario.cache_size && !scenario.cache_policy) return {};
+  auto share = cached_share(job, scenario);
+  if (!share) return share.error();
+  if (scenario.cache_policy == CachePolicy::minio) {
+    setting.miss = setting.miss_least = setting.miss_most = 1.0 - hit_minio(share.value());
+  } else {
+    const HitBand band = hit_page_cache(share.value());
+    setting.miss = 1.0 - band.mean;
+    setting.miss_least = 1.0 - band.high;
+    setting.miss_most = 1.0 - band.low;
+    if (band.high - band.low > 0.02) {
+      setting.notes.push_back("the page cache's hit ratio lies between LRU's and random replacement's; steady state");
+    }
+  }
+  uncertain.making += squared(k_cache_sd * (setting.miss - job.miss));
+  if (setting.miss > k_twice * job.miss && job.attributed) setting.extrapolated = true;
+  return {};
+}
+
+Status apply_storage(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
+  if (scenario.storage_bandwidth) {
+    if (!job.sample_bytes) return unmeasured(job, "storage_bandwidth", "bytes read per sample");
+    setting.demand_s = *job.sample_bytes * job.ranks / scenario.storage_bandwidth->value();
+  }
+  if (scenario.storage_latency) setting.latency_s = scenario.storage_latency->value();
+  const bool specified = setting.demand_s && setting.latency_s;
+  const bool needed = setting.miss_most > 0.0 && !specified;
+  const bool asked = setting.demand_s || setting.latency_s || setting.miss > job.miss + 1e-9;
+  if (needed && asked && !job.storage_s) {
+    const char* key = setting.demand_s ? "storage_bandwidth" : setting.latency_s ? "storage_latency" : "cache";
+    return unmeasured(job, key, "cost of reading from storage");
+  }
+  if ((setting.demand_s || setting.latency_s) && setting.miss_most <= 0.0) {
+    setting.notes.push_back("everything is read from memory here, so storage does not matter");
+  } else if (setting.demand_s || setting.latency_s) {
+    const QuickInput found = demands(job, as_found(job), {}, {});
+    double away = 1.0;
+    if (setting.demand_s && found.disk_s > 0.0 && job.miss > 0.0) {
+      const double then = found.disk_s / (job.batch * job.miss);
+      away = std::max(1.0, doublings(*setting.demand_s, then));
+      depart(setting, *setting.demand_s, then);
+    } else {
+      setting.extrapolated = true;
+    }
+    uncertain.making += squared(k_storage_sd * away);
+  }
+  return {};
+}
+
+bool same_as_found(const JobModel& job, const Setting& setting) {
+  return setting.workers == job.workers && setting.prefetch == job.prefetch && setting.batch == job.batch &&
+         std::abs(setting.cores - job.cores) <= 1e-9 * job.cores && setting.speedup == 1.0 &&
+         setting.miss == job.miss && !setting.demand_s && !setting.latency_s;
+}
+
+/// Standard normal distribution function and, by bisection, its inverse.
+double normal_below(double z) {
+  return 0.5 * std::erfc(-z * 0.7071067811865476);
+}
+
+/// Inverse of the normal distribution function near enough for a prior's centre (logistic approximation).
+double normal_quantile(double p) {
+  return std::log(p / (1.0 - p)) / 1.702;
+}
+
+/// Storage per missed sample: demand at what the workers share, and latency that nobody shares.
+struct Miss {
+  double demand_s = 0.0;
+  double latency_s = 0.0;
+};
+
+Miss miss_cost(const JobModel& job, const Setting& setting, const Parameters& parameters) {
+  Miss cost;
+  if (job.storage_s) {
+    const double share = normal_below(normal_quantile(job.bandwidth_share) + parameters.bandwidth);
+    const double waiting = *job.storage_s * std::exp(parameters.storage);
+    // Of the shared part, what was queueing behind the other workers as found is not service.
+    const double crowd = 1.0 + std::max(0, job.workers - 1) * job.storage_presence * share;
+    cost = {share * waiting / crowd, (1.0 - share) * waiting};
+  }
+  if (setting.demand_s) cost.demand_s = *setting.demand_s;
+  if (setting.latency_s) cost.latency_s = *setting.latency_s;
+  return cost;
+}
+
+}  // namespace
+
+Setting as_found(const JobModel& job) {
+  Setting setting;
+  setting.workers = job.workers;
+  setting.prefetch = job.prefetch;
+  setting.batch = job.batch;
+  setting.cores = job.cores;
+  setting.miss = setting.miss_least = setting.miss_most = job.miss;
+  setting.as_found = true;
+  return setting;
+}
+
+Setting setting_of(const JobModel& job, const Observation& seen) {
+  Setting setting = as_found(job);
+  if (seen.workers) setting.workers = *seen.workers;
+  if (seen.phase == "cold" || seen.phase == "supply_cold") setting.miss = 1.0;
+  if (seen.phase == "cached" || seen.phase == "supply_cached") setting.miss = 0.0;
+  if (seen.cached) setting.miss = 1.0 - *seen.cached;
+  setting.miss_least = setting.miss_most = setting.miss;
+  setting.consumes = seen.phase.rfind("supply", 0) != 0;
+  setting.loads = seen.phase != "synthetic";
+  return setting;
+}
+
+Result<Setting> resolve(const JobModel& job, const Scenario& scenario) {
+  Setting setting = as_found(job);
+  Uncertainty uncertain;
+  STALLCAST_RETURN_IF_ERROR(apply_loader(job, scenario, setting, uncertain));
+  STALLCAST_RETURN_IF_ERROR(apply_machine(job, scenario, setting, uncertain));
+  STALLCAST_RETURN_IF_ERROR(apply_cache(job, scenario, setting, uncertain));
+  STALLCAST_RETURN_IF_ERROR(apply_storage(job, scenario, setting, uncertain));
+  setting.as_found = same_as_found(job, setting);
+  if (!setting.as_found) {
+    uncertain.making += squared(k_any_change_sd) + (job.attributed ? squared(k_attributed_sd) : 0.0);
+    uncertain.step += squared(k_step_sd);
+  }
+  uncertain.store(setting);
+  return setting;
+}
+
+QuickInput demands(const JobModel& job, const Setting& setting, const Parameters& parameters, const ModelError& error) {
+  QuickInput in;
+  in.workers = setting.loads ? setting.workers : 0;
+  in.prefetch = setting.prefetch;
+  in.in_order = job.in_order;
+  in.cores = setting.cores;
+  in.step_threads = job.step_threads;
+  in.cv_make = job.cv_make * std::sqrt(job.batch / setting.batch);
+  in.cv_step = job.cv_step;
+  if (setting.consumes) {
+    const double scale = std::exp(parameters.step + error.step * setting.step_sd) * setting.batch / job.batch;
+    // A host that computes most of the step, or spins beside its device, is sped up with it; a small part is overhead.
+    const bool mostly_cpu = job.step_cpu_s > 0.5 * job.compute_s;
+    const bool cpu_too = mostly_cpu != error.other_step;
+    in.device_s = job.device_s * scale / setting.speedup;
+    in.step_cpu_s = job.step_cpu_s * scale / (cpu_too ? setting.speedup : 1.0);
+  }
+  if (!setting.loads) return in;
+  const double making = std::exp(error.making * setting.making_sd) * setting.batch;
+  const double prep = making * std::exp(parameters.prep);
+  const Miss cost = miss_cost(job, setting, parameters);
+  const double band = error.hits < 0.0 ? setting.miss_most - setting.miss : setting.miss - setting.miss_least;
+  const double miss = setting.miss - error.hits * band;
+  in.cpu_s = prep * job.cpu_s;
+  in.other_s = prep * (setting.workers > 0 ? job.other_s : job.other_s - job.handover_s);
+  in.disk_s = making * miss * cost.demand_s;
+  in.latency_s = making * miss * cost.latency_s;
+  return in;
+}
+
+}  // namespace stallcast

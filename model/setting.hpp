@@ -1,0 +1,67 @@
+/// A scenario as the model evaluates it: plain numbers beside those of the job, and how far it lies from what was
+/// measured.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.hpp"
+#include "model/job_model.hpp"
+#include "model/quick.hpp"
+#include "model/scenario.hpp"
+
+namespace stallcast {
+
+/// What the fit may move; the logarithms of factors, 0 = as the profile says.
+struct Parameters {
+  double step = 0.0;       ///< consumer's time of a batch
+  double prep = 0.0;       ///< worker's time of a sample, storage apart
+  double storage = 0.0;    ///< waiting for storage
+  double bandwidth = 0.0;  ///< standard normal quantile added to that of bandwidth_share
+};
+
+/// The model's own error in one draw: standard normals, scaled by what the scenario departs from.
+struct ModelError {
+  double making = 0.0;
+  double step = 0.0;
+  double hits = 0.0;        ///< -1 to 1: low to high end of the band of the hit ratio
+  bool other_step = false;  ///< the other belief about which part of a step a faster accelerator shortens
+};
+
+struct Setting {
+  int workers = 0;
+  int prefetch = 2;
+  double batch = 1.0;
+  double cores = 1.0;  ///< for each rank
+  double speedup = 1.0;
+  double miss = 0.0;  ///< share of bytes from storage; band where the cache policy leaves one
+  double miss_least = 0.0;
+  double miss_most = 0.0;
+  std::optional<double> demand_s{};   ///< of storage shared by the rank's workers, per missed sample
+  std::optional<double> latency_s{};  ///< per missed sample
+  bool consumes = true;               ///< false: batches are pulled back to back (supply)
+  bool loads = true;                  ///< false: batches are there already (synthetic)
+
+  double making_sd = 0.0;  ///< relative error of the model of a worker, so far from what was measured
+  double step_sd = 0.0;
+  bool as_found = false;  ///< nothing that matters differs from the measured run
+  bool extrapolated = false;
+  std::vector<std::string> notes{};
+};
+
+/// The measured run.
+[[nodiscard]] Setting as_found(const JobModel& job);
+
+/// Where `seen` was measured.
+[[nodiscard]] Setting setting_of(const JobModel& job, const Observation& seen);
+
+/// `scenario` for `job`. Errors: not_enough_data where an input of a key was not measured (the message names the
+/// measurement), usage where the setting is impossible for this job.
+[[nodiscard]] Result<Setting> resolve(const JobModel& job, const Scenario& scenario);
+
+/// Service demands of one batch of one rank.
+[[nodiscard]] QuickInput demands(const JobModel& job, const Setting& setting, const Parameters& parameters,
+                                 const ModelError& error);
+
+}  // namespace stallcast
