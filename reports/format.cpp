@@ -3,18 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cstdlib>
 
 namespace stallcast::reports {
 namespace {
 
-/// Decimal places so that `value` shows `digits` significant digits.
+/// Decimal places so that `value` shows `digits` significant digits, after rounding: 0.9996 with three is 1.00.
 int places_for(double value, int digits) {
-  if (value == 0.0) return 0;
-  return std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(std::fabs(value)))), 0, 9);
+  if (value == 0.0 || !std::isfinite(value)) return 0;
+  const std::string rounded = fmt::format("{:.{}e}", std::fabs(value), digits - 1);
+  return std::clamp(digits - 1 - std::atoi(rounded.c_str() + rounded.find('e') + 1), 0, 9);
 }
 
+/// Fixed point, or powers of ten where that would be a row of digits that nobody reads.
 std::string fixed(double value, int places) {
+  const double size = std::fabs(value);
+  if (size >= 1e9 || (size > 0.0 && size < 1e-6)) return fmt::format("{:.3g}", value);
   std::string text = fmt::format("{:.{}f}", value, places);
   // "-0.0" reads as a sign that is not there.
   const bool zero = text.find_first_of("123456789") == std::string::npos;

@@ -55,9 +55,10 @@ void print_breakdown(const Breakdown& b, const RenderOptions& options, TextPage&
   for (const Slice& slice : b.slices) {
     const double end = begin + (holds_zero(slice.share) ? 0.0 : slice.share.mean);
     const std::string time = slice.per_step ? duration(*slice.per_step) : "";
-    page.line(fmt::format("  {}|{}| {} {}", padded(slice.label, 24),
+    const std::string numbers = padded(time, 8, true) + " " + share_words(slice);
+    page.line(fmt::format("  {}|{}| {}", padded(slice.label, 24),
                           page.painted(bar(begin, end, k_bar_width, options.unicode), paint_of(slice)),
-                          padded(time, 8, true), share_words(slice)));
+                          shortened(numbers, k_text_width - 24 - k_bar_width - 5)));
     begin = end;
   }
   const bool zero = std::any_of(b.slices.begin(), b.slices.end(), [](const Slice& x) { return holds_zero(x.share); });
@@ -88,8 +89,9 @@ void print_predictions(const ReportData& data, TextPage& page) {
                                 Paint::dim));
   for (const Prediction& prediction : data.predictions) {
     const std::vector<std::string> change = wrap(scenario_words(prediction), 26);
-    page.line(fmt::format("  {} {} {}", padded(change.front(), 26), padded(forecast_words(prediction), 32),
-                          one_line(bound_words(prediction))));
+    page.line(fmt::format("  {} {} {}", padded(change.front(), 26),
+                          padded(shortened(forecast_words(prediction), 32), 32),
+                          shortened(bound_words(prediction), k_text_width - 62)));
     for (std::size_t i = 1; i < change.size(); ++i) page.line("  " + change[i]);
     for (const std::string& note : prediction_notes(prediction)) page.item("", 4, note, Paint::dim);
   }

@@ -61,12 +61,16 @@ std::string TextPage::painted(std::string_view text, Paint paint) const {
 }
 
 void TextPage::heading(std::string_view title) {
-  text_ += "\n" + painted(title, Paint::bold) + "\n";
+  blank();
+  item("", 0, title, Paint::bold);
 }
 
 void TextPage::item(std::string_view first, std::size_t indent, std::string_view body, Paint paint) {
-  std::string lead = padded(first, indent);
-  for (const std::string& line : wrap(body, k_text_width - indent)) {
+  const bool fits = indent == 0 || columns(first) < indent;
+  std::string lead = fits ? padded(first, indent) : std::string(indent, ' ');
+  const std::string whole = fits ? std::string(body) : std::string(first) + " " + std::string(body);
+  for (const std::string& line : wrap(whole, k_text_width - indent)) {
+    if (line.empty()) lead.erase(lead.find_last_not_of(' ') + 1);
     text_ += lead + painted(line, paint) + "\n";
     lead.assign(indent, ' ');
   }

@@ -23,7 +23,8 @@ class TextPage {
   /// An empty line and a heading.
   void heading(std::string_view title);
   void blank() { text_ += '\n'; }
-  /// `first` (a label or bullet, padded to `indent` columns) and then `body`, wrapped and indented.
+  /// `first` (a label or bullet, padded to `indent` columns) and then `body`, wrapped and indented. A `first` that is
+  /// too long for its column begins the body.
   void item(std::string_view first, std::size_t indent, std::string_view body, Paint paint = Paint::plain);
   /// One line that is safe and fits already.
   void line(std::string_view text) { text_.append(text).append("\n"); }

@@ -36,6 +36,18 @@ void check_golden(const std::string& file, const std::string& text) {
   CHECK(text == expected);
 }
 
+/// The page without its style and scripts, which have tests of their own and, for one, another author.
+std::string body_only(std::string page) {
+  for (const std::string name : {"style", "script"}) {
+    for (std::size_t at = 0; (at = page.find("<" + name, at)) != std::string::npos;) {
+      const std::size_t end = page.find("</" + name + ">", at);
+      page.erase(at, end + name.size() + 3 - at);
+    }
+  }
+  const std::size_t policy = page.find("<meta http-equiv=");
+  return page.erase(policy, page.find('\n', policy) + 1 - policy);
+}
+
 std::string rendered(const Profile& profile, ReportFormat format, bool with_predictions) {
   RenderOptions options;
   options.profile_path = "out";
@@ -55,13 +67,14 @@ TEST_CASE("the keys and values of profile.json stay as committed") {
   for (const auto& [name, profile] : sample_profiles()) check_golden(name + ".json", profile_text(to_json(profile)));
 }
 
-TEST_CASE("text and Markdown of the committed profiles stay as committed") {
+TEST_CASE("text, Markdown and HTML of the committed profiles stay as committed") {
   for (const auto& [name, ignored] : sample_profiles()) {
     const auto profile = load_profile(k_golden / (name + ".json"));
     REQUIRE_MESSAGE(profile.ok(), profile.error().what);
     const bool with_predictions = name == "prep-bound" || name == "hostile";
     check_golden(name + ".txt", rendered(profile.value(), ReportFormat::text, with_predictions));
     check_golden(name + ".md", rendered(profile.value(), ReportFormat::md, with_predictions));
+    check_golden(name + ".html", body_only(rendered(profile.value(), ReportFormat::html, with_predictions)));
   }
 }
 

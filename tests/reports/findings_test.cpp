@@ -1,0 +1,195 @@
+#include "reports/findings.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <random>
+
+#include "random_profile.hpp"
+#include "reports/derived.hpp"
+#include "sample_profiles.hpp"
+
+namespace stallcast::reports {
+namespace {
+
+Profile with_wait(double wait, double half) {
+  Profile p = testing::prep_bound();
+  p.stalls.as_is_wait = Estimate<Fraction>{wait, std::max(0.0, wait - half), wait + half, 100};
+  p.stalls.as_is_prep = p.stalls.as_is_wait;
+  p.stalls.as_is_fetch = Estimate<Fraction>{0.0, 0.0, 0.0, 100};
+  return p;
+}
+
+bool advises(const Profile& p, const std::string& key) {
+  const Findings f = find(p);
+  return std::any_of(f.next.begin(), f.next.end(), [&](const NextStep& step) { return step.key == key; });
+}
+
+bool holds(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("levels follow the thresholds that users know") {
+  CHECK(level_of(0.0) == Level::fine);
+  CHECK(level_of(0.0499) == Level::fine);
+  CHECK(level_of(0.05) == Level::moderate);
+  CHECK(level_of(0.20) == Level::moderate);
+  CHECK(level_of(0.2001) == Level::high);
+  CHECK(level_of(std::numeric_limits<double>::quiet_NaN()) == Level::unknown);
+}
+
+TEST_CASE("the verdict is one sentence whose parts add up") {
+  const Findings f = find(testing::multi_rank());
+  CHECK(f.verdict == "21 % of each step is spent waiting for data: 15 % reading files, 6 % preparing samples.");
+  CHECK(f.level == Level::high);
+  CHECK(find(with_wait(0.31, 0.01)).verdict ==
+        "31 % of each step is spent waiting for data, nearly all of it preparing samples.");
+  CHECK(find(with_wait(0.031, 0.004)).verdict ==
+        "3.1 % of each step is spent waiting for data, nearly all of it preparing samples.");
+}
+
+TEST_CASE("waiting that is not distinguishable from 0 is said so") {
+  const Findings f = find(with_wait(0.006, 0.008));
+  CHECK(f.verdict == "No measurable waiting for data: at most 1.4 % of each step.");
+  CHECK(f.level == Level::fine);
+}
+
+TEST_CASE("waiting that could not be divided is not divided") {
+  Profile p = testing::prep_bound();
+  p.stalls.as_is_fetch = p.stalls.as_is_prep = MeasuredEstimate<Fraction>::absent("reads were not recorded");
+  const Findings f = find(p);
+  CHECK(f.verdict ==
+        "38 % of each step is spent waiting for data. How it divides was not measured: reads were not recorded.");
+  CHECK(f.breakdowns.front().slices.size() == 2);
+}
+
+TEST_CASE("without a measurement there is a reason and no number") {
+  const Findings f = find(testing::absent_heavy());
+  CHECK(f.level == Level::unknown);
+  CHECK(f.verdict ==
+        "How much of each step is spent waiting for data could not be measured: no training loader was found in the "
+        "command.");
+  CHECK(f.confidence.word == "none");
+  CHECK(f.breakdowns.empty());
+  CHECK(advises(testing::absent_heavy(), "no-loader"));
+}
+
+TEST_CASE("a run that failed says so first") {
+  Profile p = testing::prep_bound();
+  p.outcome = {"child_failed", 3, "the command failed with status 3 after 90 s"};
+  CHECK(find(p).outcome_note == "The command failed with status 3 after 90 s.");
+  p.outcome.words.clear();
+  CHECK(holds(find(p).outcome_note, "exit status 3"));
+}
+
+TEST_CASE("slices of a breakdown add up to the step") {
+  for (const auto& [name, profile] : testing::sample_profiles()) {
+    for (const Breakdown& b : find(profile).breakdowns) {
+      double sum = 0.0;
+      for (const Slice& slice : b.slices) sum += slice.share.mean;
+      CHECK(sum == doctest::Approx(1.0).epsilon(0.02));
+    }
+  }
+}
+
+TEST_CASE("confidence falls with what speaks against it") {
+  CHECK(find(testing::prep_bound()).confidence.word == "good");
+  CHECK(find(with_wait(0.30, 0.07)).confidence.word == "fair");
+  CHECK(find(with_wait(0.30, 0.15)).confidence.word == "weak");
+  CHECK(find(with_wait(0.19, 0.02)).confidence.word == "fair");  // reaches across a threshold
+  Profile p = testing::multi_rank();
+  p.premises[0].holds = false;
+  CHECK(find(p).confidence.word == "weak");
+  p = testing::prep_bound();
+  p.measured_s = 4.0;
+  CHECK(find(p).confidence.word == "fair");
+  p = testing::prep_bound();
+  p.job.ranks_expected = 8;
+  CHECK(find(p).confidence.word == "fair");
+  CHECK(advises(p, "all-ranks"));
+}
+
+TEST_CASE("more workers only where cores are free and the workers are busy") {
+  Profile p = testing::prep_bound();
+  CHECK_FALSE(advises(p, "more-workers"));  // both cores are busy
+  CHECK(advises(p, "cheaper-prep"));
+  p.host.usable_cpus = 8.0;
+  CHECK(advises(p, "more-workers"));
+  CHECK_FALSE(advises(p, "cheaper-prep"));
+  p.job.num_workers = 8;  // busy a quarter of the time: not what is missing
+  CHECK_FALSE(advises(p, "more-workers"));
+}
+
+TEST_CASE("more cores only where this machine has them") {
+  Profile p = testing::prep_bound();
+  CHECK_FALSE(advises(p, "more-cores"));
+  p.host.logical_cpus = 16;
+  p.host.usable_cpus_limited_by = "affinity";
+  CHECK(advises(p, "more-cores"));
+}
+
+TEST_CASE("advice on storage only where bytes come from storage") {
+  Profile p = testing::fetch_bound();
+  CHECK(advises(p, "faster-storage"));
+  CHECK(advises(p, "keep-in-memory"));
+  CHECK(advises(p, "larger-reads"));
+  CHECK_FALSE(advises(p, "resident-reads"));
+  p.resources.bytes_from_storage = 0.01;
+  CHECK_FALSE(advises(p, "faster-storage"));
+  CHECK_FALSE(advises(p, "keep-in-memory"));
+  CHECK(advises(p, "resident-reads"));
+}
+
+TEST_CASE("a loader in the training process, threads, a slow rank, and a job that is fine") {
+  Profile p = testing::prep_bound();
+  p.job.num_workers = 0;
+  CHECK(advises(p, "start-workers"));
+  p.job.num_workers = 2;
+  p.job.threads_per_worker = 8;
+  CHECK(advises(p, "fewer-threads"));
+  CHECK(find(testing::multi_rank()).next.front().key == "slow-rank");
+  const Findings fine = find(testing::compute_bound());
+  REQUIRE(fine.next.size() == 1);
+  CHECK(fine.next.front().key == "leave-it");
+}
+
+TEST_CASE("what is missing is listed once, under its reason") {
+  const Findings f = find(testing::absent_heavy());
+  std::vector<std::string> all;
+  for (const Missing& missing : f.missing) all.insert(all.end(), missing.what.begin(), missing.what.end());
+  std::sort(all.begin(), all.end());
+  CHECK(std::adjacent_find(all.begin(), all.end()) == all.end());
+  const auto with_reason = [&](const std::string& reason) {
+    return std::any_of(f.missing.begin(), f.missing.end(), [&](const Missing& m) { return m.reason == reason; });
+  };
+  CHECK(with_reason("/proc/PID/io could not be read: permission denied"));
+  for (const Missing& missing : find(testing::multi_rank()).missing) CHECK(missing.what.empty());
+}
+
+TEST_CASE("rounded parts add up to the rounded whole") {
+  CHECK(rounded_parts({29.45, 9.4}, 0) == std::vector<double>{30.0, 9.0});
+  CHECK(rounded_parts({29.0, 9.0}, 0) == std::vector<double>{29.0, 9.0});
+  std::mt19937 random(11);
+  for (int trial = 0; trial < 500; ++trial) {
+    std::vector<double> values(1 + random() % 4);
+    for (double& value : values) value = static_cast<double>(random() % 10000) / 250.0;
+    const std::vector<double> rounded = rounded_parts(values, 0);
+    const double sum = std::accumulate(values.begin(), values.end(), 0.0);
+    CHECK(std::accumulate(rounded.begin(), rounded.end(), 0.0) == doctest::Approx(std::round(sum)));
+    for (std::size_t i = 0; i < values.size(); ++i) CHECK(std::abs(rounded[i] - values[i]) < 1.0 + 1e-9);
+  }
+}
+
+TEST_CASE("no profile, however absurd, breaks the findings") {
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    const Findings f = find(testing::random_profile(seed));
+    CHECK_FALSE(f.verdict.empty());
+    CHECK(f.next.size() <= 5);
+  }
+}
+
+}  // namespace stallcast::reports

@@ -1,0 +1,179 @@
+/// The HTML page: built of nothing but the elements of its template, whatever the strings in it.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "random_profile.hpp"
+#include "reports/render.hpp"
+#include "sample_predictions.hpp"
+#include "sample_profiles.hpp"
+
+namespace stallcast::testing {
+namespace {
+
+std::string page_of(const Profile& profile) {
+  RenderOptions options;
+  options.recommendation = sample_recommendation();
+  const auto page = render(profile, sample_predictions(), ReportFormat::html, options);
+  REQUIRE_MESSAGE(page.ok(), page.error().what);
+  return page.value();
+}
+
+struct Tag {
+  std::string name{};  ///< with its slash, if it closes
+  std::vector<std::string> attributes{};
+  std::string raw{};  ///< content of a script or style element
+};
+
+/// A tokenizer as strict as the page is plain: every "<" must open a tag whose attribute values are quoted.
+std::vector<Tag> tags_of(const std::string& page) {
+  std::vector<Tag> tags;
+  const std::regex shape(R"re(^<(/?[a-z][a-z0-9]*|!doctype)((?:\s+[a-z-]+(?:="[^"<>]*")?)*)\s*>)re");
+  const std::regex attribute(R"re(([a-z-]+)(?:="[^"]*")?)re");
+  for (std::size_t at = 0; (at = page.find('<', at)) != std::string::npos;) {
+    const std::string head = page.substr(at, page.find('>', at) - at + 1);
+    std::smatch match;
+    REQUIRE_MESSAGE(std::regex_search(head, match, shape), head.substr(0, 80));
+    Tag tag{match[1].str(), {}, ""};
+    const std::string list = match[2].str();
+    for (std::sregex_iterator i(list.begin(), list.end(), attribute), end; i != end; ++i)
+      tag.attributes.push_back((*i)[1]);
+    at += head.size();
+    if (tag.name == "script" || tag.name == "style") {
+      const std::size_t close = page.find("</" + tag.name + ">", at);
+      REQUIRE(close != std::string::npos);
+      tag.raw = page.substr(at, close - at);
+      at = close;
+    }
+    tags.push_back(std::move(tag));
+  }
+  return tags;
+}
+
+const std::set<std::string> k_elements = {"!doctype", "html",    "head",   "meta",       "title",  "style",   "body",
+                                          "a",        "header",  "p",      "code",       "main",   "section", "h1",
+                                          "h2",       "h3",      "strong", "span",       "div",    "table",   "caption",
+                                          "colgroup", "col",     "thead",  "tbody",      "tr",     "th",      "td",
+                                          "ol",       "ul",      "li",     "dl",         "dt",     "dd",      "canvas",
+                                          "details",  "summary", "figure", "figcaption", "footer", "script"};
+const std::set<std::string> k_attributes = {"html",  "lang",  "charset", "http-equiv",      "content",    "name",
+                                            "class", "href",  "id",      "aria-labelledby", "aria-label", "aria-hidden",
+                                            "scope", "style", "role",    "tabindex",        "type"};
+
+void check_page(const std::string& page) {
+  std::map<std::string, int> seen;
+  std::vector<std::string> open;
+  for (const Tag& tag : tags_of(page)) {
+    const bool closes = tag.name.starts_with('/');
+    const std::string name = closes ? tag.name.substr(1) : tag.name;
+    CHECK_MESSAGE(k_elements.contains(name), name);
+    for (const std::string& attribute : tag.attributes) CHECK_MESSAGE(k_attributes.contains(attribute), attribute);
+    seen[tag.name] += 1;
+    if (name == "!doctype" || name == "meta" || name == "col") continue;
+    if (!closes) {
+      open.push_back(name);
+    } else {
+      REQUIRE_FALSE(open.empty());
+      CHECK(open.back() == name);
+      open.pop_back();
+    }
+  }
+  CHECK(open.empty());
+  CHECK(seen["script"] == 3);
+  CHECK(seen["h1"] == 1);
+}
+
+/// What a reader sees between two tags, entities undone.
+std::string visible(std::string text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    if (text.compare(at, 2, "&#") == 0) {
+      const std::size_t end = text.find(';', at);
+      result += static_cast<char>(std::stoi(text.substr(at + 2, end - at - 2)));
+      at = end + 1;
+    } else {
+      result += text[at++];
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("hostile strings add no element, no attribute and no script") {
+  for (const auto& [name, profile] : sample_profiles()) {
+    INFO(name);
+    check_page(page_of(profile));
+  }
+  for (unsigned seed = 0; seed < 20; ++seed) check_page(page_of(random_profile(seed)));
+}
+
+TEST_CASE("hostile strings are shown as they are") {
+  const std::string page = page_of(hostile());
+  const std::size_t at = page.find("<p class=\"command\"><code>");
+  REQUIRE(at != std::string::npos);
+  const std::size_t begin = at + 25;
+  const std::string command = visible(page.substr(begin, page.find("</code>", begin) - begin));
+  CHECK(command.find("</script><script>alert(1)</script>") != std::string::npos);
+  CHECK(command.find("{{command}} {{{command}}} {{#rows}}x{{/rows}}") != std::string::npos);
+}
+
+TEST_CASE("the page loads nothing and lets only its own two scripts run") {
+  const std::string page = page_of(hostile());
+  std::smatch match;
+  const std::regex policy("http-equiv=\"Content-Security-Policy\" content=\"([^\"]*)\"");
+  REQUIRE(std::regex_search(page, match, policy));
+  const std::string rules = match[1].str();
+  CHECK(rules.find("default-src 'none'") != std::string::npos);
+  const std::regex hash("'sha256-[A-Za-z0-9+/]{43}='");
+  CHECK(std::distance(std::sregex_iterator(rules.begin(), rules.end(), hash), std::sregex_iterator()) == 2);
+  CHECK(rules.find("script-src 'unsafe-inline'") == std::string::npos);
+  for (const Tag& tag : tags_of(page)) {
+    for (const std::string& attribute : tag.attributes) CHECK(attribute != "src");
+    if (tag.name == "style") CHECK(tag.raw.find("url(") == std::string::npos);
+    if (tag.name == "style") CHECK(tag.raw.find("@import") == std::string::npos);
+  }
+}
+
+TEST_CASE("the data of the charts is JSON that says what the profile says") {
+  const Profile p = hostile();
+  for (const Tag& tag : tags_of(page_of(p))) {
+    if (tag.name != "script" || tag.attributes.empty()) continue;
+    const auto data = nlohmann::json::parse(tag.raw);
+    REQUIRE(data["timeline"].size() == p.timeline.size());
+    CHECK(data["timeline"][4]["phase"] == "</script><script>alert(1)</script>");
+    const TimelineRow& row = p.timeline[7];
+    CHECK(data["timeline"][7]["percent"].get<double>() ==
+          doctest::Approx(100.0 * row.wait_s / (row.end_s - row.begin_s)));
+    CHECK(data["distributions"].size() == 5);
+    for (const auto& entry : data["distributions"]) CHECK(entry["labels"].size() == entry["counts"].size());
+  }
+}
+
+TEST_CASE("every chart has a table beside it and a name") {
+  const std::string page = page_of(multi_rank());
+  const std::regex canvas("<canvas id=\"chart-[a-z0-9]+\" role=\"img\" aria-label=\"[^\"]+\">");
+  CHECK(std::distance(std::sregex_iterator(page.begin(), page.end(), canvas), std::sregex_iterator()) == 5);
+  CHECK(page.find("<tr><th scope=\"row\">Reading one sample</th>") != std::string::npos);
+}
+
+TEST_CASE("a long timeline is drawn whole and tabled in few rows") {
+  Profile p = compute_bound();
+  const std::vector<TimelineRow> rows = p.timeline;
+  for (int i = 0; i < 20; ++i) p.timeline.insert(p.timeline.end(), rows.begin(), rows.end());
+  const std::string page = page_of(p);
+  const std::size_t table = page.find("aria-label=\"Waiting over the run\"");
+  REQUIRE(table != std::string::npos);
+  const std::string body = page.substr(table, page.find("</table>", table) - table);
+  const std::regex row("<tr><td");
+  const auto count = std::distance(std::sregex_iterator(body.begin(), body.end(), row), std::sregex_iterator());
+  CHECK(count > 10);
+  CHECK(count <= 20);
+}
+
+}  // namespace stallcast::testing
