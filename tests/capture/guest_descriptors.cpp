@@ -11,6 +11,7 @@
 #include "tests/capture/guest.hpp"
 
 // What a fortified build calls; not declared in an ordinary one.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 int __open_2(const char* path, int flags);
 int __open64_2(const char* path, int flags);
@@ -20,6 +21,7 @@ ssize_t __read_chk(int fd, void* buffer, size_t bytes, size_t room);
 ssize_t __pread_chk(int fd, void* buffer, size_t bytes, off_t offset, size_t room);
 ssize_t __pread64_chk(int fd, void* buffer, size_t bytes, off_t offset, size_t room);
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace stallcast::test {
 namespace {
@@ -117,7 +119,7 @@ Family mapping(Map map) {
 void list_folder(const std::string& path) {
   const int fd = ::open(path.substr(0, path.rfind('/')).c_str(), O_RDONLY | O_DIRECTORY);
   DIR* folder = ::fdopendir(fd);
-  require(folder != nullptr, "fdopendir");
+  if (folder == nullptr) return require(false, "fdopendir");
   while (::readdir(folder) != nullptr) {
   }
   ::closedir(folder);

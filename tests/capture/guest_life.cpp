@@ -112,8 +112,10 @@ int endless_scene(const Arguments& /*arguments*/) {
 
 /// threads N SAMPLES: N at once, each makes SAMPLES.
 int threads_scene(const Arguments& arguments) {
+  const int count = std::stoi(arguments.at(0));
   std::vector<std::thread> threads;
-  for (int i = 0; i < std::stoi(arguments.at(0)); ++i) {
+  threads.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
     threads.emplace_back([&] {
       for (int k = 0; k < std::stoi(arguments.at(1)); ++k) make_sample(k);
     });

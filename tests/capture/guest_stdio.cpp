@@ -9,6 +9,7 @@
 #include "tests/capture/guest.hpp"
 
 // What a fortified build or one against an older libc calls; not declared in an ordinary one.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 size_t __fread_chk(void* to, size_t room, size_t size, size_t count, FILE* stream);
 size_t __fread_unlocked_chk(void* to, size_t room, size_t size, size_t count, FILE* stream);
@@ -22,6 +23,7 @@ int __lxstat64(int version, const char* path, struct stat64* status);
 int __fxstat64(int version, int fd, struct stat64* status);
 int __fxstatat64(int version, int folder, const char* path, struct stat64* status, int flags);
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace stallcast::test {
 namespace {

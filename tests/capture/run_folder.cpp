@@ -23,6 +23,7 @@ void require(bool holds, const std::string& what) {
 
 std::vector<char*> as_argv(std::vector<std::string>& words) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (auto& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;
