@@ -29,15 +29,19 @@ double step_s(const StepWork& step) {
   return step.device_s + step.cpu_s;
 }
 
-LoaderRun make_run(std::size_t batches) {
+LoaderRun make_run(std::span<const BatchWork> work) {
   LoaderRun run;
-  run.delivered_s.resize(batches);
-  run.wait_s.resize(batches);
+  run.delivered_s.resize(work.size());
+  run.wait_s.resize(work.size());
+  for (const BatchWork& batch : work) {
+    run.reading_s += batch.read_s;
+    run.computing_s += batch.cpu_s;
+  }
   return run;
 }
 
 LoaderRun run_without_workers(std::span<const BatchWork> work, std::span<const StepWork> steps) {
-  LoaderRun run = make_run(work.size());
+  LoaderRun run = make_run(work);
   double now = 0.0;
   for (std::size_t i = 0; i < work.size(); ++i) {
     const double making = making_s(work[i]);
@@ -57,7 +61,7 @@ LoaderRun run_without_workers(std::span<const BatchWork> work, std::span<const S
 LoaderRun run_in_order(const LoaderSetup& setup, std::span<const BatchWork> work, std::span<const StepWork> steps) {
   const auto workers = static_cast<std::size_t>(setup.workers);
   const auto outstanding = workers * static_cast<std::size_t>(setup.prefetch_factor);
-  LoaderRun run = make_run(work.size());
+  LoaderRun run = make_run(work);
   std::vector<double> worker_free(workers, 0.0);
   std::vector<BegunBy> begun_by(work.size(), BegunBy::start);
   double asked = 0.0;
@@ -105,7 +109,7 @@ LoaderRun run_as_they_come(const LoaderSetup& setup, std::span<const BatchWork> 
   const auto workers = static_cast<std::size_t>(setup.workers);
   const auto outstanding = workers * static_cast<std::size_t>(setup.prefetch_factor);
   std::priority_queue<OnItsWay, std::vector<OnItsWay>, std::greater<>> on_their_way;
-  LoaderRun run = make_run(work.size());
+  LoaderRun run = make_run(work);
   std::vector<double> worker_free(workers, 0.0);
   std::vector<std::size_t> delivered_last(workers, k_start);
   std::vector<Link> links(work.size());

@@ -40,6 +40,8 @@ struct LoaderRun {
   /// workers that take turns deliver in bunches, so most steps of a starved consumer need not wait.
   std::array<double, 4> critical_s{};
   Binding binding = Binding::step;  ///< the largest of critical_s
+  double reading_s = 0.0;           ///< summed over all batches: in the reading stage, queueing included
+  double computing_s = 0.0;         ///< likewise, in the computing stage of the making
 };
 
 /// Exact recursion of PyTorch's loader where workers do not disturb each other: W k indices are sent round-robin when

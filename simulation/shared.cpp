@@ -21,6 +21,7 @@ struct Worker {
   std::size_t batch = 0;
   Stage stage = Stage::idle;
   double batch_began = 0.0;
+  double stage_began = 0.0;
   double crowded_before = 0.0;  ///< crowded_s of the stage's station when the stage began
 };
 
@@ -109,6 +110,7 @@ class SharedRun {
 
   void enter(std::size_t index, Stage stage, Station& station, double demand) {
     workers_[index].stage = stage;
+    workers_[index].stage_began = now_;
     workers_[index].crowded_before = station.crowded_s();
     station.arrive(index, demand);
   }
@@ -117,9 +119,11 @@ class SharedRun {
     Worker& worker = workers_[index];
     Made& made = made_[worker.batch];
     if (worker.stage == Stage::reading) {
+      run_.reading_s += now_ - worker.stage_began;
       made.storage_s = disk_.crowded_s() - worker.crowded_before;
       enter(index, Stage::computing, cores_, work_[worker.batch].cpu_s);
     } else if (worker.stage == Stage::computing) {
+      run_.computing_s += now_ - worker.stage_began;
       made.cores_s = cores_.crowded_s() - worker.crowded_before;
       enter(index, Stage::occupied, delay_, work_[worker.batch].other_s);
     } else {

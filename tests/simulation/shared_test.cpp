@@ -115,6 +115,17 @@ TEST_CASE("a step of several threads takes as many shares of the cores") {
   CHECK(run.end_s == doctest::Approx(4.5));  // the last step alone: 3 threads on 2 cores
 }
 
+TEST_CASE("time spent reading and computing is what the stages took, queueing included") {
+  const std::vector<BatchWork> work(4, BatchWork{1.0, 0.5, 0.0});
+  const std::vector<StepWork> steps(4, StepWork{0.0, 0.0});
+  const auto shared = run_loader_shared({4, 1, true}, {4.0, true, 1.0}, work, steps);
+  CHECK(shared.reading_s == doctest::Approx(16.0));  // four readers at a quarter of the speed
+  CHECK(shared.computing_s == doctest::Approx(2.0));
+  const auto alone = run_loader({4, 1, true}, work, steps);
+  CHECK(alone.reading_s == doctest::Approx(4.0));
+  CHECK(alone.computing_s == doctest::Approx(2.0));
+}
+
 TEST_CASE("with enough of everything sharing changes nothing") {
   std::mt19937_64 random(3);
   std::gamma_distribution<double> draw(2.0, 0.5);
