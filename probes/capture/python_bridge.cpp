@@ -228,7 +228,7 @@ void* pointer(Function* function) {
 }
 
 Object* make_type(const char* name, TypeSlot* slots) {
-  TypeSpec spec{name, static_cast<int>(g_api.base_size + sizeof(Object*)), 0, k_flag_have_gc, slots};
+  TypeSpec spec{name, static_cast<int>(g_api.base_size + sizeof(void*)), 0, k_flag_have_gc, slots};
   return g_api.type_from_spec(&spec);  // copies the slots
 }
 
