@@ -3,10 +3,13 @@
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "analyzer/analyze.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/phases.hpp"
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
 #include "core/units.hpp"
@@ -22,6 +25,9 @@ struct ProfileOptions {
   std::string output{};
   std::string phases = "as_is";
   std::string budget{};
+  std::string evict = "own";
+  std::string target = "2%";
+  bool no_extras = false;
   std::string recording_budget{};
   bool force = false;
   bool quiet = false;
@@ -40,21 +46,54 @@ Status take_overhead_duty(RecordOptions& record) {
   return {};
 }
 
+void show_phase(const collect::PhaseProgress& now) {
+  if (!now.armed) {
+    show_progress("waiting for the first training steps ...");
+    return;
+  }
+  show_progress(fmt::format("{} | round {} | {:.0f} s, at most {:.0f} s left", now.ended ? "ending" : now.phase,
+                            now.rounds + 1, now.elapsed_s, now.left_s));
+}
+
+/// A list of phases makes a phased run of at most --budget; as_is alone a passive one, which --budget only cuts short.
+Status take_phases(const ProfileOptions& options, RecordOptions& record) {
+  const auto wants = parse_phases(options.phases);
+  if (!wants) return wants.error();
+  const auto evict = parse_evict(options.evict);
+  if (!evict) return evict.error();
+  const auto target = parse_percent(options.target);
+  if (!target) return target.error();
+  std::optional<Seconds> budget;
+  if (!options.budget.empty()) {
+    const auto seconds = parse_seconds(options.budget);
+    if (!seconds) return seconds.error();
+    budget = seconds.value();
+  }
+  if (wants.value().phases.empty()) {
+    record.time_budget = budget;
+    return {};
+  }
+  collect::PhasedOptions phased;
+  phased.wants = wants.value();
+  phased.wants.extras = !options.no_extras;
+  if (budget) phased.wants.budget = *budget;
+  phased.evict = evict.value();
+  phased.enough = [limit = target.value()](const std::filesystem::path& folder) {
+    return rates_are_tight(folder, limit);
+  };
+  phased.on_progress = show_phase;
+  record.phased = std::move(phased);
+  print_note("this is a throwaway run: it trains on repeated and replayed batches, keeps no checkpoint, and is ended");
+  return {};
+}
+
 Result<RecordOptions> record_options(const ProfileOptions& options, const Session& session) {
   RecordOptions record;
   record.command = session.command;
   record.output = options.output;
   record.force = options.force;
   record.tool_version = tool_version();
-  if (options.phases != "as_is") {
-    return Error{ErrorCode::usage, fmt::format("--phases {}: this version measures as_is only", options.phases),
-                 "leave --phases out; the split into fetch and prep is attributed from the job as it is"};
-  }
-  if (!options.budget.empty()) {
-    const auto seconds = parse_seconds(options.budget);
-    if (!seconds) return seconds.error();
-    record.time_budget = seconds.value();
-  }
+  STALLCAST_RETURN_IF_ERROR(take_phases(options, record));
   if (!options.recording_budget.empty()) {
     const auto bytes = parse_bytes(options.recording_budget);
     if (!bytes) return bytes.error();
@@ -113,12 +152,22 @@ int run_profile(const ProfileOptions& options, const Session& session) {
 void add_profile(CLI::App& app, Session& session) {
   auto options = std::make_shared<ProfileOptions>();
   CLI::App* command = app.add_subcommand("profile", "Run a command and measure how long it waits for data, and why");
-  command->usage("Usage: stallcast profile [OPTIONS] -- COMMAND...");
   command->add_option("-o,--output", options->output, "Folder for the results (default: ./stallcast-profile)")
       ->type_name("DIR");
-  command->add_option("--phases", options->phases, "What to measure; this version knows as_is")->type_name("LIST");
-  command->add_option("--budget", options->budget, "Record for this long from the first batch on; the command runs on")
+  command
+      ->add_option("--phases", options->phases,
+                   "What to measure: cold,cached,synthetic,supply (a throwaway run) or as_is (a passive one)")
+      ->type_name("LIST");
+  command
+      ->add_option("--budget", options->budget,
+                   "Measure for at most this long (phases: default 60s, then the run is ended)")
       ->type_name("TIME");
+  command->add_option("--target", options->target, "End earlier once every rate is known to +- this (default: 2%)")
+      ->type_name("PERCENT");
+  command->add_option("--evict", options->evict, "Pages that cold blocks may drop: own (default), all or none")
+      ->type_name("WHICH");
+  command->add_flag("--no-extras", options->no_extras,
+                    "Only the phases named, no blocks for the model to be fitted on");
   command
       ->add_option("--recording-budget", options->recording_budget,
                    "Most bytes of recordings on this machine (default: 256MiB)")

@@ -115,7 +115,7 @@ std::optional<std::string> ProcessReader::command_line(pid_t pid) const {
 
 std::optional<bool> ProcessReader::has_variable(pid_t pid, std::string_view name) const {
   const auto text = read_text(file(pid, "environ"), k_most_environment_bytes);
-  if (!text || text->empty()) return std::nullopt;
+  if (!text) return std::nullopt;
   for (const std::string_view entry : split_fields(*text, '\0')) {
     if (entry.size() > name.size() && entry[name.size()] == '=' && entry.substr(0, name.size()) == name) return true;
   }

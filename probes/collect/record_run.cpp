@@ -1,6 +1,7 @@
 #include "probes/collect/record_run.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "core/clock.hpp"
@@ -141,9 +142,22 @@ RecordedRun undo(Begun& begun, const OutputFolder& output, RecordedRun run) {
   return run;
 }
 
-WatchOptions watch_options(const RecordOptions& options) {
+/// Nothing where the run is passive.
+Result<std::unique_ptr<PhasedRun>> begin_phases(const RecordOptions& options, Begun& begun) {
+  if (!options.phased) return std::unique_ptr<PhasedRun>();
+  auto phased = PhasedRun::begin(begun.folder, *options.phased);
+  if (!phased) return phased.error();
+  for (const DataIssue& issue : phased.value()->issues()) begun.log.append(issue);
+  return phased;
+}
+
+WatchOptions watch_options(const RecordOptions& options, PhasedRun* phased) {
   WatchOptions watching;
   watching.duty = options.overhead;
+  if (phased != nullptr) {
+    watching.duty = OverheadDuty::off;  // a stretch without records would be a hole in a block
+    watching.on_beat = [phased](std::uint64_t now_ns) { phased->beat(now_ns); };
+  }
   if (options.time_budget) {
     watching.recording_limit_ns = static_cast<std::uint64_t>(options.time_budget->value() * 1e9);
   }
@@ -186,12 +200,22 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   const ChildEnvironment child = child_environment(own, installation.value(), folder.path());
   log_start(begun.value(), options.command, options.tool_version, own);
   for (const DataIssue& issue : child.issues) log.append(issue);
+  auto phased = begin_phases(options, begun.value());
+  if (!phased) {
+    begun.value().folder.remove();
+    drop_unused(output.value());
+    return phased.error();
+  }
   if (options.on_start) options.on_start(folder.path());
 
   RecordedRun run;
   run.output = output.value().path;
   if (cancelled(gate, run)) return undo(begun.value(), output.value(), run);
-  const Launched launched = launch(options.command, merged_environment(own, child.added), gate.original_mask());
+  Variables added = child.added;
+  if (phased.value()) {
+    for (auto& variable : PhasedRun::variables(folder.path())) added.push_back(std::move(variable));
+  }
+  const Launched launched = launch(options.command, merged_environment(own, added), gate.original_mask());
   if (launched.pid < 0) {
     run.exit_code = launched.exit_code;
     run.launch_failure = launched.reason;
@@ -199,7 +223,7 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   }
   run.launched = true;
   const WatchEnd end = watch(launched.pid, folder.control(), log, gate, ProcessTree(ProcessReader("/proc"), getpid()),
-                             watch_options(options));
+                             watch_options(options, phased.value().get()));
   log_missing_consumer(end, options.command, variable(own, "PATH"), log);
   log_losses(end, folder.control(), log);
   log.append(to_line(EndLine{monotonic_ns(), end.exit_code, end.signal, end.interrupted}));

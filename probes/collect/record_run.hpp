@@ -12,6 +12,7 @@
 #include "core/quantity.hpp"
 #include "core/result.hpp"
 #include "probes/collect/overhead_schedule.hpp"
+#include "probes/collect/phased_run.hpp"
 
 namespace stallcast {
 
@@ -23,6 +24,7 @@ struct RecordOptions {
   std::optional<Seconds> time_budget{};             ///< record for this long from the first batch; absent: to the end
   collect::OverheadDuty overhead = collect::OverheadDuty::usual;
   std::string tool_version{};
+  std::optional<collect::PhasedOptions> phased{};                           ///< absent: a passive run
   std::function<void(const std::filesystem::path& run_folder)> on_start{};  ///< just before the command starts
 };
 

@@ -41,7 +41,7 @@ class Watch {
   void edge(std::uint64_t now);
   void tick(std::uint64_t now, bool recording, bool details);
   void measure_details(std::uint64_t now);
-  [[nodiscard]] std::uint64_t details_interval(std::uint64_t now, std::uint64_t cost) const;
+  [[nodiscard]] std::uint64_t details_interval(std::uint64_t now) const;
   void inspect_newcomers();
   void sleep_until(std::uint64_t deadline);
   void take_signals();
@@ -62,6 +62,7 @@ class Watch {
   std::optional<std::uint64_t> first_batch_ns_{};
   std::optional<std::uint64_t> pairs_begin_ns_{};
   std::uint64_t next_details_ns_ = begin_ns_;
+  std::uint64_t details_cost_ns_ = 0;
   std::uint64_t next_proportional_ns_ = begin_ns_ + 5 * k_second;
   std::uint64_t next_forget_ns_ = begin_ns_ + k_forget_ns;
   bool limit_reached_ = false;
@@ -70,6 +71,7 @@ class Watch {
 /// Ten times a second: tell the job that we live, and see whether it has begun to iterate.
 void Watch::beat(std::uint64_t now) {
   control_.heartbeat_ns.store(now, std::memory_order_relaxed);
+  if (options_.on_beat) options_.on_beat(now);
   if (!first_batch_ns_) {
     const auto ranks = read_ranks(control_);
     const bool iterating = std::any_of(ranks.begin(), ranks.end(), [](const RankReading& rank) {
@@ -115,42 +117,44 @@ void Watch::tick(std::uint64_t now, bool recording, bool details) {
   line.recording = recording;
   // The switch follows at once; what is read after it takes too long to lie on the border.
   control_.recording.store(recording ? 1 : 0, std::memory_order_relaxed);
-  const std::uint64_t cost_begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  if (now >= next_forget_ns_) {
+    tree_.forget_others();
+    next_forget_ns_ = now + k_forget_ns;
+  }
+  tree_.discover();  // workers of a new epoch belong to the sum from their first edge on
   tree_.measure_cpu();
   line.tree_cpu_ns = tree_.cpu_ns();
   if (details) {
     measure_details(now);
     line.processes = &tree_.processes();
+    line.tree_read_bytes = tree_.read_bytes();
   }
-  line.tree_read_bytes = details ? tree_.read_bytes() : std::nullopt;
   line.tool_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   log_.append(to_line(line));
-  if (details) next_details_ns_ = now + details_interval(now, clock_ns(CLOCK_THREAD_CPUTIME_ID) - cost_begin);
 }
 
 void Watch::measure_details(std::uint64_t now) {
-  if (now >= next_forget_ns_) {
-    tree_.forget_others();
-    next_forget_ns_ = now + k_forget_ns;
-  }
-  tree_.discover();
   inspect_newcomers();
   const bool proportional = now >= next_proportional_ns_;
   const std::uint64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   tree_.measure_details(proportional);
-  end_.without_io = std::max(end_.without_io, tree_.without_io());
-  if (!proportional) return;
   const std::uint64_t cost = clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin;
-  next_proportional_ns_ = now + std::max(10 * k_second, cost * k_proportional_share);
+  end_.without_io = std::max(end_.without_io, tree_.without_io());
+  if (proportional) {
+    next_proportional_ns_ = now + std::max(10 * k_second, cost * k_proportional_share);
+  } else {
+    details_cost_ns_ = cost;
+  }
+  next_details_ns_ = now + details_interval(now);
 }
 
 /// 1 s for 10 minutes, 10 s for an hour, then 60 s; more rarely where it costs too much or the log grows too long.
-std::uint64_t Watch::details_interval(std::uint64_t now, std::uint64_t cost) const {
+std::uint64_t Watch::details_interval(std::uint64_t now) const {
   const std::uint64_t age = now - begin_ns_;
   const std::uint64_t usual = age < 600 * k_second ? k_second : age < 3600 * k_second ? 10 * k_second : 60 * k_second;
   const std::uint64_t doublings = std::min<std::uint64_t>(log_.bytes() / k_log_quantum, 12);
   // A little less than a whole number of stretches, so that the edge that is meant is not missed by a hair.
-  return std::max(usual << doublings, cost * k_details_share) - k_heartbeat_ns;
+  return std::max(usual << doublings, details_cost_ns_ * k_details_share) - k_heartbeat_ns;
 }
 
 /// Where no loader shows up, these say why. The arguments of a process change when it execs, so all are looked at until

@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,6 +22,7 @@ struct WatchOptions {
   OverheadDuty duty = OverheadDuty::usual;
   std::optional<std::uint64_t> recording_limit_ns{};  ///< from the first batch on; the command goes on without us
   std::uint64_t descendants_grace_ns = 2'000'000'000ULL;
+  std::function<void(std::uint64_t now_ns)> on_beat{};  ///< ten times a second while the command runs
 };
 
 struct WatchEnd {

@@ -56,6 +56,9 @@ class Pass:
         self.sent = 0  # index lists taken from the sampler
         self.sizes = {}  # batch number -> samples, of the index lists that are not delivered yet
         self.counts_ready = True  # until the data queue cannot tell its length
+        self.phased = None  # phases.Phased once the pass is armed
+        self.steps = 0  # optimizer steps since its first wait
+        self.is_refused = False  # it cannot be phased, and that was said
 
 
 def patch(module):

@@ -3,7 +3,7 @@
 import functools
 import sys
 
-from . import capture, describe
+from . import capture, describe, phases
 from .capture import calls
 
 
@@ -14,6 +14,7 @@ def _count():
     try:
         describe.write_consumer(is_torch_complete=True)
         calls.step()
+        phases.count_step()
     except Exception as error:
         capture.fail("counting a step", error)
 

@@ -7,6 +7,7 @@ Nothing here decides what is measured or for how long: phase_plan.py follows the
 run as found. The script sees as many batches in a pass as without us, and the last one is its own.
 """
 
+import collections
 import itertools
 import os
 import sys
@@ -27,10 +28,9 @@ class Task:
 
     __slots__ = ("payload", "number", "phase", "segment", "round", "argument", "seed")
 
-    def __init__(self, payload, item):
-        segment = item.segment
+    def __init__(self, payload, number, segment):
         self.payload = payload
-        self.number = item.number
+        self.number = number  # of the batch within its pass
         self.phase = segment.phase if segment else phase_plan.AS_IS
         self.segment = segment.index if segment else 0xFFFFFFFF
         self.round = segment.round if segment else 0
@@ -61,6 +61,7 @@ class _Run:
         self.armed_loader = None
         self.ring = replay.Ring()
         self.steps_seen = False
+        self.last_pass = None  # of the last wait
         self.missed = 0
         self.draw = None  # of the current pass
 
@@ -123,7 +124,8 @@ class Phased:
         self.held = 0
         self.limit = 0  # workers that may be given work; 0: all
         self.announced = -1
-        self.single = None  # without workers: the task that is being made
+        self.taken = begin - 1  # number of the batch whose indices were taken last
+        self.under_way = collections.deque(range(current_pass.delivered, begin))  # numbers in order of delivery
         _run.draw = lambda: next(self.real_indices)
         self._publish(1)
 
@@ -150,11 +152,12 @@ class Phased:
             raise StopIteration
         self._choose_workers(iterator, item.segment)
         payload = self._indices(item)
-        task = Task(payload, item)
-        self.current_pass.sent_item = item
+        number = item.number if item.number >= phase_plan.SUPPLY_NUMBERS else item.number - self.base
+        self.taken = number
+        task = Task(payload, number, item.segment)
         if self.workers:
+            self.under_way.append(number)
             return task
-        self.single = task
         task.begin(self.iterator_id)
         return payload
 
@@ -223,18 +226,24 @@ class Phased:
             },
         )
 
-    def replayed(self):
-        """The batch to hand out instead of a worker's; None outside synthetic segments."""
+    def replays(self):
+        """Whether the script gets a replayed batch now."""
         segment = self._segment()
-        if segment is None or segment.phase != phase_plan.SYNTHETIC or not len(_run.ring):
-            return None
+        return segment is not None and segment.phase == phase_plan.SYNTHETIC
+
+    def serve(self):
+        """(batch, its samples) from the ring."""
         return _run.ring.serve()
 
-    def delivered(self, iterator, batch, was_replayed):
+    def number(self):
+        """Of the batch that torch's iterator just delivered: it delivers in order."""
+        return self.under_way.popleft() if self.workers else self.taken
+
+    def delivered(self, iterator, batch, samples, was_replayed):
         """After the script's wait was recorded, before it has the batch."""
         segment = self._segment()
         if not was_replayed and self._is_ring_turn(segment):
-            _run.ring.keep(batch)
+            _run.ring.keep(batch, samples)
         self.position += 1
         _run.turns = max(_run.turns, self.turn())
         if self.workers:
@@ -257,7 +266,10 @@ def _length(iterator):
 
 def arm(iterator, current_pass):
     """Before a wait: the Phased of this pass, or None while (or because) it is not armed."""
-    phased = getattr(current_pass, "phased", None)
+    _run.last_pass = current_pass
+    if current_pass.sent == 0 and not iterator._num_workers:
+        arm_new_pass(iterator, current_pass)
+    phased = current_pass.phased
     if phased is not None or not is_phased():
         return phased
     if not _is_due(iterator, current_pass):
@@ -273,14 +285,14 @@ def arm(iterator, current_pass):
 
 def arm_new_pass(iterator, current_pass):
     """A further pass over the loader that is armed: phases go on from its first batch. Called before any index is taken."""
-    if _run.armed_loader is None or not is_phased():
+    if current_pass.phased is not None or _run.armed_loader is None or not is_phased():
         return
     if current_pass.loader is _run.armed_loader and _unsupported(iterator) is None:
         current_pass.phased = Phased(iterator, current_pass)
 
 
 def _is_due(iterator, current_pass):
-    if getattr(current_pass, "refused", False) or _run.armed_loader not in (None, current_pass.loader):
+    if current_pass.is_refused or _run.armed_loader not in (None, current_pass.loader):
         return False
     delivered = current_pass.delivered
     if delivered < ARM_AFTER:
@@ -299,16 +311,21 @@ def _unsupported(iterator):
 
 
 def _refuse(current_pass, reason):
-    current_pass.refused = True
+    current_pass.is_refused = True
     capture.issue("phases-unsupported", "warning", "no phases: " + reason, "profile with --phases as_is")
     calls.library.stallcast_phase_slot(0, 0, 0, _UNKNOWN_END, 0, 0, 0, 1)
 
 
-def count_step(current_pass):
-    """An optimizer step was made; current_pass is the pass that delivered last, or None."""
+def end_batch():
+    """The batch that this process made itself is made: its evidence is written."""
+    calls.library.stallcast_phase_end()
+
+
+def count_step():
+    """An optimizer step was made: the pass that this thread took a batch of last is one that trains."""
     _run.steps_seen = True
-    if current_pass is not None:
-        current_pass.steps += 1
+    if _run.last_pass is not None:
+        _run.last_pass.steps += 1
 
 
 def finish(iterator):

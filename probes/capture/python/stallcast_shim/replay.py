@@ -17,23 +17,26 @@ class Ring:
     def __init__(self):
         self._spares = []  # never handed out
         self._serving = []  # (batch, versions when it was handed out first)
+        self._samples = []
         self._next = 0
+        self._oldest = 0
         self.by_reference = False
         self.changed = 0  # batches that the script had changed in place
 
     def __len__(self):
         return len(self._spares)
 
-    def keep(self, batch):
-        """Copies the batch into the ring. Outside measured stretches: this is what it costs."""
+    def keep(self, batch, samples):
+        """Copies the batch of so many samples into the ring. Outside measured stretches: copying takes its time."""
         spare = self._clone(batch)
         if len(self._spares) < RING:
             self._spares.append(spare)
             self._serving.append(None)
+            self._samples.append(samples)
         else:
-            slot = self._next % RING
-            self._spares[slot], self._serving[slot] = spare, None
-            self._next += 1
+            slot = self._oldest % RING
+            self._spares[slot], self._serving[slot], self._samples[slot] = spare, None, samples
+            self._oldest += 1
 
     def prepare(self):
         """Makes every batch ready to be handed out, so that serving costs nothing."""
@@ -42,9 +45,10 @@ class Ring:
         self._next = 0
 
     def serve(self):
+        """(batch, its samples)."""
         slot = self._next % len(self._spares)
         self._next += 1
-        return self._ready(slot)
+        return self._ready(slot), self._samples[slot]
 
     def _ready(self, slot):
         serving = self._serving[slot]

@@ -6,7 +6,7 @@ looks like; only iterable data sets, which have no indices, are counted by looki
 
 import functools
 
-from . import capture, sizes
+from . import capture, phases, sizes
 from .capture import calls
 from .thread import current
 
@@ -29,25 +29,44 @@ def _wrap_next(base, announce):
             return real(self)
         try:
             announce(self, current_pass)
-            before = _before(self, current_pass)
+            phased = phases.arm(self, current_pass)
         except Exception as error:
             capture.fail("beginning a wait", error)
             return real(self)
-        current.busy = True
-        current.waiting = current_pass
-        calls.wait_begin()
-        try:
-            batch = real(self)
-            _delivered(self, current_pass, before, batch)
-            return batch
-        except StopIteration:
-            _ended(current_pass, before)
-            raise
-        finally:
-            current.busy = False
-            current.waiting = None
+        if phased is not None:
+            phased.before(self, lambda: _wait(real, self, current_pass, None))
+        return _wait(real, self, current_pass, phased)
 
     base.__next__ = __next__
+
+
+def _wait(real, iterator, current_pass, phased):
+    """One wait, recorded. `phased` is the pass's phases where the script itself waits, None for anybody else."""
+    try:
+        before = _before(iterator, current_pass)
+    except Exception as error:
+        capture.fail("beginning a wait", error)
+        return real(iterator)
+    current.busy = True
+    current.waiting = current_pass
+    replays = phased is not None and phased.replays()
+    calls.wait_begin()
+    try:
+        if replays:
+            batch, samples = phased.serve()
+            calls.wait_end(current_pass.iterator_id, phased.position, samples, before[0], 0)
+        else:
+            batch = real(iterator)
+            samples = _delivered(iterator, current_pass, before, batch)
+        if phased is not None:
+            phased.delivered(iterator, batch, samples, replays)
+        return batch
+    except StopIteration:
+        _ended(current_pass, before)
+        raise
+    finally:
+        current.busy = False
+        current.waiting = None
 
 
 def _wrap_next_index(base):
@@ -55,8 +74,11 @@ def _wrap_next_index(base):
 
     @functools.wraps(real)
     def _next_index(self):
-        index = real(self)
         current_pass = self.__dict__.get(ATTRIBUTE)
+        if current_pass is not None and current_pass.sent == 0 and calls.enabled:
+            phases.arm_new_pass(self, current_pass)
+        phased = current_pass.phased if current_pass is not None else None
+        index = real(self) if phased is None else phased.take(self)
         if current_pass is not None and calls.enabled:
             try:
                 _taken(self, current_pass, index)
@@ -69,8 +91,11 @@ def _wrap_next_index(base):
 
 def _taken(iterator, current_pass, index):
     """The sampler gave the indices of the next batch. Without workers its making begins now."""
-    number = current_pass.sent
+    phased = current_pass.phased
+    number = current_pass.sent if phased is None else phased.taken
     current_pass.sent += 1
+    if type(index) is phases.Task:
+        index = index.payload
     if iterator._dataset_kind == 0:
         current_pass.sizes[number] = sizes.of_indices(index, iterator._auto_collation)
     if iterator._num_workers == 0 and current.waiting is current_pass:
@@ -103,6 +128,8 @@ def _ready(iterator, current_pass, tasks):
 
 def _number(iterator, current_pass, numbers_before):
     """The number of the batch just delivered, as its worker knows it."""
+    if current_pass.phased is not None:
+        return current_pass.phased.number()
     if getattr(iterator, "_task_info", None) is None:
         return current_pass.sent - 1
     if numbers_before is None:
@@ -112,8 +139,9 @@ def _number(iterator, current_pass, numbers_before):
 
 
 def _delivered(iterator, current_pass, before, batch):
+    """Records the wait; the samples of the batch."""
     if not calls.enabled:
-        return
+        return 0
     try:
         ready, numbers_before = before
         number = _number(iterator, current_pass, numbers_before)
@@ -122,11 +150,15 @@ def _delivered(iterator, current_pass, before, batch):
             samples = sizes.of_batch(batch) if iterator._auto_collation else 0
         if iterator._num_workers == 0:
             calls.batch_end(samples)
+            if current_pass.phased is not None:
+                phases.end_batch()
         flags = 0 if current_pass.delivered else capture.FIRST
         calls.wait_end(current_pass.iterator_id, number, samples, ready, flags)
         current_pass.delivered += 1
+        return samples
     except Exception as error:
         capture.fail("ending a wait", error)
+        return 0
 
 
 def _ended(current_pass, before):

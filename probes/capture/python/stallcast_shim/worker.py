@@ -7,7 +7,7 @@ that the worker sends to the script.
 import functools
 import inspect
 
-from . import capture, describe, sizes, thread
+from . import capture, describe, phases, sizes, thread
 from .capture import calls
 
 
@@ -22,6 +22,7 @@ class Worker:
         self.passes = 0  # n-th pass: persistent workers see several
         self.samples = 0  # of the batch in the making
         self.is_described = False
+        self.is_phased = False  # the batch in the making belongs to a phased pass
 
     def describe(self):
         """Once the worker is set up (its thread count chosen, the user's init function run)."""
@@ -52,17 +53,25 @@ class IndexQueue(_Forward):
             calls.batch_asked()
         task = self._real.get(*args, **kwargs)
         self._asking = False
+        phased = None
+        if type(task) is tuple and type(task[1]) is phases.Task:
+            phased = task[1]
+            task = (task[0], phased.payload)
         if calls.enabled:
             try:
-                self._begin(task)
+                self._begin(task, phased)
             except Exception as error:
                 capture.fail("marking the begin of a batch", error)
         return task
 
-    def _begin(self, task):
+    def _begin(self, task, phased):
         worker = self._worker
         if type(task) is tuple:
             number, index = task
+            if phased is not None and phases.is_phased():
+                number = phased.number
+                worker.is_phased = True
+                phased.begin(worker.passes)
             worker.samples = sizes.of_indices(index, worker.auto_collation)
             thread.current.busy = True
             calls.batch_begin(worker.passes, number, worker.number)
@@ -84,6 +93,8 @@ class DataQueue(_Forward):
         self._real.put(item, *args, **kwargs)
         if is_batch and calls.enabled:
             calls.batch_put()
+            if self._worker.is_phased:
+                phases.end_batch()
 
     def _samples(self, data):
         if type(data).__name__ in ("ExceptionWrapper", "_IterableDatasetStopIteration"):

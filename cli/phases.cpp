@@ -1,0 +1,73 @@
+#include "cli/phases.hpp"
+
+#include <fmt/core.h>
+
+#include <array>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+#include "analyzer/analyze.hpp"
+
+namespace stallcast::cli {
+namespace {
+
+using record::Phase;
+
+constexpr std::array<std::pair<std::string_view, Phase>, 8> k_phases{{{"cold", Phase::cold},
+                                                                      {"cached", Phase::cached},
+                                                                      {"synthetic", Phase::synthetic},
+                                                                      {"supply", Phase::supply_cached},
+                                                                      {"supply_cached", Phase::supply_cached},
+                                                                      {"supply_cold", Phase::supply_cold},
+                                                                      {"half_cached", Phase::half_cached},
+                                                                      {"as_is", Phase::as_is}}};
+
+const Phase* find_phase(const std::string& name) {
+  for (const auto& [known, phase] : k_phases) {
+    if (known == name) return &phase;
+  }
+  return nullptr;
+}
+
+bool is_tight(const MeasuredEstimate<SamplesPerSecond>& rate, double target) {
+  if (!rate) return true;  // absent for a reason that further rounds do not cure, or not wanted
+  return (rate->ci95_high - rate->ci95_low).value() / 2.0 <= target * rate->mean.value();
+}
+
+}  // namespace
+
+Result<collect::PhaseWants> parse_phases(const std::string& list) {
+  collect::PhaseWants wants;
+  std::istringstream names(list);
+  std::string name;
+  while (std::getline(names, name, ',')) {
+    const Phase* phase = find_phase(name);
+    if (phase == nullptr) {
+      return Error{ErrorCode::usage, fmt::format("--phases: '{}' is not a phase", name),
+                   "use a list of as_is, cold, cached, synthetic, supply, supply_cold, half_cached"};
+    }
+    // The state as found is measured before the first round of any run.
+    if (*phase != Phase::as_is) wants.phases.push_back(*phase);
+  }
+  return wants;
+}
+
+Result<record::Evict> parse_evict(const std::string& name) {
+  if (name == "own") return record::Evict::own;
+  if (name == "all") return record::Evict::all;
+  if (name == "none") return record::Evict::none;
+  return Error{ErrorCode::usage, fmt::format("--evict: '{}' is not known", name),
+               "use own (pages that this run brought in), all (of the files it reads) or none"};
+}
+
+bool rates_are_tight(const std::filesystem::path& run_folder, double target) {
+  const auto profile = analyze(run_folder);
+  if (!profile || profile.value().stalls.method != "differential") return false;
+  const Rates& rates = profile.value().rates;
+  const bool any = rates.cold || rates.cached || rates.synthetic || rates.supply_cached;
+  return any && is_tight(rates.cold, target) && is_tight(rates.cached, target) && is_tight(rates.synthetic, target) &&
+         is_tight(rates.supply_cached, target);
+}
+
+}  // namespace stallcast::cli

@@ -1,0 +1,225 @@
+#include "probes/collect/phase_schedule.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace stallcast::collect {
+namespace {
+
+using record::Phase;
+using record::Segment;
+
+constexpr double k_second_ns = 1e9;
+constexpr double k_as_is_s = 3.0;  ///< as found, before the first round
+constexpr double k_block_s = 1.5;  ///< measured part of a block, at the rate as found
+constexpr std::uint64_t k_fewest_measured = 12;
+constexpr std::uint64_t k_most_batches = 400;
+constexpr std::uint64_t k_ring_turns = 10;  ///< the shim keeps the first batches for replay
+constexpr double k_look_s = 0.3;            ///< the ranks may run this long until we have looked and published again
+constexpr std::uint64_t k_added_read_ns = 500'000;
+constexpr std::uint64_t k_added_cpu_ns = 500'000;
+
+bool is_supply(std::uint32_t phase) {
+  return phase == static_cast<std::uint32_t>(Phase::supply_cached) ||
+         phase == static_cast<std::uint32_t>(Phase::supply_cold);
+}
+
+Segment segment_of(Phase phase, std::uint64_t batches, std::uint32_t round) {
+  Segment segment{};
+  segment.phase = static_cast<std::uint32_t>(phase);
+  segment.batches = static_cast<std::uint32_t>(batches);
+  segment.round = round;
+  return segment;
+}
+
+const char* name_of(std::uint32_t phase) {
+  constexpr const char* k_names[] = {"as found",     "cold",        "cached",       "synthetic",  "supply, cached",
+                                     "supply, cold", "half cached", "slower reads", "slower prep"};
+  return phase < std::size(k_names) ? k_names[phase] : "end";
+}
+
+}  // namespace
+
+PhaseSchedule::PhaseSchedule(record::ControlBlock& control, PhaseWants wants)
+    : control_(control), wants_(std::move(wants)) {}
+
+PhaseSchedule::View PhaseSchedule::view() const {
+  View view;
+  for (const record::PhaseSlot& slot : control_.phases) {
+    if (slot.armed.load(std::memory_order_acquire) == 0) continue;
+    const std::uint64_t turns = slot.turns.load(std::memory_order_relaxed);
+    view.slowest_turn = view.armed ? std::min(view.slowest_turn, turns) : turns;
+    view.fastest_turn = std::max(view.fastest_turn, turns);
+    view.pass_first = slot.pass_first.load(std::memory_order_relaxed);
+    view.pass_end = std::min(view.pass_end, slot.pass_end.load(std::memory_order_relaxed));
+    view.workers = slot.workers.load(std::memory_order_relaxed);
+    view.in_flight = view.workers * std::max(1U, slot.prefetch.load(std::memory_order_relaxed));
+    view.armed = true;
+  }
+  return view;
+}
+
+/// Rates as the ranks pass turns, and the rounds they have completed.
+void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
+  const double since_look = static_cast<double>(now_ns - last_look_ns_) / k_second_ns;
+  if (since_look >= 0.2) {
+    fastest_rate_ = std::max(fastest_rate_, static_cast<double>(view.fastest_turn - last_turn_) / since_look);
+    last_look_ns_ = now_ns;
+    last_turn_ = view.fastest_turn;
+  }
+  const std::uint64_t passed = view.slowest_turn - mark_turn_;
+  if (block_batches_ > 0 && passed >= block_batches_) {
+    const double rate = static_cast<double>(passed) / (static_cast<double>(now_ns - mark_ns_) / k_second_ns);
+    slowest_rate_ = slowest_rate_ > 0.0 ? std::min(slowest_rate_, rate) : rate;
+    mark_ns_ = now_ns;
+    mark_turn_ = view.slowest_turn;
+  }
+  complete_rounds_ = static_cast<int>(std::count_if(round_ends_.begin(), round_ends_.end(),
+                                                    [&](std::uint64_t end) { return end <= view.slowest_turn; }));
+}
+
+/// How long blocks are, from the rate as found and the length of an epoch.
+void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
+  const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
+  if (elapsed < k_as_is_s || view.slowest_turn < k_ring_turns) return;
+  const double rate = static_cast<double>(view.slowest_turn) / elapsed;
+  const auto measured = std::max(k_fewest_measured, static_cast<std::uint64_t>(std::ceil(rate * k_block_s)));
+  const std::uint64_t transients = view.workers == 0 ? 1 : 2ULL * view.in_flight + view.workers;
+  std::uint64_t batches = std::min(measured + transients, k_most_batches);
+  if (view.pass_end != UINT64_MAX) {
+    const std::uint64_t length = view.pass_end - view.pass_first;
+    if (length < transients + 8) {
+      obstacle_ = "an epoch of " + std::to_string(length) + " batches is too short for a block of " +
+                  std::to_string(transients + 8);
+      return;
+    }
+    batches = std::min(batches, length - 2);
+  }
+  block_batches_ = batches;
+  slowest_rate_ = rate;
+  mark_ns_ = now_ns;
+  mark_turn_ = view.slowest_turn;
+  next_turn_ = view.fastest_turn;
+}
+
+/// One further block a round, so that the model has something to be fitted on.
+std::optional<Segment> PhaseSchedule::extra(const View& view) const {
+  Segment segment = segment_of(Phase::cached, block_batches_, next_round_);
+  switch (next_round_ % 4) {
+    case 0:
+      if (view.workers < 2) return std::nullopt;
+      segment.workers = std::max(1U, view.workers / 2);
+      return segment;
+    case 1:
+      segment = segment_of(Phase::half_cached, block_batches_, next_round_);
+      segment.seed = next_round_ + 1;
+      return segment;
+    case 2:
+      segment = segment_of(Phase::perturb_cpu, block_batches_, next_round_);
+      segment.argument = k_added_cpu_ns;
+      return segment;
+    default:
+      segment = segment_of(Phase::perturb_read, block_batches_, next_round_);
+      segment.argument = k_added_read_ns;
+      return segment;
+  }
+}
+
+void PhaseSchedule::begin_round(const View& view) {
+  for (const Phase phase : wants_.phases) {
+    const bool is_synthetic = phase == Phase::synthetic;
+    round_.push_back(
+        segment_of(phase, is_synthetic ? std::max<std::uint64_t>(block_batches_ / 2, 8) : block_batches_, next_round_));
+    if (phase != Phase::cached || !wants_.extras) continue;
+    if (const auto more = extra(view)) round_.push_back(*more);
+  }
+  ++next_round_;
+}
+
+void PhaseSchedule::publish(Segment segment) {
+  const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
+  if (count >= record::k_max_segments) return;
+  control_.segments[count] = segment;
+  control_.segment_count.store(count + 1, std::memory_order_release);
+}
+
+/// Publishes the next segment behind what is published. A block does not straddle the end of an epoch: it then begins
+/// with the next one.
+bool PhaseSchedule::publish_next(const View& view) {
+  if (round_.empty()) begin_round(view);
+  if (round_.empty()) return false;
+  Segment segment = round_.front();
+  const std::uint64_t earliest =
+      view.fastest_turn + 2ULL * view.in_flight + 4 + static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_look_s));
+  segment.first = std::max(next_turn_, earliest);
+  const std::uint64_t length = is_supply(segment.phase) ? 0 : segment.batches;
+  if (view.pass_end != UINT64_MAX && segment.first < view.pass_end && segment.first + length >= view.pass_end) {
+    segment.first = view.pass_end;
+  }
+  // Beyond the next epoch's end nothing is known to fit: wait until it has begun.
+  if (view.pass_end != UINT64_MAX && segment.first >= view.pass_end) {
+    const std::uint64_t epoch = view.pass_end - view.pass_first;
+    if (segment.first + length >= view.pass_end + epoch) return false;
+  }
+  round_.erase(round_.begin());
+  publish(segment);
+  next_turn_ = segment.first + length;
+  if (round_.empty()) round_ends_.push_back(next_turn_);
+  return true;
+}
+
+void PhaseSchedule::publish_end() {
+  Segment segment = segment_of(Phase::end, 0, next_round_);
+  segment.first = next_turn_;
+  publish(segment);
+  ended_ = true;
+}
+
+/// True where the next block would end after the budget, at the slowest rate seen.
+bool PhaseSchedule::out_of_time(const View& view, std::uint64_t now_ns) const {
+  const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
+  const std::uint64_t ahead = next_turn_ > view.slowest_turn ? next_turn_ - view.slowest_turn : 0;
+  const double needed = static_cast<double>(ahead + block_batches_) / std::max(slowest_rate_, 1e-3);
+  return elapsed + needed > wants_.budget.value();
+}
+
+void PhaseSchedule::step(std::uint64_t now_ns) {
+  if (ended_ || !obstacle_.empty()) return;
+  const View now = view();
+  if (!now.armed) return;
+  if (armed_ns_ == 0) armed_ns_ = last_look_ns_ = now_ns;
+  if (block_batches_ == 0) plan_blocks(now, now_ns);
+  follow(now, now_ns);
+  if (block_batches_ == 0) return;
+  if (out_of_time(now, now_ns) || (enough_ && complete_rounds_ >= wants_.fewest_rounds)) {
+    publish_end();
+    return;
+  }
+  const double ahead = 2.0 * now.in_flight + 6.0 + fastest_rate_ * 2.0 * k_look_s;
+  while (static_cast<double>(next_turn_) < static_cast<double>(now.fastest_turn) + ahead) {
+    if (!publish_next(now)) return;
+  }
+}
+
+PhaseProgress PhaseSchedule::progress(std::uint64_t now_ns) const {
+  PhaseProgress progress;
+  const View now = view();
+  progress.armed = now.armed;
+  progress.ended = ended_;
+  progress.rounds = complete_rounds_;
+  if (!now.armed || armed_ns_ == 0) return progress;
+  progress.elapsed_s = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
+  progress.left_s = std::max(0.0, wants_.budget.value() - progress.elapsed_s);
+  progress.phase = "as found";
+  const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Segment& segment = control_.segments[i];
+    if (segment.first <= now.slowest_turn && now.slowest_turn < segment.first + segment.batches) {
+      progress.phase = name_of(segment.phase);
+    }
+  }
+  return progress;
+}
+
+}  // namespace stallcast::collect

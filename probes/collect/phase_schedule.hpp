@@ -1,0 +1,101 @@
+/// Which phase when: publishes segments to the job's ranks, a little ahead of where they are.
+///
+///   armed -> some seconds as found -> round 0: cold, cached, extra, synthetic, supply -> round 1: ... -> end
+///
+/// All segments of a round use the same index lists. The ranks switch at the same turn (batch number) without talking,
+/// so a segment must be published before any rank's loader asks for its first index list: 2 W k turns ahead and what
+/// the fastest rank may take until we look again.
+///
+/// Worked example. W = 2, k = 2, 8 batches/s as found. A block must outlast its transients, W k at its start (made
+/// before it), W for the bunching of arrivals and W k at its end, and then measure 1.5 s: 4 + 2 + 4 + 12 = 22 batches.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/quantity.hpp"
+#include "probes/record/control.hpp"
+
+namespace stallcast::collect {
+
+struct PhaseWants {
+  std::vector<record::Phase> phases{};  ///< of each round, in this order
+  bool extras = true;                   ///< half-cached, perturbed and fewer-worker blocks, one a round
+  Seconds budget = Seconds(60.0);       ///< from the moment when the job is armed
+  int fewest_rounds = 3;                ///< before the estimates may end the run
+};
+
+/// What the user may be shown while it goes on.
+struct PhaseProgress {
+  bool armed = false;
+  bool ended = false;      ///< the end was published
+  int rounds = 0;          ///< complete
+  std::string phase{};     ///< that the script is in
+  double elapsed_s = 0.0;  ///< since arming
+  double left_s = 0.0;     ///< of the budget
+  double batches_per_s = 0.0;
+};
+
+class PhaseSchedule {
+ public:
+  PhaseSchedule(record::ControlBlock& control, PhaseWants wants);
+
+  /// Looks at the ranks and publishes what is due. Called about 20 times a second.
+  void step(std::uint64_t now_ns);
+
+  /// The estimates are as tight as wanted: publishes the end as soon as the fewest rounds are complete.
+  void finish() { enough_ = true; }
+
+  [[nodiscard]] PhaseProgress progress(std::uint64_t now_ns) const;
+
+  /// Rounds whose segments have all been passed by every rank.
+  [[nodiscard]] int complete_rounds() const { return complete_rounds_; }
+
+  /// Why no phases can be run, once a rank said so or the epochs turned out too short; empty otherwise.
+  [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
+
+ private:
+  /// The ranks taken together.
+  struct View {
+    bool armed = false;
+    std::uint64_t slowest_turn = 0;
+    std::uint64_t fastest_turn = 0;
+    std::uint64_t pass_first = 0;
+    std::uint64_t pass_end = UINT64_MAX;
+    std::uint32_t workers = 0;
+    std::uint32_t in_flight = 0;  ///< W k
+  };
+
+  [[nodiscard]] View view() const;
+  void follow(const View& view, std::uint64_t now_ns);
+  void plan_blocks(const View& view, std::uint64_t now_ns);
+  void begin_round(const View& view);
+  bool publish_next(const View& view);
+  void publish(record::Segment segment);
+  void publish_end();
+  [[nodiscard]] bool out_of_time(const View& view, std::uint64_t now_ns) const;
+  [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
+
+  record::ControlBlock& control_;
+  PhaseWants wants_;
+  std::vector<record::Segment> round_{};  ///< still to be published of the current round; `first` not set yet
+  std::uint32_t next_round_ = 0;
+  std::uint64_t next_turn_ = 0;      ///< after everything published
+  std::uint64_t block_batches_ = 0;  ///< 0: not decided yet
+  std::uint64_t armed_ns_ = 0;
+  std::uint64_t last_look_ns_ = 0;
+  std::uint64_t last_turn_ = 0;
+  double fastest_rate_ = 0.0;  ///< turns per second seen over 0.2 s or more
+  double slowest_rate_ = 0.0;  ///< over a whole block
+  std::uint64_t mark_ns_ = 0;
+  std::uint64_t mark_turn_ = 0;
+  std::vector<std::uint64_t> round_ends_{};
+  int complete_rounds_ = 0;
+  bool enough_ = false;
+  bool ended_ = false;
+  std::string obstacle_{};
+};
+
+}  // namespace stallcast::collect

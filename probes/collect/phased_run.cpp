@@ -1,0 +1,116 @@
+#include "probes/collect/phased_run.hpp"
+
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+namespace stallcast::collect {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr long k_tmpfs_magic = 0x01021994;
+constexpr std::uint64_t k_progress_ns = 1'000'000'000ULL;
+constexpr std::uint64_t k_least_stage_bytes = 32ULL << 20U;
+
+/// Places in memory, best first.
+std::vector<fs::path> memory_places() {
+  std::vector<fs::path> places{"/dev/shm"};
+  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime != '\0') {
+    places.emplace_back(runtime);
+  }
+  places.push_back(temporary_folder());
+  return places;
+}
+
+/// Free bytes of `place` if it lies in memory.
+std::optional<std::uint64_t> memory_free(const fs::path& place) {
+  struct statfs facts {};
+  if (statfs(place.c_str(), &facts) != 0 || facts.f_type != k_tmpfs_magic) return std::nullopt;
+  if (access(place.c_str(), W_OK) != 0) return std::nullopt;
+  return static_cast<std::uint64_t>(facts.f_bavail) * static_cast<std::uint64_t>(facts.f_bsize);
+}
+
+}  // namespace
+
+PhasedRun::PhasedRun(const RunFolder& folder, const PhasedOptions& options)
+    : options_(options), schedule_(folder.control(), options.wants), run_folder_(folder.path()) {
+  record::ControlBlock& control = folder.control();
+  control.evict = static_cast<std::uint32_t>(options.evict);
+  control.mode = static_cast<std::uint32_t>(record::RunMode::phased);
+  make_stage(control, folder.run_id());
+}
+
+void PhasedRun::make_stage(record::ControlBlock& control, const std::string& run_id) {
+  for (const fs::path& place : memory_places()) {
+    const auto free = memory_free(place);
+    if (!free || *free < 2 * k_least_stage_bytes) continue;
+    const fs::path stage = place / ("stallcast-stage-" + run_id);
+    std::error_code failed;
+    if (stage.string().size() >= sizeof(control.stage_dir) || !fs::create_directory(stage, failed)) continue;
+    fs::permissions(stage, fs::perms::owner_all, failed);
+    stage_ = stage;
+    std::memcpy(control.stage_dir, stage.c_str(), stage.string().size() + 1);
+    control.stage_budget_bytes = *free / 2;  // the other half is the loader's own shared memory
+    return;
+  }
+  issues_.push_back(
+      {"no-stage", Severity::warning, 1,
+       "no file system in memory has room for the bytes of a block, so cached blocks depend on the page cache",
+       "give /dev/shm more room (docker: --shm-size)"});
+}
+
+Result<std::unique_ptr<PhasedRun>> PhasedRun::begin(const RunFolder& folder, const PhasedOptions& options) {
+  std::unique_ptr<PhasedRun> run(new PhasedRun(folder, options));
+  std::vector<fs::path> folders{folder.path()};
+  if (!run->stage_.empty()) folders.push_back(run->stage_);
+  auto guardian = Guardian::post(folder.path(), folders);
+  if (!guardian) return guardian.error();
+  run->guardian_ = std::make_unique<Guardian>(std::move(guardian).value());
+  return run;
+}
+
+PhasedRun::~PhasedRun() {
+  if (asking_.joinable()) asking_.join();
+  std::error_code failed;
+  if (!stage_.empty()) fs::remove_all(stage_, failed);
+}
+
+void PhasedRun::beat(std::uint64_t now_ns) {
+  if (is_enough_.load(std::memory_order_acquire)) schedule_.finish();
+  schedule_.step(now_ns);
+  ask_for_enough();
+  if (!options_.on_progress || now_ns < next_progress_ns_) return;
+  next_progress_ns_ = now_ns + k_progress_ns;
+  options_.on_progress(schedule_.progress(now_ns));
+}
+
+/// The estimates take longer than a beat: they are made beside the loop, which must not be late with the schedule.
+void PhasedRun::ask_for_enough() {
+  const int rounds = schedule_.complete_rounds();
+  if (!options_.enough || rounds < options_.wants.fewest_rounds || rounds <= rounds_asked_) return;
+  if (asked_.load(std::memory_order_acquire)) return;
+  if (asking_.joinable()) asking_.join();
+  rounds_asked_ = rounds;
+  asked_.store(true, std::memory_order_release);
+  asking_ = std::thread([this] {
+    if (options_.enough(run_folder_)) is_enough_.store(true, std::memory_order_release);
+    asked_.store(false, std::memory_order_release);
+  });
+}
+
+std::vector<std::pair<std::string, std::string>> PhasedRun::variables(const fs::path& run_folder) {
+  return {{"WANDB_MODE", "offline"},
+          {"WANDB_DIR", (run_folder / "discard").string()},
+          {"MLFLOW_TRACKING_URI", "file:" + (run_folder / "discard" / "mlruns").string()},
+          {"NEPTUNE_MODE", "offline"},
+          {"COMET_START_MODE", "offline"},
+          {"COMET_OFFLINE_DIRECTORY", (run_folder / "discard").string()},
+          {"CLEARML_OFFLINE_MODE", "1"}};
+}
+
+}  // namespace stallcast::collect
