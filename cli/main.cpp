@@ -2,6 +2,7 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <memory>
 
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
@@ -9,6 +10,16 @@
 
 namespace stallcast::cli {
 namespace {
+
+/// The library cannot know what stands behind "--".
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    std::string usage = CLI::Formatter::make_usage(app, std::move(name));
+    if (app->get_name() == "profile") usage.insert(usage.find_last_not_of('\n') + 1, " -- COMMAND...");
+    return usage;
+  }
+};
 
 /// Everything behind the first "--" is the wrapped command's, word by word: our own parser never sees it.
 std::vector<std::string> split_command(int argc, char** argv, Session& session) {
@@ -36,6 +47,7 @@ int run(int argc, char** argv) {
   std::vector<std::string> words = split_command(argc, argv, session);
   CLI::App app("Measures how much of a training job's time is lost waiting for data, and why.", "stallcast");
   app.set_version_flag("--version", "stallcast " + tool_version());
+  app.formatter(std::make_shared<HelpFormatter>());  // before the commands, which inherit it
   app.require_subcommand(1);
   add_commands(app, session);
   const bool wraps = !words.empty() && words.front() == "profile";

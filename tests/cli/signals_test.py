@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Ctrl-C, SIGTERM and worse: the command gets each signal once, the report is still written, nothing stays behind."""
+import json
+import os
+import pty
+import signal
+import unittest
+
+from harness import CLI, JOB, PATIENCE_S, PYTHON, CliTest
+
+
+class Signals(CliTest):
+    def start_counting_job(self, **how):
+        """A job that counts signals, once it iterates."""
+        self.counts = self.folder / "counts"
+        process = self.start(PYTHON, JOB, 0, 0.02, "count=%s" % self.counts, "until=%s" % (self.folder / "never"), **how)
+        self.wait_until_iterating()
+        return process
+
+    def wait_until_iterating(self):
+        def iterating():
+            folders = self.run_folders()
+            return folders and (folders[0] / "tool.jsonl").exists() and self.ticks_with_batches(folders[0])
+        self.wait_for(iterating, "the first batches")
+
+    def finish(self, process):
+        out, errors = process.communicate(timeout=PATIENCE_S)
+        self.stdout = out
+        self.assertEqual(self.run_folders(), [], errors)
+        return process.returncode
+
+    def test_a_signal_to_us_alone_is_passed_on_once(self):
+        for name in ("SIGINT", "SIGTERM"):
+            with self.subTest(signal=name):
+                self.out = self.folder / name
+                process = self.start_counting_job()
+                process.send_signal(getattr(signal, name))
+                self.assertEqual(self.finish(process), 0)
+                self.assertEqual(self.counts.read_text(), name + " 1\n")
+                self.assert_results()
+                self.assertTrue(self.log()[-1]["interrupted"])
+                self.assertIn(b"batches", self.stdout)
+
+    def test_other_signals_are_passed_on_and_end_nothing(self):
+        process = self.start_counting_job()
+        process.send_signal(signal.SIGUSR1)
+        self.wait_for(lambda: "SIGUSR1 1" in self.counts.read_text(), "SIGUSR1")
+        process.send_signal(signal.SIGHUP)
+        self.wait_for(lambda: "SIGHUP 1" in self.counts.read_text(), "SIGHUP")
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(process), 0)
+        self.assertEqual(self.counts.read_text(), "SIGHUP 1\nSIGUSR1 1\nSIGTERM 1\n")
+
+    def test_a_command_without_a_handler_dies_of_the_signal_and_is_reported(self):
+        process = self.start(PYTHON, "-S", JOB, 0, 0.02, "until=%s" % (self.folder / "never"))
+        self.wait_until_iterating()
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(process), 128 + signal.SIGTERM)
+        self.assert_results()
+
+    def test_ctrl_c_in_a_terminal_reaches_the_command_once(self):
+        self.counts = self.folder / "counts"
+        child, terminal = pty.fork()
+        if child == 0:
+            os.chdir(self.folder)
+            os.environ.clear()
+            os.environ.update(self.environment)
+            os.execv(CLI, [CLI, "profile", "-o", str(self.out), "--", PYTHON, JOB, "0", "0.02",
+                           "count=%s" % self.counts, "until=%s" % (self.folder / "never")])
+        self.wait_until_iterating()
+        os.write(terminal, b"\x03")
+        try:
+            while os.read(terminal, 65536):
+                pass
+        except OSError:  # the terminal's other side is closed
+            pass
+        _, status = os.waitpid(child, 0)
+        os.close(terminal)
+        self.assertEqual(os.waitstatus_to_exitcode(status) if hasattr(os, "waitstatus_to_exitcode") else status, 0)
+        self.assertEqual(self.counts.read_text(), "SIGINT 1\n")
+        self.assert_results()
+
+    def test_signals_that_were_ignored_stay_ignored(self):
+        self.counts = self.folder / "counts"
+        process = self.start(PYTHON, "-c", "import signal, time; open('up', 'w'); time.sleep(1.5); "
+                             "print(signal.getsignal(signal.SIGHUP) is signal.SIG_IGN)",
+                             preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN), options=["-q"])
+        self.wait_for((self.folder / "up").exists, "the command")
+        process.send_signal(signal.SIGHUP)
+        self.assertEqual(self.finish(process), 0)
+        self.assertEqual(self.stdout, b"True\n")
+
+
+class KilledTool(CliTest):
+    def test_the_job_goes_on_and_analyze_recovers(self):
+        done, until = self.folder / "done", self.folder / "until"
+        process = self.start(PYTHON, JOB, 0, 0.01, "until=%s" % until, "done=%s" % done)
+        def batches():
+            folders = self.run_folders()
+            ticks = self.ticks_with_batches(folders[0]) if folders else []
+            return ticks and ticks[-1]["ranks"][0]["batches"] > 20
+        self.wait_for(batches, "20 batches")
+        process.kill()
+        process.wait()
+        until.write_text("")
+        self.wait_for(lambda: done.exists() and done.read_text(), "the end of the job")
+        folder = self.run_folders()[0]
+        self.assertNotIn("end", [line["kind"] for line in self.log(folder)])
+        recovered = self.cli("analyze", folder, "-o", self.out)
+        self.assert_status(recovered, 0)
+        profile = json.loads((self.out / "profile.json").read_text())
+        self.assertEqual(profile["ranks"][0]["batches"], int(done.read_text()))
+        self.assertTrue((self.out / "report.html").is_file())
+        self.assertTrue(list((self.out / "recordings").glob("*.rec")))
+
+    def test_analyze_of_nothing_names_the_folders_that_were_left(self):
+        process = self.start(PYTHON, JOB, 0, 0.01, "until=%s" % (self.folder / "until"))
+        self.wait_for(self.run_folders, "the run folder")
+        process.kill()
+        process.wait()
+        (self.folder / "until").write_text("")
+        done = self.cli("analyze", self.folder / "nothing")
+        self.assert_status(done, 4)
+        self.assertIn(str(self.run_folders()[0]).encode(), done.stderr)
+
+
+class LeftBehind(CliTest):
+    def test_a_process_that_outlives_the_command_is_named_and_left_alone(self):
+        flag = self.folder / "flag"
+        script = "sleep 30 & echo $! > %s; exit 0" % flag
+        self.assert_status(self.profile("sh", "-c", script, options=["-q"]), 0)
+        pid = int(flag.read_text())
+        os.kill(pid, 0)  # still there
+        os.kill(pid, signal.SIGKILL)
+        self.assertIn("sleep", self.issues()["processes-left-running"]["detail"])
+
+    def test_orphans_are_waited_for_and_counted(self):
+        script = "(i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; exit 0) & exit 0"
+        self.assert_status(self.profile("sh", "-c", script, options=["-q"]), 0)
+        self.assertNotIn("processes-left-running", self.issues())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
