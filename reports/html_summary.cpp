@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "reports/escape.hpp"
 #include "reports/html_sections.hpp"
@@ -11,7 +12,7 @@ namespace {
 using kainjow::mustache::data;
 
 std::string css_percent(double share) {
-  return fmt::format("{:.2f}", std::clamp(share, 0.0, 1.0) * percent_scale().factor);
+  return fmt::format("{:.2f}", (std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.0) * percent_scale().factor);
 }
 
 data slice_data(const Slice& slice, double begin) {

@@ -84,6 +84,7 @@ std::string padded(std::string_view text, std::size_t width, bool right) {
 
 std::string bar(double begin, double end, std::size_t width, bool unicode) {
   const auto cell = [&](double share) {
+    if (!std::isfinite(share)) return std::size_t{0};
     return static_cast<std::size_t>(std::lround(std::clamp(share, 0.0, 1.0) * static_cast<double>(width)));
   };
   std::size_t from = cell(begin);

@@ -106,9 +106,9 @@ std::string visible(std::string text) {
 }  // namespace
 
 TEST_CASE("hostile strings add no element, no attribute and no script") {
-  for (const auto& [name, profile] : sample_profiles()) {
-    INFO(name);
-    check_page(page_of(profile));
+  for (const NamedProfile& named : sample_profiles()) {
+    INFO(named.name);
+    check_page(page_of(named.profile));
   }
   for (unsigned seed = 0; seed < 20; ++seed) check_page(page_of(random_profile(seed)));
 }

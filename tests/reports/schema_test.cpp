@@ -72,7 +72,8 @@ void undescribed(const json& value, const json& schema, const std::string& path,
 }  // namespace
 
 TEST_CASE("sample and random profiles validate against the shipped schema") {
-  for (const auto& [name, profile] : sample_profiles()) CHECK_MESSAGE(complaint(to_json(profile)).empty(), name);
+  for (const NamedProfile& named : sample_profiles())
+    CHECK_MESSAGE(complaint(to_json(named.profile)).empty(), named.name);
   for (unsigned seed = 0; seed < 60; ++seed) {
     json document = to_json(random_profile(seed));
     // Random integers are absurd on purpose; the schema bounds counts that cannot be negative.
