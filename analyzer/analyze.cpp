@@ -1,5 +1,8 @@
 #include "analyzer/analyze.hpp"
 
+#include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "analyzer/sections.hpp"
@@ -11,14 +14,48 @@ using sections::RankView;
 
 constexpr std::size_t k_timeline_rows = 2000;
 constexpr std::size_t k_fewest_steps = 4;
+constexpr double k_beside = 0.5;  ///< share of the shorter process that must lie beside the longest
 
-std::vector<RankView> views_of(const RunData& run) {
+/// Share of the shorter of two windows that lies in the other. Clocks of one host only.
+double overlap(const SteadyWindow& a, const SteadyWindow& b) {
+  const std::uint64_t begin = std::max(a.steps.front().begin_ns, b.steps.front().begin_ns);
+  const std::uint64_t end = std::min(a.steps.back().end_ns, b.steps.back().end_ns);
+  const std::uint64_t shorter =
+      std::min(a.steps.back().end_ns - a.steps.front().begin_ns, b.steps.back().end_ns - b.steps.front().begin_ns);
+  return begin < end ? static_cast<double>(end - begin) / static_cast<double>(std::max<std::uint64_t>(shorter, 1))
+                     : 0.0;
+}
+
+/// Ranks take batches at the same time. Of processes that came one after another (a sweep, training and then a test, a
+/// restart) only those beside the longest are this job's ranks: the rates of the others must not be added to it.
+std::vector<RankView> at_the_same_time(std::vector<RankView> views, std::vector<DataIssue>& issues) {
+  std::map<std::string, SteadyWindow> longest;
+  for (const RankView& view : views) {
+    SteadyWindow& most = longest[view.consumer->host];
+    if (view.window.deliveries > most.deliveries) most = view.window;
+  }
+  const auto left_out = std::erase_if(
+      views, [&](const RankView& view) { return overlap(view.window, longest[view.consumer->host]) < k_beside; });
+  if (left_out > 0) {
+    add_issue(issues, {"other-processes", Severity::warning, static_cast<std::int64_t>(left_out),
+                       "processes took batches at another time than the one that took most; they were left out",
+                       "profile one training command at a time"});
+  }
+  return views;
+}
+
+std::vector<RankView> views_of(const RunData& run, std::vector<DataIssue>& issues) {
   std::vector<RankView> views;
   for (const Consumer& consumer : run.consumers) {
     RankView view{&consumer, steady_window(consumer)};
     if (view.window.steps.size() >= k_fewest_steps) views.push_back(std::move(view));
   }
-  return views;
+  return at_the_same_time(std::move(views), issues);
+}
+
+std::size_t ranks_beside(const std::vector<RankView>& ranks, const RankView& rank) {
+  return static_cast<std::size_t>(std::count_if(
+      ranks.begin(), ranks.end(), [&](const RankView& other) { return other.consumer->host == rank.consumer->host; }));
 }
 
 Outcome outcome_of(const RunData& run, bool loader_found, bool enough) {
@@ -73,11 +110,11 @@ void note_missing_end(const RunData& run, Profile& profile) {
 
 Profile analyze_run(const RunData& run) {
   Profile profile;
-  const std::vector<RankView> ranks = views_of(run);
+  profile.issues = run.issues;
+  const std::vector<RankView> ranks = views_of(run, profile.issues);
   profile.tool_version = run.log.tool_version;
   profile.command = run.log.command;
   profile.host = run.log.host.value_or(Host{});
-  profile.issues = run.issues;
   profile.outcome = outcome_of(run, !run.consumers.empty(), !ranks.empty());
   profile.job = sections::job_of(run, ranks);
   profile.overhead = sections::overhead_of(run);
@@ -87,7 +124,7 @@ Profile analyze_run(const RunData& run) {
     mark_absent(profile, profile.outcome.words);
     return profile;
   }
-  const ReplayMachine machine = sections::replay_machine(run, ranks.front(), ranks.size());
+  const ReplayMachine machine = sections::replay_machine(run, ranks.front(), ranks_beside(ranks, ranks.front()));
   profile.measured_s = window_length(ranks);
   profile.resources = sections::resources_of(run, ranks, machine);
   profile.ranks = sections::ranks_of(ranks);

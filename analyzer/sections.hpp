@@ -35,7 +35,8 @@ struct RankView {
 /// Steps over time, thinned to at most `most_rows` rows that keep sums and extremes.
 [[nodiscard]] std::vector<TimelineRow> timeline_of(const std::vector<RankView>& ranks, std::size_t most_rows);
 
-/// What the machine tells the replay: cores per rank, cost of resident reads, the consumer's run delay.
+/// What the machine tells the replay (`ranks`: on its host): cores per rank, cost of resident reads, the consumer's run
+/// delay.
 [[nodiscard]] ReplayMachine replay_machine(const RunData& run, const RankView& rank, std::size_t ranks);
 
 /// Rates, stalls and points: the measured state as found, and the attributed ones.

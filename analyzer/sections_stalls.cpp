@@ -197,20 +197,25 @@ void fill_split(const std::vector<RankView>& ranks, const JobTimes& times, const
   }
 }
 
-}  // namespace
+/// Batches whose size nobody knows can be timed and their waits divided, but not counted in samples.
+void withdraw_rates(Profile& profile) {
+  const auto unknown =
+      MeasuredEstimate<SamplesPerSecond>::absent("the loader does not say how many samples a batch has");
+  for (auto* rate : {&profile.rates.as_is, &profile.rates.synthetic, &profile.rates.cached, &profile.rates.cold,
+                     &profile.rates.supply_cached, &profile.rates.supply_cold}) {
+    if (*rate) *rate = unknown;
+  }
+  for (Point& point : profile.points) point.estimate = unknown;
+}
 
-void fill_rates_and_stalls(const std::vector<RankView>& ranks, const ReplayMachine& machine, Profile& profile) {
-  const JobTimes times = job_times(ranks);
-  add_premises(profile);
-  profile.rates.as_is = rate_estimate(times.rate, times.rate_half / times.rate, times.n);
-  profile.stalls.as_is_wait = times.wait;
-  add_point(profile, "as_is", "plain", profile.rates.as_is);
+void divide_waiting(const std::vector<RankView>& ranks, const ReplayMachine& machine, const JobTimes& times,
+                    Profile& profile) {
   const auto found = attribute_all(ranks, machine);
   if (!found) {
     absent_split(profile, "the making of too few batches was recorded to divide the waiting");
     return;
   }
-  if (found->replay_error > k_trusted_replay_error) {
+  if (!(found->replay_error <= k_trusted_replay_error)) {
     const std::string reason = "the loader replayed from its recorded times misses the measured step by " +
                                std::to_string(static_cast<int>(std::lround(100.0 * found->replay_error))) + " %";
     absent_split(profile, reason);
@@ -220,6 +225,18 @@ void fill_rates_and_stalls(const std::vector<RankView>& ranks, const ReplayMachi
     return;
   }
   fill_split(ranks, times, *found, profile);
+}
+
+}  // namespace
+
+void fill_rates_and_stalls(const std::vector<RankView>& ranks, const ReplayMachine& machine, Profile& profile) {
+  const JobTimes times = job_times(ranks);
+  add_premises(profile);
+  profile.rates.as_is = rate_estimate(times.rate, times.rate_half / times.rate, times.n);
+  profile.stalls.as_is_wait = times.wait;
+  add_point(profile, "as_is", "plain", profile.rates.as_is);
+  divide_waiting(ranks, machine, times, profile);
+  if (times.samples <= 0.0) withdraw_rates(profile);
 }
 
 }  // namespace stallcast::sections
