@@ -55,8 +55,20 @@ Measured<std::int64_t> worker_threads(const RunData& run) {
   return Measured<std::int64_t>::absent("no worker process described itself");
 }
 
-bool is_shard_layout(std::int64_t files, double samples) {
-  return files > 0 && samples > 8.0 * static_cast<double>(files);
+/// Samples that share files lie in shards. Distinct samples count: later epochs read the same ones again.
+bool is_shard_layout(const RunData& run, std::int64_t files) {
+  std::set<std::int64_t> indices;
+  std::int64_t without_index = 0;
+  for (const record::ProcessRecording& process : run.processes) {
+    for (const record::SampleRecord& sample : process.samples) {
+      if (sample.index < 0) {
+        ++without_index;
+      } else {
+        indices.insert(sample.index);
+      }
+    }
+  }
+  return static_cast<std::int64_t>(indices.size()) + without_index > 8 * files;
 }
 
 }  // namespace
@@ -109,8 +121,12 @@ std::vector<Rank> ranks_of(const std::vector<RankView>& ranks) {
     }
     const Estimate<double> rate = ratio_of_sums(samples, lengths);
     const Estimate<double> wait = ratio_of_sums(waits, lengths);
-    row.rate = Estimate<SamplesPerSecond>{SamplesPerSecond(rate.mean), SamplesPerSecond(rate.ci95_low),
-                                          SamplesPerSecond(rate.ci95_high), rate.n};
+    if (rate.mean > 0.0) {
+      row.rate = Estimate<SamplesPerSecond>{SamplesPerSecond(rate.mean), SamplesPerSecond(rate.ci95_low),
+                                            SamplesPerSecond(rate.ci95_high), rate.n};
+    } else {
+      row.rate = MeasuredEstimate<SamplesPerSecond>::absent("the loader does not say how many samples a batch has");
+    }
     row.wait = Estimate<Fraction>{wait.mean, std::max(0.0, wait.ci95_low), std::min(1.0, wait.ci95_high), wait.n};
     rows.push_back(std::move(row));
   }
@@ -145,7 +161,7 @@ Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
     return out;
   }
   out.files_seen = static_cast<std::int64_t>(read.size());
-  out.layout = is_shard_layout(*out.files_seen, static_cast<double>(samples)) ? "shards" : "files";
+  out.layout = is_shard_layout(run, *out.files_seen) ? "shards" : "files";
   Distribution sizes;
   double bytes_seen = 0.0;
   for (const auto& [id, path] : paths) {
