@@ -103,7 +103,12 @@ double storage_seconds(const record::BatchRecord& made, const ReplayMachine& mac
   const double calls = static_cast<double>(made.io.reads) + made.io.opens + made.io.stats;
   const double resident =
       calls * machine.read_seconds_per_call + static_cast<double>(made.io.read_bytes) * machine.read_seconds_per_byte;
-  return std::max(0.0, seen - resident);
+  // Waiting for storage is neither computing nor waiting for a core: where cores are short, reads of resident files
+  // take long, too.
+  const double delay = made.run_delay_ns == UINT64_MAX ? 0.0 : static_cast<double>(made.run_delay_ns) * 1e-9;
+  const double wall = made.end_ns > made.begin_ns ? static_cast<double>(made.end_ns - made.begin_ns) * 1e-9 : 0.0;
+  const double blocked = wall - static_cast<double>(made.cpu_ns) * 1e-9 - delay;
+  return std::max(0.0, std::min(seen - resident, blocked));
 }
 
 std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMachine& machine) {
@@ -119,6 +124,7 @@ std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMac
     result.storage_read_s += storage_seconds(step.delivery->made, machine) / static_cast<double>(known);
   }
   const double as_found = replay(setup, machine.cores, trace);
+  if (!(as_found > 0.0) || !(result.step_s > 0.0)) return std::nullopt;  // times that nothing can have taken
   const double scale = result.step_s / as_found;
   result.replay_error = std::abs(as_found / result.step_s - 1.0);
   result.cached_step_s = std::min(result.step_s, scale * replay(setup, machine.cores, without_storage(trace)));

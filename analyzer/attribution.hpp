@@ -36,11 +36,12 @@ struct Attribution {
   double storage_read_s = 0.0;  ///< per batch, waiting for storage alone
 };
 
-/// Seconds that making `made` would have waited for storage: its read and metadata time beyond what a resident file
-/// costs.
+/// Seconds that making `made` waited for storage: its read and metadata time beyond what a resident file costs, and no
+/// more than its thread was neither computing nor waiting for a core.
 [[nodiscard]] double storage_seconds(const record::BatchRecord& made, const ReplayMachine& machine);
 
-/// Replays the window. Empty if too few of its batches have a record of their making (fewer than 8, or under half).
+/// Replays the window. Empty if too few of its batches have a record of their making (fewer than 8, or under half), or
+/// if these took no time.
 [[nodiscard]] std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMachine& machine);
 
 }  // namespace stallcast
