@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "analyzer/analyze.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
@@ -47,4 +49,158 @@ TEST_CASE("attributed shares are within 2 points of the simulated truth") {
       }
     }
   }
+}
+
+TEST_CASE("a compute-bound job shows intervals that hold 0") {
+  for (const int workers : {1, 2, 4}) {
+    JobSpec spec = compute_bound();
+    spec.loader.workers = workers;
+    if (workers == 1) spec.read_s = 0.02;  // one worker alone must keep up, too
+    const Profile profile = analyze_run(make_run(spec));
+    REQUIRE(profile.stalls.as_is_fetch.has_value());
+    CHECK(profile.stalls.as_is_fetch->ci95_low == 0.0);
+    CHECK(profile.stalls.as_is_prep->ci95_low == 0.0);
+    CHECK(profile.stalls.as_is_fetch->ci95_high < 0.05);
+    CHECK(profile.stalls.as_is_prep->ci95_high < 0.05);
+    CHECK(near(profile.rates.as_is->mean.value(), profile.rates.synthetic->mean.value(), 0.01));
+    CHECK(profile.rates.supply_cached->mean.value() > 1.2 * profile.rates.as_is->mean.value());
+  }
+}
+
+TEST_CASE("the example of attribution.hpp comes out as it says") {
+  JobSpec spec = fetch_bound();
+  spec.read_cv = spec.cpu_cv = spec.step_cv = 0.0;
+  const RunData run = make_run(spec);
+  const SteadyWindow window = steady_window(run.consumers.at(0));
+  const auto found = attribute(window, ReplayMachine{64.0, k_resident_s_per_call, k_resident_s_per_byte, 0.0});
+  REQUIRE(found.has_value());
+  CHECK(near(found->step_s, 0.23, 0.01));
+  CHECK(near(found->cached_step_s, 0.1, 0.01));
+  CHECK(near(found->synthetic_step_s, 0.1, 0.01));
+  CHECK(near(found->supply_step_s, 0.23, 0.01));
+  CHECK(near(found->supply_cached_step_s, 0.08, 0.01));
+  CHECK(near(found->storage_read_s, 0.3, 0.001));
+  CHECK(found->replay_error < 0.01);
+}
+
+TEST_CASE("a job that something else holds back gets no split but the reason") {
+  RunData run = make_recordings(prep_bound());
+  for (auto& wait : run.processes[0].waits) {
+    const std::uint64_t later = wait.batch * 60'000'000;  // each batch comes 60 ms later than its making explains
+    wait.begin_ns += later;
+    wait.end_ns += later + (wait.header.aux == 0 ? 60'000'000 : 0);
+  }
+  join_run(run);
+  const Profile profile = analyze_run(run);
+  CHECK_FALSE(profile.stalls.as_is_fetch.has_value());
+  CHECK_FALSE(profile.stalls.as_is_prep.has_value());
+  CHECK_FALSE(profile.rates.cached.has_value());
+  CHECK(profile.stalls.as_is_fetch.reason().find("misses the measured step by") != std::string::npos);
+  CHECK(std::any_of(profile.issues.begin(), profile.issues.end(),
+                    [](const DataIssue& issue) { return issue.id == "replay-disagrees"; }));
+  CHECK(profile.rates.as_is.has_value());
+  CHECK(profile.stalls.as_is_wait.has_value());
+}
+
+TEST_CASE("with half of the makings lost the split is there, with more it is absent") {
+  JobSpec spec = prep_bound();
+  spec.loader.workers = 4;
+  spec.cpu_s = 1.0;
+  spec.batches = 600;
+  const Truth truth = truth_of(spec);
+  spec.lost_workers = {k_first_consumer_pid + 1, k_first_consumer_pid + 3};
+  const Profile half = analyze_run(make_run(spec));
+  REQUIRE(half.stalls.as_is_prep.has_value());
+  CHECK(std::abs(half.stalls.as_is_prep->mean - truth.prep()) < 0.03);
+  spec.lost_workers.insert(k_first_consumer_pid + 2);
+  const Profile quarter = analyze_run(make_run(spec));
+  CHECK_FALSE(quarter.stalls.as_is_prep.has_value());
+  CHECK(quarter.stalls.as_is_prep.reason().find("too few batches") != std::string::npos);
+  CHECK(quarter.rates.as_is.has_value());
+}
+
+TEST_CASE("stretches without recording do not bias rates or shares") {
+  for (JobSpec spec : {prep_bound(), fetch_bound()}) {
+    spec.batches = 600;
+    const Truth truth = truth_of(spec);
+    for (int i = 0; i < 12; ++i) spec.off.push_back({5.0 + 8.0 * i, 8.0 + 8.0 * i});
+    const Profile profile = analyze_run(make_run(spec));
+    REQUIRE(profile.stalls.as_is_fetch.has_value());
+    CHECK(near(profile.rates.as_is->mean.value(), spec.batch_size / truth.step_s, 0.02));
+    CHECK(std::abs(profile.stalls.as_is_fetch->mean - truth.fetch()) < 0.02);
+    CHECK(std::abs(profile.stalls.as_is_prep->mean - truth.prep()) < 0.02);
+  }
+}
+
+TEST_CASE("several passes give the same shares as one, whether workers persist or not") {
+  for (const bool persistent : {true, false}) {
+    JobSpec spec = fetch_bound();
+    spec.passes = 5;
+    spec.batches = 120;
+    spec.persistent = persistent;
+    spec.startup_s = 1.0;
+    const Truth truth = truth_of(spec);
+    const Profile profile = analyze_run(make_run(spec));
+    REQUIRE(profile.stalls.as_is_fetch.has_value());
+    CHECK(std::abs(profile.stalls.as_is_fetch->mean - truth.fetch()) < 0.02);
+    CHECK(near(profile.rates.as_is->mean.value(), spec.batch_size / truth.step_s, 0.02));
+  }
+}
+
+TEST_CASE("storage's share of reading is what a resident file does not cost") {
+  const ReplayMachine machine{4.0, 2e-6, 1e-9, 0.0};
+  record::BatchRecord made{};
+  made.begin_ns = 1'000'000'000;
+  made.end_ns = 2'000'000'000;
+  made.cpu_ns = 100'000'000;
+  made.io.read_ns = 400'000'000;
+  made.io.meta_ns = 50'000'000;
+  made.io.reads = 60;
+  made.io.opens = 30;
+  made.io.stats = 10;
+  made.io.read_bytes = 10'000'000;
+  CHECK(near(storage_seconds(made, machine), 0.45 - 100 * 2e-6 - 0.01, 1e-9));
+  made.io.read_ns = 5'000'000;
+  made.io.meta_ns = 0;
+  CHECK(storage_seconds(made, machine) == 0.0);  // faster than a resident file is no negative wait
+}
+
+TEST_CASE("reads that were slow for want of a core are no wait for storage") {
+  const ReplayMachine machine{4.0, 2e-6, 0.2e-9, 0.0};
+  record::BatchRecord made{};
+  made.begin_ns = 1'000'000'000;
+  made.end_ns = 2'000'000'000;
+  made.cpu_ns = 500'000'000;
+  made.run_delay_ns = 500'000'000;
+  made.io.read_ns = 300'000'000;
+  CHECK(storage_seconds(made, machine) == 0.0);
+  made.run_delay_ns = 400'000'000;
+  CHECK(near(storage_seconds(made, machine), 0.1, 1e-6));
+  made.run_delay_ns = UINT64_MAX;  // not known: what was not computing may have been storage
+  CHECK(near(storage_seconds(made, machine), 0.3, 1e-3));
+}
+
+TEST_CASE("times that nothing can have taken give no split") {
+  RunData run = make_recordings(fetch_bound());
+  for (auto& process : run.processes) {
+    for (auto& wait : process.waits) wait.begin_ns = wait.end_ns = k_start_ns;
+    for (auto& batch : process.batches) batch.begin_ns = batch.end_ns = batch.put_ns = k_start_ns;
+  }
+  join_run(run);
+  CHECK_FALSE(analyze_run(run).stalls.as_is_fetch.has_value());
+}
+
+TEST_CASE("a device that computes while the job waits hides G unless some steps did not wait") {
+  JobSpec spec = prep_bound();
+  spec.loader.workers = 1;  // more would deliver in bunches, in which most steps do not wait
+  RunData run = make_recordings(spec);
+  for (auto& text : run.processes[0].texts) {
+    const auto at = text.json.find("\"cuda\":false");
+    if (at != std::string::npos) text.json.replace(at, 12, "\"cuda\":true");
+  }
+  join_run(run);
+  const Profile profile = analyze_run(run);
+  CHECK_FALSE(profile.rates.synthetic.has_value());
+  CHECK_FALSE(profile.stalls.as_is_prep.has_value());
+  CHECK(profile.stalls.as_is_fetch.has_value());
 }
