@@ -109,18 +109,23 @@ void note_size(Thread& thread, int fd, std::uint64_t size_bytes, std::uint64_t d
   thread.unsized_path = nullptr;
 }
 
-std::uint64_t adopt_path(Thread& thread, int fd, std::uint64_t known_id) {
-  const raw::ErrnoKeeper keeper;
-  char link[32] = "/proc/self/fd/";
+const char* fd_link(int fd, char (&link)[k_fd_link_bytes]) {
   char digits[12];
   char* at = digits + sizeof(digits);
   *--at = '\0';
   for (int rest = fd; at == digits + sizeof(digits) - 1 || rest != 0; rest /= 10) {
     *--at = static_cast<char>('0' + rest % 10);
   }
+  strcpy(link, "/proc/self/fd/");
   strcat(link, at);
+  return link;
+}
+
+std::uint64_t adopt_path(Thread& thread, int fd, std::uint64_t known_id) {
+  const raw::ErrnoKeeper keeper;
+  char link[k_fd_link_bytes];
   char path[512];
-  const ssize_t length = raw::read_link(link, path, sizeof(path) - 1);
+  const ssize_t length = raw::read_link(fd_link(fd, link), path, sizeof(path) - 1);
   if (length <= 0 || path[0] != '/') return known_id;
   path[length] = '\0';
   const Opened opened = describe_open(path, O_RDONLY);

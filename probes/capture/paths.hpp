@@ -26,6 +26,11 @@ void note_path(Thread& thread, std::uint64_t file_id, const char* path, std::siz
 /// The application asked fstat() about `fd`: its answer goes into the path record that was just written for it.
 void note_size(Thread& thread, int fd, std::uint64_t size_bytes, std::uint64_t device);
 
+inline constexpr std::size_t k_fd_link_bytes = 32;
+
+/// Writes "/proc/self/fd/<fd>" and returns it.
+const char* fd_link(int fd, char (&link)[k_fd_link_bytes]);
+
 /// The id of a file that was opened unseen or before this process was recorded, with its path record; 0 if it has no
 /// name. `known_id` is the id it already goes by, or 0.
 std::uint64_t adopt_path(Thread& thread, int fd, std::uint64_t known_id);

@@ -140,6 +140,10 @@ bool be_born() {
   return born;
 }
 
+const char* run_folder() {
+  return g_run_folder;
+}
+
 record::RankSlot* rank_slot(Process& self) {
   record::RankSlot* slot = self.slot.load(std::memory_order_acquire);
   if (slot != nullptr || self.writer.control == nullptr || self.slot_refused != 0) return slot;

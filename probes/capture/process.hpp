@@ -19,19 +19,22 @@ enum class Mode : std::uint32_t { off = 0, dormant = 1, live = 2, broken = 3 };
 /// Reading this much from regular files makes a process worth recording without any C API call.
 inline constexpr std::uint64_t k_dormant_read_bytes = 4ULL << 20;
 
+struct PhaseState;
+
 /// State of this one process; all-zero is "not born yet". Lives in the page that fork wipes.
 struct Process {
   std::atomic<std::uint32_t> generation;  ///< 0 until born; differs between a parent and its children
   std::atomic<std::uint32_t> being_born;
   std::int32_t pid;
-  std::uint32_t slot_refused;  ///< 1: every line of the control block was taken; not asked for again
-  std::uint32_t vfork_seen;    ///< 1 once a thread has called vfork
-  std::uint32_t unused;
+  std::uint32_t slot_refused;           ///< 1: every line of the control block was taken; not asked for again
+  std::uint32_t vfork_seen;             ///< 1 once a thread has called vfork
+  std::atomic<std::uint32_t> in_phase;  ///< 1 while a batch of a phased run is made
   record::Writer writer;
   std::atomic<record::RankSlot*> slot;  ///< claimed at the first wait or step
   std::atomic<std::uint64_t> steps;
   std::atomic<std::uint64_t> read_unrecorded_bytes;  ///< of regular files before birth, moved into the header at birth
   std::atomic<std::uint64_t> reads_unrecorded;
+  std::atomic<PhaseState*> phase;  ///< nullptr until the first phased batch
 };
 
 extern std::atomic<Mode> g_mode;
@@ -49,6 +52,9 @@ inline Process& process() {
 /// Opens the recording of this process if it has none: control block, file, header. False where that is not possible
 /// (mode `broken`) or not now (another thread is at it for too long). Only with the calling thread marked busy.
 bool be_born();
+
+/// The run folder, as the environment named it when the process began; empty outside a run.
+const char* run_folder();
 
 /// This process's line in the control block, claimed if need be; nullptr if there is no run or no free line.
 record::RankSlot* rank_slot(Process& self);

@@ -3,7 +3,7 @@
 #include <ctime>
 
 #include "core/clock.hpp"
-#include "probes/capture/fd_table.hpp"
+#include "probes/capture/kept_fd.hpp"
 #include "probes/capture/thread.hpp"
 #include "probes/record/raw.hpp"
 
@@ -25,44 +25,11 @@ std::uint64_t second_number(const char* text, const char* end) {
   return value;
 }
 
-/// Out of the way of the numbers that the guest's own descriptors get.
-int move_up(int fd) {
-  for (const int lowest : {800, 200}) {
-    const auto moved = static_cast<int>(::syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, lowest));
-    if (moved < 0) continue;
-    raw::close_fd(fd);
-    return moved;
-  }
-  raw::close_fd(fd);
-  return -1;
-}
-
-/// Opened once per thread, because opening costs five times what reading does. The guest may close it (daemons close
-/// all they find), and the number may then be somebody else's: the descriptor table knows.
-bool schedstat_is_ours(const Thread& thread) {
-  const FdEntry* entry = fd_entry(thread.schedstat_fd);
-  return entry != nullptr && entry->kind.load(std::memory_order_relaxed) == FdKind::ours &&
-         entry->file_id.load(std::memory_order_relaxed) == thread.out.thread_id;
-}
-
-void open_schedstat(Thread& thread) {
-  thread.schedstat_fd = -1;
-  const int opened = raw::open_file("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC, 0);
-  if (opened < 0) return;
-  const int fd = move_up(opened);
-  if (fd < 0) return;
-  if (fd_entry(fd) == nullptr) {
-    raw::close_fd(fd);
-    return;
-  }
-  set_fd(fd, FdKind::ours, thread.out.thread_id, false);
-  thread.schedstat_fd = fd;
-}
-
 std::uint64_t run_delay_ns(Thread& thread) {
-  if (thread.schedstat_fd == 0) open_schedstat(thread);
+  // Opened once per thread, because opening costs five times what reading does.
+  if (thread.schedstat_fd == 0) thread.schedstat_fd = open_kept("/proc/thread-self/schedstat", thread.out.thread_id);
   if (thread.schedstat_fd < 0) return k_unknown;
-  if (!schedstat_is_ours(thread)) {
+  if (!is_kept(thread.schedstat_fd, thread.out.thread_id)) {
     thread.schedstat_fd = -1;
     return k_unknown;
   }
@@ -82,10 +49,7 @@ Usage usage_now(Thread& thread) {
 }
 
 void close_usage(Thread& thread) {
-  if (thread.schedstat_fd > 0 && schedstat_is_ours(thread)) {
-    take_fd(thread.schedstat_fd);
-    raw::close_fd(thread.schedstat_fd);
-  }
+  if (thread.schedstat_fd > 0) close_kept(thread.schedstat_fd, thread.out.thread_id);
   thread.schedstat_fd = 0;
 }
 

@@ -1,0 +1,75 @@
+#include "probes/capture/phase_ours.hpp"
+
+#include <atomic>
+#include <cstring>
+
+#include "probes/capture/phase_calls.hpp"
+#include "probes/capture/process.hpp"
+
+namespace stallcast::capture {
+namespace {
+
+using Slot = std::atomic<std::uint64_t>;
+
+constexpr std::uint64_t k_slots = 1ULL << 19;
+constexpr std::uint64_t k_bytes = k_slots * sizeof(Slot);
+constexpr std::uint64_t k_probes = 16;
+
+// A shared map, so a fork child goes on using it.
+constinit std::atomic<Slot*> g_ours{nullptr};
+constinit std::atomic<bool> g_failed{false};
+
+/// Whoever comes first makes the file; to allocate what is allocated already changes nothing. Without fallocate there
+/// is no set: a sparse map on a full disk would be SIGBUS in the guest.
+void* map_set() {
+  char path[record::k_max_path_bytes + sizeof(k_ours_file)];
+  strcpy(path, run_folder());
+  strcat(path, "/");
+  strcat(path, k_ours_file);
+  if (k_bytes > raw::file_size_limit()) return nullptr;
+  const int fd = raw::open_file(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return nullptr;
+  void* mapped = nullptr;
+  if (raw::allocate(fd, 0, k_bytes) == 0) mapped = raw::map(k_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  raw::close_fd(fd);
+  return mapped;
+}
+
+Slot* slots() {
+  Slot* known = g_ours.load(std::memory_order_acquire);
+  if (known != nullptr || g_failed.load(std::memory_order_relaxed)) return known;
+  void* mapped = map_set();
+  if (mapped == nullptr) {
+    g_failed.store(true, std::memory_order_relaxed);
+    return nullptr;
+  }
+  if (g_ours.compare_exchange_strong(known, static_cast<Slot*>(mapped))) return static_cast<Slot*>(mapped);
+  raw::unmap(mapped, k_bytes);
+  return known;
+}
+
+}  // namespace
+
+void claim_ours(std::uint64_t key) {
+  Slot* set = slots();
+  if (set == nullptr) return;
+  for (std::uint64_t i = 0; i < k_probes; ++i) {
+    Slot& slot = set[(key + i) % k_slots];
+    std::uint64_t found = slot.load(std::memory_order_relaxed);
+    if (found == 0 && slot.compare_exchange_strong(found, key, std::memory_order_relaxed)) return;
+    if (found == key) return;
+  }
+}
+
+bool is_ours(std::uint64_t key) {
+  const Slot* set = slots();
+  if (set == nullptr) return false;
+  for (std::uint64_t i = 0; i < k_probes; ++i) {
+    const std::uint64_t found = set[(key + i) % k_slots].load(std::memory_order_relaxed);
+    if (found == key) return true;
+    if (found == 0) return false;
+  }
+  return false;
+}
+
+}  // namespace stallcast::capture
