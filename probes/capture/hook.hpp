@@ -4,6 +4,7 @@
 #include "core/clock.hpp"
 #include "probes/capture/account.hpp"
 #include "probes/capture/next.hpp"
+#include "probes/capture/phase.hpp"
 #include "probes/record/raw.hpp"
 
 /// Defines the hook for `symbol`. The assembler name keeps it apart from libc's own declarations, whose attributes
@@ -14,20 +15,30 @@
 
 namespace stallcast::capture {
 
+/// What a read is going to ask for.
+struct ReadPlan {
+  off_t offset;  ///< -1: from where the descriptor stands
+  std::size_t bytes;
+};
+
 /// Calls `call` and counts what it read from `fd`.
 template <class Call>
-inline ssize_t read_through(int fd, Call call) {
+inline ssize_t read_through(int fd, ReadPlan plan, Call call) {
   if (!awake() || t_thread.busy != 0) return call();
   const FdKind kind = kind_of(fd);
   if (kind != FdKind::regular && kind != FdKind::stream) return call();
+  const bool phased = in_phase() && kind == FdKind::regular;
+  if (phased) before_read(fd, plan.offset, plan.bytes);
   Thread* thread = recording_thread();
   if (thread == nullptr) {
     const ssize_t bytes = call();
+    if (phased) after_read();
     if (bytes > 0 && kind == FdKind::regular) count_unrecorded(static_cast<std::uint64_t>(bytes));
     return bytes;
   }
   const std::uint64_t begin_ns = monotonic_ns();
   const ssize_t bytes = call();
+  if (phased) after_read();
   const std::uint64_t ns = monotonic_ns() - begin_ns;
   if (bytes >= 0) count_read(*thread, {fd, kind, begin_ns, ns, static_cast<std::uint64_t>(bytes), 1});
   return bytes;

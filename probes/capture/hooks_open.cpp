@@ -24,38 +24,39 @@ using CreatFn = int(const char*, mode_t);
 
 int open_as(Symbol symbol, const char* path, int flags, mode_t mode) {
   auto* real = next<OpenFn>(symbol);
-  return open_through(path, flags, [=] {
-    return real != nullptr ? real(path, flags, mode) : record::raw::open_file(path, flags, mode);
+  return open_through(AT_FDCWD, path, flags, [=](int /*folder*/, const char* name) {
+    return real != nullptr ? real(name, flags, mode) : record::raw::open_file(name, flags, mode);
   });
 }
 
 int openat_as(Symbol symbol, int folder, const char* path, int flags, mode_t mode) {
   auto* real = next<OpenatFn>(symbol);
-  return open_through(path, flags, [=] {
-    return real != nullptr ? real(folder, path, flags, mode)
-                           : static_cast<int>(::syscall(SYS_openat, folder, path, flags, mode));
+  return open_through(folder, path, flags, [=](int from, const char* name) {
+    return real != nullptr ? real(from, name, flags, mode)
+                           : static_cast<int>(::syscall(SYS_openat, from, name, flags, mode));
   });
 }
 
 int open_2_as(Symbol symbol, const char* path, int flags) {
   auto* real = next<Open2Fn>(symbol);
-  return open_through(path, flags,
-                      [=] { return real != nullptr ? real(path, flags) : record::raw::open_file(path, flags, 0); });
+  return open_through(AT_FDCWD, path, flags, [=](int /*folder*/, const char* name) {
+    return real != nullptr ? real(name, flags) : record::raw::open_file(name, flags, 0);
+  });
 }
 
 int openat_2_as(Symbol symbol, int folder, const char* path, int flags) {
   auto* real = next<Openat2Fn>(symbol);
-  return open_through(path, flags, [=] {
-    return real != nullptr ? real(folder, path, flags)
-                           : static_cast<int>(::syscall(SYS_openat, folder, path, flags, 0));
+  return open_through(folder, path, flags, [=](int from, const char* name) {
+    return real != nullptr ? real(from, name, flags) : static_cast<int>(::syscall(SYS_openat, from, name, flags, 0));
   });
 }
 
 int creat_as(Symbol symbol, const char* path, mode_t mode) {
   constexpr int k_flags = O_CREAT | O_WRONLY | O_TRUNC;
   auto* real = next<CreatFn>(symbol);
-  return open_through(path, k_flags,
-                      [=] { return real != nullptr ? real(path, mode) : record::raw::open_file(path, k_flags, mode); });
+  return open_through(AT_FDCWD, path, k_flags, [=](int /*folder*/, const char* name) {
+    return real != nullptr ? real(name, mode) : record::raw::open_file(name, k_flags, mode);
+  });
 }
 
 }  // namespace

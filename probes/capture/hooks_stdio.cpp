@@ -42,14 +42,17 @@ int flags_of_mode(const char* mode) {
   return *mode == 'r' ? O_RDONLY : O_WRONLY;
 }
 
-/// Calls `call`, which reads from `stream` and returns how many bytes it took. `served`: from the buffer alone.
+/// Calls `call`, which reads from `stream` and returns how many bytes it took. `served`: from the buffer alone;
+/// else about `wanted` bytes come from the file.
 template <class Call>
-std::size_t stream_through(FILE* stream, bool served, Call call) {
+std::size_t stream_through(FILE* stream, bool served, std::size_t wanted, Call call) {
   const int fd = fd_of(stream);
   Thread& own = t_thread;
   if (!awake() || own.busy != 0 || fd < 0) return call();
   const FdKind kind = kind_of(fd);
   if (kind != FdKind::regular && kind != FdKind::stream) return call();
+  const bool phased = in_phase() && !served && kind == FdKind::regular;
+  if (phased) before_read(fd, -1, wanted);
   Thread* thread = recording_thread();
   const std::uint64_t begin_ns = thread != nullptr && !served ? monotonic_ns() : 0;
   std::size_t bytes = 0;
@@ -57,6 +60,7 @@ std::size_t stream_through(FILE* stream, bool served, Call call) {
     const Busy busy(own);  // a libc that reads through its own read() is counted once
     bytes = call();
   }
+  if (phased) after_read();
   if (thread == nullptr) {
     if (bytes > 0 && kind == FdKind::regular) count_unrecorded(bytes);
   } else if (served) {
@@ -71,9 +75,9 @@ FILE* fopen_as(Symbol symbol, const char* path, const char* mode) {
   auto* real = next<FopenFn>(symbol);
   if (real == nullptr) return nullptr;
   FILE* stream = nullptr;
-  open_through(path, mode != nullptr ? flags_of_mode(mode) : O_RDONLY, [&] {
+  open_through(AT_FDCWD, path, mode != nullptr ? flags_of_mode(mode) : O_RDONLY, [&](int /*folder*/, const char* name) {
     const Busy busy(t_thread);
-    stream = real(path, mode);
+    stream = real(name, mode);
     return stream != nullptr ? fd_of(stream) : -1;
   });
   return stream;
@@ -84,11 +88,12 @@ FILE* freopen_as(Symbol symbol, const char* path, const char* mode, FILE* stream
   if (real == nullptr) return nullptr;
   if (awake()) about_to_close(fd_of(stream));
   FILE* result = nullptr;
-  open_through(path, flags_of_mode(mode), [&] {
+  const auto reopen = [&](int /*folder*/, const char* name) {
     const Busy busy(t_thread);
-    result = real(path, mode, stream);
+    result = real(name, mode, stream);
     return result != nullptr ? fd_of(result) : -1;
-  });
+  };
+  open_through(AT_FDCWD, path, flags_of_mode(mode), reopen, MayStage::no);
   return result;
 }
 
@@ -105,7 +110,7 @@ std::size_t fread_through(std::size_t size, std::size_t count, FILE* stream, Cal
   std::size_t wanted = 0;
   if (__builtin_mul_overflow(size, count, &wanted) || wanted == 0) return call();
   std::size_t items = 0;
-  stream_through(stream, buffered(stream) >= wanted, [&] {
+  stream_through(stream, buffered(stream) >= wanted, wanted, [&] {
     items = call();
     return items * size;
   });
@@ -116,7 +121,7 @@ template <class Call>
 char* fgets_through(char* line, int room, FILE* stream, Call call) {
   const std::size_t most = room > 0 ? static_cast<std::size_t>(room) - 1 : 0;
   char* result = nullptr;
-  stream_through(stream, line_is_buffered(stream, '\n', most), [&] {
+  stream_through(stream, line_is_buffered(stream, '\n', most), BUFSIZ, [&] {
     result = call();
     return result != nullptr ? strlen(line) : 0;
   });
@@ -126,7 +131,7 @@ char* fgets_through(char* line, int room, FILE* stream, Call call) {
 template <class Call>
 ssize_t getline_through(int end_of_line, FILE* stream, Call call) {
   ssize_t length = -1;
-  stream_through(stream, line_is_buffered(stream, end_of_line, SIZE_MAX), [&] {
+  stream_through(stream, line_is_buffered(stream, end_of_line, SIZE_MAX), BUFSIZ, [&] {
     length = call();
     return length > 0 ? static_cast<std::size_t>(length) : 0;
   });

@@ -1,6 +1,7 @@
 /// The making half of the C API: batches and their samples.
 #include "core/clock.hpp"
 #include "probes/capture/export.hpp"
+#include "probes/capture/phase.hpp"
 #include "probes/capture/sample.hpp"
 #include "stallcast/capture.h"
 
@@ -131,6 +132,7 @@ STALLCAST_EXPORT void stallcast_sample_end(void) {
   if (thread == nullptr) return;
   const Busy busy(*thread);
   if (thread->sample.depth == 0 || --thread->sample.depth != 0) return;
+  if (in_phase()) at_sample_end();
   if (!record::may_record(process().writer) || thread->sample.recorded == 0) return;
   const std::uint64_t end_ns = monotonic_ns();
   for (auto& file : thread->sample.files) {
