@@ -72,22 +72,28 @@ bool take_record(const std::byte* at, const RecordHeader& header, ProcessRecordi
   return true;
 }
 
-void take_block(const std::byte* block, std::size_t bytes, ProcessRecording& into) {
+/// `there`: of the block's `block_bytes`, how many the file still has.
+void take_block(const std::byte* block, std::size_t there, std::size_t block_bytes, ProcessRecording& into) {
   BlockHeader header;
   std::memcpy(static_cast<void*>(&header), block, sizeof(header));
-  const std::uint32_t committed = header.committed.load();
-  if (header.magic != k_block_magic || committed > bytes || committed < sizeof(BlockHeader)) {
+  std::size_t committed = header.committed.load();
+  if (header.magic != k_block_magic || committed > block_bytes || committed < sizeof(BlockHeader)) {
     // A block that was allocated but not begun is all zero: nothing was lost with it.
     if (header.magic != 0) ++into.broken_blocks;
     return;
   }
   if (header.reserved.load() > committed) ++into.torn_tails;
+  if (committed > there) {  // a file that was cut: what lies before the cut is whole
+    ++into.broken_blocks;
+    committed = there;
+  }
   std::size_t offset = sizeof(BlockHeader);
   while (offset + sizeof(RecordHeader) <= committed) {
     RecordHeader record;
     std::memcpy(&record, block + offset, sizeof(record));
     const bool whole =
         record.bytes >= sizeof(RecordHeader) && record.bytes % 8 == 0 && offset + record.bytes <= committed;
+    if (!whole && committed == there && there < block_bytes) return;  // the record at the cut
     if (!whole || !take_record(block + offset, record, into)) {
       ++into.broken_blocks;
       return;
@@ -152,14 +158,18 @@ Result<ProcessRecording> parse_recording(const std::vector<std::byte>& bytes) {
       recording.broken_blocks += static_cast<std::int64_t>(promised - index);
       break;
     }
-    take_block(bytes.data() + begin, std::min<std::uint64_t>(header.block_bytes, bytes.size() - begin), recording);
+    const std::uint64_t there = std::min<std::uint64_t>(header.block_bytes, bytes.size() - begin);
+    take_block(bytes.data() + begin, there, header.block_bytes, recording);
   }
   return recording;
 }
 
 Result<ProcessRecording> read_recording(const std::filesystem::path& path) {
+  const Error unreadable{ErrorCode::bad_input, "cannot read " + path.string(), "check that it exists and is readable"};
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(path, failed)) return unreadable;  // a folder opens, too, and has no end
   std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return Error{ErrorCode::bad_input, "cannot read " + path.string(), "check that it exists and is readable"};
+  if (!file) return unreadable;
   const auto size = static_cast<std::streamsize>(file.tellg());
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));
   file.seekg(0);
