@@ -73,7 +73,7 @@ void read_step(const Profile& profile, JobModel& job) {
 void take_interference_out(JobModel& job) {
   double slow = std::max(1.0, job.step_threads / job.cores);
   if (job.workers > 0) {
-    const double computing = std::min(1.0, job.rate * job.cpu_s / job.workers);
+    const double computing = std::min(1.0, job.rate * (job.cpu_s + job.core_wait_s) / job.workers);
     slow = mean_crowding(job.workers, computing, job.step_threads - 1.0, job.cores);
   }
   job.step_cpu_s = std::min(job.step_cpu_s, job.compute_s / slow);
@@ -88,11 +88,11 @@ bool read_worker(const Profile& profile, JobModel& job) {
   const double read = mean_or(in.read, 0.0);
   const double storage = std::clamp(read - mean_or(in.read_from_memory, 0.0), 0.0, wall);
   job.cpu_s = std::clamp(in.worker_cpu->mean.value(), 0.0, wall - storage);
-  const double delay = std::clamp(mean_or(in.worker_run_delay, 0.0), 0.0, wall - storage - job.cpu_s);
+  job.core_wait_s = std::clamp(mean_or(in.worker_run_delay, 0.0), 0.0, wall - storage - job.cpu_s);
   if (!in.worker_run_delay && job.workers > 0) {
     job.notes.push_back("how long workers waited for a core was not measured: such waiting counts as fixed here");
   }
-  job.other_s = wall - storage - job.cpu_s - delay;
+  job.other_s = wall - storage - job.cpu_s - job.core_wait_s;
   job.handover_s = std::min(job.other_s, job.workers > 0 ? mean_or(in.handover, 0.0) : 0.0);
   job.miss = std::clamp(in.bytes_from_storage.value_or(storage > 0.0 ? 1.0 : 0.0), 0.0, 1.0);
   if (job.miss >= k_least_miss && storage > 0.0) {

@@ -51,9 +51,10 @@ struct JobModel {
   double cpu_s = 0.0;       ///< in a worker, per sample
   double other_s = 0.0;     ///< in a worker, per sample: neither computing, nor storage, nor waiting for a core
   double handover_s = 0.0;  ///< in a worker, per sample: the part of other_s that exists only because there are workers
-  double miss = 0.0;        ///< share of the bytes that came from storage, as found
-  /// Waiting for storage per sample that came from there, at the crowding of `storage_crowding` readers; absent where
-  /// too little came from storage.
+  double core_wait_s = 0.0;  ///< in a worker, per sample: runnable, but no core was free, as found
+  double miss = 0.0;         ///< share of the bytes that came from storage, as found
+  /// Waiting for storage per sample that came from there, while a worker spent the share `storage_presence` of its time
+  /// doing so; absent where too little came from storage.
   std::optional<double> storage_s{};
   double storage_presence = 0.0;         ///< mean share of a worker's time spent waiting for storage meanwhile
   double bandwidth_share = 0.7;          ///< first guess: the part of storage_s that others' reading lengthens

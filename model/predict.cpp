@@ -39,7 +39,6 @@ struct Predictor::State {
   StallCurves curves{};
   Calibration calibration{};
   std::optional<Recursion> recursion{};
-  double making_factor = 1.0;
 
   double rate_of(const Setting& setting, const Draw& truth) {
     return setting.batch / std::max(1e-12, evaluate(job, setting, truth, curves).step_s);
@@ -51,22 +50,22 @@ struct Predictor::State {
   Played play(const Setting& setting) {
     if (!recursion) {
       recursion.emplace(job);
-      making_factor = recursion->fit_making(demands(job, as_found(job), calibration.best, {}));
+      recursion->fit(demands(job, as_found(job), calibration.best, {}));
     }
-    return recursion->play(demands(job, setting, calibration.best, {}), setting.batch, making_factor);
+    return recursion->play(demands(job, setting, calibration.best, {}), setting.batch);
   }
 
-  /// ln of the rate in each truth over the best one, sorted; over that of the run as found in the same truth if paired.
-  std::vector<double> spread(const Setting& setting, bool paired) {
-    const Setting found = as_found(job);
-    const double centre = std::log(rate_of(setting, best())) - (paired ? std::log(rate_of(found, best())) : 0.0);
+  /// ln of the rate in each truth over the best one, sorted; if `base` is given, of the rate over that at `base` in the
+  /// same truth.
+  std::vector<double> spread(const Setting& setting, const Setting* base) {
+    const auto log_rate = [&](const Draw& truth) {
+      const double rate = std::log(rate_of(setting, truth));
+      return base == nullptr ? rate : rate - std::log(rate_of(*base, truth));
+    };
+    const double centre = log_rate(best());
     std::vector<double> logs;
     logs.reserve(calibration.draws.size());
-    for (const Draw& truth : calibration.draws) {
-      double value = std::log(rate_of(setting, truth));
-      if (paired) value -= std::log(rate_of(found, {truth.parameters, {}}));
-      logs.push_back(value - centre);
-    }
+    for (const Draw& truth : calibration.draws) logs.push_back(log_rate(truth) - centre);
     std::sort(logs.begin(), logs.end());
     return logs;
   }
@@ -109,7 +108,7 @@ struct Predictor::State {
     if (setting.as_found) return measured(scenario, setting);
     Prediction prediction = describe(scenario, setting);
     const QuickResult result = evaluate(job, setting, best(), curves);
-    const auto logs = spread(setting, false);
+    const auto logs = spread(setting, nullptr);
     const double least = std::log1p(k_ninety * job.rate_relative_sd);
     set_rate(prediction, setting.batch / result.step_s, setting.batch, std::min(-least, quantile(logs, 0.05)),
              std::max(least, quantile(logs, 0.95)));
@@ -168,13 +167,15 @@ Result<double> Predictor::rate_quickly(const Scenario& scenario) {
   return state_->rate_of(setting.value(), state_->best()) * state_->job.ranks;
 }
 
-Result<Gain> Predictor::gain(const Scenario& scenario) {
+Result<Gain> Predictor::gain(const Scenario& scenario, const Scenario& base) {
   auto setting = resolve(state_->job, scenario);
   if (!setting) return setting.error();
-  if (setting.value().as_found) return Gain{};
+  auto before = resolve(state_->job, base);
+  if (!before) return before.error();
+  if (setting.value().as_found && before.value().as_found) return Gain{};
   const double centre = std::log(setting.value().batch / state_->play(setting.value()).step_s) -
-                        std::log(state_->job.batch / state_->play(as_found(state_->job)).step_s);
-  const auto logs = state_->spread(setting.value(), true);
+                        std::log(before.value().batch / state_->play(before.value()).step_s);
+  const auto logs = state_->spread(setting.value(), &before.value());
   const double low = std::min(0.0, quantile(logs, 0.05));
   const double high = std::max(0.0, quantile(logs, 0.95));
   return Gain{std::expm1(centre), std::expm1(centre + low), std::expm1(centre + high)};

@@ -13,7 +13,7 @@
 
 namespace stallcast {
 
-/// How much faster than as found: rate / measured rate - 1, with the two-sided 90 % interval.
+/// How much faster: rate / rate before - 1, with the two-sided 90 % interval.
 struct Gain {
   double mean = 0.0;
   double ci90_low = 0.0;
@@ -46,8 +46,9 @@ class Predictor {
   /// Samples per second of the whole job by the analytic form alone, without interval.
   [[nodiscard]] Result<double> rate_quickly(const Scenario& scenario);
 
-  /// predict() over predict() of what is measured, paired truth by truth, so that what both share cancels.
-  [[nodiscard]] Result<Gain> gain(const Scenario& scenario);
+  /// What `scenario` brings over `base` (the empty scenario: the run as found), paired truth by truth, so that what
+  /// both share cancels.
+  [[nodiscard]] Result<Gain> gain(const Scenario& scenario, const Scenario& base);
 
   [[nodiscard]] std::vector<KeyAvailability> keys() const;
 

@@ -41,10 +41,11 @@ double around_one(double value, double spread) {
 Recursion::Recursion(const JobModel& job)
     : batch_(job.batch),
       measured_step_s_(job.batch / job.rate),
+      measured_own_s_(job.compute_s),
       making_(shape(job.making, job.cv_make, 1)),
       step_(shape(job.step, job.cv_step, 2)) {}
 
-Played Recursion::play(const QuickInput& input, double batch, double making_factor) const {
+Played Recursion::play(const QuickInput& input, double batch) const {
   // A batch of more samples varies less, as far as its samples are independent.
   const double spread = std::sqrt(batch_ / batch);
   std::vector<simulation::BatchWork> work(k_batches);
@@ -52,12 +53,13 @@ Played Recursion::play(const QuickInput& input, double batch, double making_fact
   const bool disk_shared = input.disk_s > 0.0 && input.workers > 1;
   const bool cores_shared = input.workers + input.step_threads > input.cores;
   for (std::size_t i = 0; i < k_batches; ++i) {
-    const double making = making_factor * around_one(making_[i], spread);
+    const double making = making_factor_ * around_one(making_[i], spread);
     // What nobody else disturbs can be done in one go.
     work[i].read_s = disk_shared ? making * input.disk_s : 0.0;
     work[i].cpu_s = making * input.cpu_s;
     work[i].other_s = making * (input.other_s + input.latency_s + (disk_shared ? 0.0 : input.disk_s));
-    steps[i] = {.device_s = step_[i] * input.device_s, .cpu_s = step_[i] * input.step_cpu_s};
+    const double step = step_factor_ * step_[i];
+    steps[i] = {.device_s = step * input.device_s, .cpu_s = step * input.step_cpu_s};
   }
   const simulation::LoaderSetup setup{input.workers, input.prefetch, input.in_order};
   const simulation::SharedMachine machine{input.cores, disk_shared, 1.0, input.step_threads};
@@ -74,23 +76,25 @@ Played Recursion::play(const QuickInput& input, double batch, double making_fact
   return played;
 }
 
-double Recursion::fit_making(const QuickInput& as_found) const {
+void Recursion::fit(const QuickInput& as_found) {
   constexpr double k_near = 0.001;
+  constexpr double k_no_wait = 0.005;  ///< of a step: so little says nothing about the workers' speed
   constexpr double k_widest = 1.5;
   double low = 1.0 / k_widest;
   double high = k_widest;
-  double factor = 1.0;
-  for (int i = 0; i < 14; ++i) {
-    const Played played = play(as_found, batch_, factor);
-    const double off = played.step_s / measured_step_s_ - 1.0;
-    if (std::abs(off) < k_near) break;
-    // Too fast though nothing waits: the step itself is shorter than measured, and stretching the workers until they
-    // bind would invent a stall.
-    if (off < 0.0 && played.wait_s < k_near * played.step_s && factor >= 1.0) return 1.0;
-    (off > 0.0 ? high : low) = factor;
-    factor = std::sqrt(low * high);
+  const bool waited = measured_step_s_ - measured_own_s_ > k_no_wait * measured_step_s_;
+  if (!waited) high = 1.0;
+  for (int i = 0; i < 16; ++i) {
+    const Played played = play(as_found, batch_);
+    const double own = played.step_s - played.wait_s;
+    if (own > 0.0) step_factor_ *= std::clamp(measured_own_s_ / own, 0.9, 1.1);
+    const double off = (played.wait_s - std::max(0.0, measured_step_s_ - measured_own_s_)) / measured_step_s_;
+    const bool settled = std::abs(off) < (waited ? k_near : k_no_wait) || (!waited && off < 0.0);
+    if (settled && std::abs(own - measured_own_s_) <= k_near * measured_step_s_) return;
+    if (settled) continue;
+    (off > 0.0 ? high : low) = making_factor_;
+    making_factor_ = std::sqrt(low * high);
   }
-  return factor;
 }
 
 }  // namespace stallcast

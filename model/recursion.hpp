@@ -18,15 +18,18 @@ class Recursion {
  public:
   explicit Recursion(const JobModel& job);
 
-  /// `making_factor` stretches all that workers do: what the recursion needs to reproduce the measured run.
-  [[nodiscard]] Played play(const QuickInput& input, double batch, double making_factor) const;
+  [[nodiscard]] Played play(const QuickInput& input, double batch) const;
 
-  /// The factor for which the run as found takes as long as measured; 1 where waiting plays no part in it.
-  [[nodiscard]] double fit_making(const QuickInput& as_found) const;
+  /// From here on stretches what workers and consumer do so that `as_found` gives the measured times: the consumer's
+  /// own time, and the wait where there was one to speak of.
+  void fit(const QuickInput& as_found);
 
  private:
   double batch_;
   double measured_step_s_;
+  double measured_own_s_;
+  double making_factor_ = 1.0;
+  double step_factor_ = 1.0;
   std::vector<double> making_{};  ///< relative to their mean, which is 1
   std::vector<double> step_{};
 };

@@ -1,0 +1,115 @@
+#include "model/prediction_json.hpp"
+
+#include <cmath>
+
+namespace stallcast {
+namespace {
+
+using nlohmann::json;
+
+/// JSON has no infinity; a number that is not one is absent.
+json number(double value) {
+  return std::isfinite(value) ? json(value) : json(nullptr);
+}
+
+json gain_to_json(const Gain& gain) {
+  return {{"mean", number(gain.mean)}, {"ci90_low", number(gain.ci90_low)}, {"ci90_high", number(gain.ci90_high)}};
+}
+
+json loader_to_json(const LoaderChoice& loader) {
+  json out{{"num_workers", loader.workers},
+           {"prefetch_factor", loader.workers > 0 ? json(loader.prefetch) : json(nullptr)},
+           {"persistent_workers", loader.persistent_workers},
+           {"pin_memory", nullptr}};
+  if (loader.pin_memory) out["pin_memory"] = *loader.pin_memory;
+  return out;
+}
+
+json remedy_to_json(const Remedy& remedy) {
+  return {{"title", remedy.title},
+          {"cost", remedy.cost},
+          {"gain_frac", gain_to_json(remedy.gain)},
+          {"prediction", to_json(remedy.prediction)}};
+}
+
+json summary_to_json(const LedgerSummary& summary) {
+  return {{"rows", summary.rows},
+          {"predicted_rows", summary.predicted_rows},
+          {"predicted_median_abs_err_frac", number(summary.median_err_frac)},
+          {"predicted_worst_abs_err_frac", number(summary.worst_err_frac)},
+          {"controls_hold", summary.controls_hold}};
+}
+
+}  // namespace
+
+json to_json(const Prediction& prediction) {
+  json scenario = json::object();
+  for (const ScenarioItem& item : prediction.scenario) scenario[item.key] = item.value;
+  const auto& rate = prediction.throughput;
+  return {{"scenario", std::move(scenario)},
+          {"throughput_samples_per_s",
+           {{"mean", number(rate.mean.value())},
+            {"ci90_low", number(rate.ci90_low.value())},
+            {"ci90_high", number(rate.ci90_high.value())}}},
+          {"step_s", number(prediction.step.value())},
+          {"epoch_s", prediction.epoch ? number(prediction.epoch->value()) : json(nullptr)},
+          {"stall_frac", number(prediction.stall)},
+          {"bound", prediction.bound},
+          {"next_bound", prediction.next_bound.empty() ? json(nullptr) : json(prediction.next_bound)},
+          {"headroom_frac", number(prediction.headroom)},
+          {"extrapolated", prediction.extrapolated},
+          {"notes", prediction.notes}};
+}
+
+json predictions_to_json(std::span<const Prediction> predictions) {
+  json list = json::array();
+  for (const Prediction& prediction : predictions) list.push_back(to_json(prediction));
+  return {{"schema_version", k_prediction_schema_version}, {"predictions", std::move(list)}};
+}
+
+json to_json(const Recommendation& recommendation) {
+  json remedies = json::array();
+  for (const Remedy& remedy : recommendation.remedies) remedies.push_back(remedy_to_json(remedy));
+  json unanswered = json::array();
+  for (const KeyAvailability& key : recommendation.unanswered) {
+    unanswered.push_back({{"key", key.key}, {"reason", key.reason}, {"unlocked_by", key.unlocked_by}});
+  }
+  const std::string& narrowed_by = recommendation.narrowed_by;
+  return {{"schema_version", k_prediction_schema_version},
+          {"verdict", recommendation.verdict},
+          {"change_loader", recommendation.change_loader},
+          {"loader_line", recommendation.loader_line},
+          {"loader_found", loader_to_json(recommendation.found)},
+          {"loader", loader_to_json(recommendation.best)},
+          {"gain_frac", gain_to_json(recommendation.gain)},
+          {"as_found", to_json(recommendation.as_found)},
+          {"predicted", to_json(recommendation.predicted)},
+          {"remedies", std::move(remedies)},
+          {"without_gain", recommendation.without_gain},
+          {"unanswered", std::move(unanswered)},
+          {"narrowed_by", narrowed_by.empty() ? json(nullptr) : json(narrowed_by)},
+          {"notes", recommendation.notes}};
+}
+
+json ledger_to_json(std::span<const LedgerRow> rows) {
+  json list = json::array();
+  for (const LedgerRow& row : rows) {
+    json inputs = json::object();
+    for (const auto& [key, value] : row.inputs) inputs[key] = number(value);
+    list.push_back({{"source", row.source},
+                    {"system", row.system},
+                    {"kind", row_kind_name(row.kind)},
+                    {"inputs", std::move(inputs)},
+                    {"quantity", row.quantity},
+                    {"published", number(row.published)},
+                    {"predicted", number(row.predicted)},
+                    {"err_frac", number(row.err_frac())},
+                    {"negative_control", row.control}});
+  }
+  return {{"schema_version", k_prediction_schema_version},
+          {"rows", std::move(list)},
+          {"summary", summary_to_json(summarize({rows.begin(), rows.end()}))},
+          {"not_replayed", not_replayed()}};
+}
+
+}  // namespace stallcast

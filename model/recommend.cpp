@@ -1,0 +1,167 @@
+#include "model/recommend.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "model/loader_search.hpp"
+#include "model/setting.hpp"
+
+namespace stallcast {
+namespace {
+
+constexpr double k_no_stall = 0.03;    ///< share of the step: with less waiting there is nothing to win
+constexpr double k_worth_it = 0.02;    ///< gain of a change that is worth telling
+constexpr double k_clear_gain = 0.01;  ///< its lower end, for the loader to be changed without being asked to try
+
+LoaderChoice choice_found(const Profile& profile, const JobModel& job) {
+  LoaderChoice choice;
+  choice.workers = job.workers;
+  choice.prefetch = job.prefetch;
+  choice.persistent_workers = profile.job.persistent_workers.value_or(false);
+  if (profile.job.pin_memory) choice.pin_memory = *profile.job.pin_memory;
+  return choice;
+}
+
+std::string text(const char* format, double value) {
+  char line[64];
+  std::snprintf(line, sizeof line, format, value);
+  return line;
+}
+
+std::string gigabytes(double bytes) {
+  return text("%.3g GB", bytes / 1e9);
+}
+
+/// A question besides the loader, and what it takes to bring it about.
+struct Option {
+  std::string title{};
+  std::string cost{};
+  std::vector<std::pair<std::string, std::string>> settings{};
+};
+
+std::vector<Option> cache_options(const JobModel& job) {
+  if (job.miss <= 0.0) return {};
+  std::vector<Option> options;
+  std::string cost = "memory for the whole data set";
+  if (job.dataset_bytes) {
+    cost = gigabytes(*job.dataset_bytes) + " of memory for the data set";
+    if (job.page_cache_bytes) cost += ", where " + gigabytes(*job.page_cache_bytes) + " are free for it now";
+  }
+  options.push_back({"the whole data set in memory", cost, {{"cache", "100%"}}});
+  const bool partly = job.dataset_bytes && job.page_cache_bytes && *job.page_cache_bytes < *job.dataset_bytes;
+  if (partly) {
+    options.push_back({"a cache that never evicts (MinIO) in the memory there is",
+                       "a change of the data set class: keep the first samples read",
+                       {{"cache_policy", "minio"}}});
+  }
+  return options;
+}
+
+std::vector<Option> options_for(const JobModel& job) {
+  std::vector<Option> options = cache_options(job);
+  const QuickInput found = demands(job, as_found(job), {}, {});
+  if (job.storage_s && found.disk_s > 0.0 && job.sample_bytes) {
+    const double now = *job.sample_bytes * job.ranks * job.batch * job.miss / found.disk_s;
+    options.push_back({"storage of twice the bandwidth (" + text("%.3g MB/s", 2.0 * now / 1e6) + ")",
+                       "another disk, file system or file server",
+                       {{"storage_bandwidth", text("%.4gMB/s", 2.0 * now / 1e6)}}});
+  }
+  if (job.cores < 1e5) {
+    const double cores = 2.0 * job.cores * job.ranks_per_host;
+    options.push_back({"twice the CPU cores (" + text("%.4g", cores) + ")",
+                       "more cores for each host",
+                       {{"cpus", text("%.6g", cores)}}});
+  }
+  return options;
+}
+
+Scenario scenario_of(const Option& option) {
+  Scenario scenario;
+  for (const auto& [key, value] : option.settings) {
+    if (!set_key(scenario, key, value).ok()) return {};
+  }
+  return scenario;
+}
+
+void add_remedies(Predictor& predictor, const JobModel& job, Recommendation& out) {
+  const Scenario recommended = with_loader({}, out.best);
+  for (const Option& option : options_for(job)) {
+    const Scenario alone = scenario_of(option);
+    LoaderChoice loader = out.best;
+    if (alone.cpus) {  // more cores want more workers
+      std::vector<std::string> ignored;
+      loader = find_knee(predictor, alone, out.best, most_workers(job, *alone.cpus / job.ranks_per_host, ignored));
+    }
+    const Scenario scenario = with_loader(alone, loader);
+    auto prediction = predictor.predict(scenario);
+    auto gain = predictor.gain(scenario, recommended);
+    if (!prediction || !gain) continue;
+    if (gain.value().mean < k_worth_it && gain.value().ci90_high < 2.0 * k_worth_it) {
+      out.without_gain.push_back(option.title);
+      continue;
+    }
+    out.remedies.push_back({option.title, option.cost, gain.value(), std::move(prediction).value()});
+  }
+  std::stable_sort(out.remedies.begin(), out.remedies.end(),
+                   [](const Remedy& a, const Remedy& b) { return a.gain.mean > b.gain.mean; });
+}
+
+std::string verdict_of(const Recommendation& out) {
+  const double stall = out.as_found.stall;
+  if (out.change_loader) {
+    const bool sure = out.gain.ci90_low > k_clear_gain;
+    return std::string(sure ? "change" : "try") + " the loader's settings: about " +
+           text("%.0f", 100.0 * out.gain.mean) + " % more samples a second (" +
+           text("%.0f", 100.0 * out.gain.ci90_low) + " to " + text("%.0f", 100.0 * out.gain.ci90_high) + " %)";
+  }
+  if (stall < k_no_stall) return "change nothing: the job hardly waits for data";
+  if (out.remedies.empty()) return "the loader's settings are as good as they get here";
+  return "the loader's settings are as good as they get here; what would help is below";
+}
+
+}  // namespace
+
+Result<Recommendation> recommend(const Profile& profile) {
+  auto read = job_model(profile);
+  if (!read) return read.error();
+  const JobModel& job = read.value();
+  auto made = Predictor::make(profile);
+  if (!made) return made.error();
+  Predictor& predictor = made.value();
+  auto found = predictor.predict({});
+  if (!found) return found.error();
+
+  Recommendation out;
+  out.as_found = out.predicted = found.value();
+  out.found = out.best = choice_found(profile, job);
+  out.notes = job.notes;
+  if (out.as_found.stall >= k_no_stall) {
+    const LoaderChoice knee = find_knee(predictor, {}, out.found, most_workers(job, job.cores, out.notes));
+    auto gain = predictor.gain(with_loader({}, knee), {});
+    auto prediction = predictor.predict(with_loader({}, knee));
+    if (!(knee == out.found) && gain.ok() && prediction.ok() && gain.value().mean >= k_worth_it) {
+      out.change_loader = true;
+      out.best = knee;
+      out.gain = gain.value();
+      out.predicted = std::move(prediction).value();
+    }
+    add_remedies(predictor, job, out);
+  }
+  out.loader_line = loader_line(profile, out.best);
+  out.verdict = verdict_of(out);
+  for (const KeyAvailability& key : predictor.keys()) {
+    if (!key.available && key.key != "prefetch") out.unanswered.push_back(key);
+  }
+  if (out.change_loader) out.narrowed_by = predictor.narrowed_by(with_loader({}, out.best));
+  if (out.narrowed_by.empty() && !out.remedies.empty()) {
+    Scenario scenario;
+    for (const ScenarioItem& item : out.remedies.front().prediction.scenario) {
+      if (!set_key(scenario, item.key, item.value).ok()) return out;
+    }
+    out.narrowed_by = predictor.narrowed_by(scenario);
+  }
+  return out;
+}
+
+}  // namespace stallcast
