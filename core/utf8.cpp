@@ -32,11 +32,7 @@ std::string valid_utf8(std::string_view text) {
   result.reserve(text.size());
   while (!text.empty()) {
     const std::size_t length = sequence_length(text);
-    if (length == 0) {
-      result += "\xEF\xBF\xBD";
-    } else {
-      result += text.substr(0, length);
-    }
+    result += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);
   }
   return result;

@@ -15,9 +15,9 @@ constexpr double k_short_s = 20.0;     ///< a window shorter than this may not b
 class Doubts {
  public:
   /// `grade` 1 lowers the confidence to fair, 2 to weak.
-  void add(int grade, std::string reason) {
+  void add(int grade, const std::string& reason) {
     worst_ = std::max(worst_, grade);
-    result_.reasons.push_back(std::move(reason));
+    result_.reasons.push_back(reason);
   }
   [[nodiscard]] Confidence result() {
     result_.word = worst_ == 0 ? "good" : worst_ == 1 ? "fair" : "weak";
@@ -60,7 +60,8 @@ void judge_run(const Profile& p, Doubts& doubts) {
 }
 
 void judge_premises(const Profile& p, Doubts& doubts) {
-  const auto failed = std::count_if(p.premises.begin(), p.premises.end(), [](const Premise& x) { return !x.holds; });
+  const auto failed = std::count_if(p.premises.begin(), p.premises.end(),
+                                    [&](const Premise& premise) { return !premise.holds && rests_on(p, premise); });
   if (failed > 0) doubts.add(2, plural(failed, "premise") + " of the measurement did not hold");
   for (const DataIssue& issue : p.issues) {
     if (issue.severity == Severity::error) doubts.add(2, "data issue " + issue.id);
@@ -68,6 +69,12 @@ void judge_premises(const Profile& p, Doubts& doubts) {
 }
 
 }  // namespace
+
+bool rests_on(const Profile& p, const Premise& premise) {
+  return premise.phase == "as_is" || std::any_of(p.points.begin(), p.points.end(), [&](const Point& point) {
+           return point.phase == premise.phase && usable(point.estimate) != nullptr;
+         });
+}
 
 Confidence confidence_of(const Profile& p, const Findings& f) {
   Doubts doubts;

@@ -124,6 +124,13 @@ std::string overhead_words(const Overhead& o) {
   return text;
 }
 
+/// Where no rule finds anything to do, the measurement itself is what can be bettered.
+NextStep measure_again(const Confidence& confidence) {
+  std::string why = "this run does not tell what the waiting is made of";
+  if (!confidence.reasons.empty()) why += ": " + confidence.reasons.front();
+  return {"measure-again", "Measure again, for longer and with nothing else running", why, 0.01};
+}
+
 }  // namespace
 
 const char* level_name(Level level) {
@@ -156,6 +163,7 @@ Findings find(const Profile& p) {
   f.confidence = confidence_of(p, f);
   f.why = why_of(p);
   f.next = next_steps_of(p, f.level);
+  if (f.next.empty() && f.level != Level::unknown) f.next.push_back(measure_again(f.confidence));
   f.missing = missing_of(p);
   for (Missing& missing : f.missing) missing.reason = without_stop(missing.reason);
   f.overhead = overhead_words(p.overhead);

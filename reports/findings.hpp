@@ -80,6 +80,10 @@ struct Findings {
 
 [[nodiscard]] Findings find(const Profile& profile);
 
+/// Whether a number of the profile rests on this premise: whether its phase was measured, or is the run as found. In a
+/// run without phases, "cold" and "cached" only say how the cache was found.
+[[nodiscard]] bool rests_on(const Profile& profile, const Premise& premise);
+
 /// The parts, each in its own file; find() puts them together.
 [[nodiscard]] std::vector<Breakdown> breakdowns_of(const Profile& profile);
 [[nodiscard]] Confidence confidence_of(const Profile& profile, const Findings& findings);

@@ -106,6 +106,8 @@ std::string duration(const Estimate<Seconds>& e) {
 }
 
 std::string duration(const Estimate<SecondsPerSample>& e) {
+  if (e.ci95_low.value() <= 0.0 && e.ci95_high.value() > 0.0)
+    return "at most " + duration(Seconds(e.ci95_high.value()));
   return with_interval(e.mean.value(), e.ci95_low.value(), e.ci95_high.value(), time_scale(e.mean.value()));
 }
 

@@ -38,6 +38,7 @@ struct Scale {
 [[nodiscard]] std::string percent(const Estimate<Fraction>& estimate);
 [[nodiscard]] std::string duration(Seconds value);
 [[nodiscard]] std::string duration(const Estimate<Seconds>& estimate);
+/// "at most 549 us" where the interval holds 0.
 [[nodiscard]] std::string duration(const Estimate<SecondsPerSample>& estimate);
 [[nodiscard]] std::string bytes(Bytes value);
 [[nodiscard]] std::string bandwidth(BytesPerSecond value);

@@ -92,8 +92,11 @@ data ranks_data(const Profile& p) {
 data premises_data(const Profile& p) {
   data rows{data::type::list};
   for (const Premise& premise : p.premises) {
-    rows.push_back(row_of({{"mark", premise.holds ? "yes" : "NO"},
-                           {"mark_class", premise.holds ? "held" : "broken"},
+    const bool broken = !premise.holds && rests_on(p, premise);
+    rows.push_back(row_of({{"mark", premise.holds ? "yes"
+                                    : broken      ? "NO"
+                                                  : "no"},
+                           {"mark_class", broken ? "broken" : "held"},
                            {"phase", premise.phase},
                            {"check", premise.check},
                            {"expected", premise.expected},

@@ -18,6 +18,7 @@ constexpr double k_small_bytes = 256e3;  ///< a sample read in less than this pa
 constexpr double k_from_storage = 0.05;  ///< share of bytes from storage below which storage is not what reads wait for
 constexpr double k_memory_share = 0.9;   ///< of the memory left that a data set may take and still stay resident
 constexpr double k_rank_spread = 0.05;   ///< difference of waits between ranks that is worth a look
+constexpr double k_queueing = 0.20;      ///< share of a worker's time spent ready to run, from which cores are short
 constexpr std::size_t k_most_steps = 5;
 
 struct Case {
@@ -31,7 +32,9 @@ struct Case {
   [[nodiscard]] bool fetches() const { return fetch >= k_moderate_from; }
   [[nodiscard]] bool prepares() const { return prep >= k_moderate_from; }
   [[nodiscard]] bool has_workers() const { return d.workers && *d.workers > 0.0; }
-  [[nodiscard]] bool cores_are_free() const { return d.cores_free && *d.cores_free >= k_free_core; }
+  [[nodiscard]] bool cores_are_idle() const { return d.cores_free && *d.cores_free >= k_free_core; }
+  [[nodiscard]] bool workers_queue() const { return d.run_delay && *d.run_delay >= k_queueing; }
+  [[nodiscard]] bool cores_are_free() const { return cores_are_idle() && !workers_queue(); }
   [[nodiscard]] bool cores_are_busy() const { return d.cores_free && *d.cores_free < k_free_core; }
   [[nodiscard]] bool from_storage() const {
     return !p.resources.bytes_from_storage || *p.resources.bytes_from_storage >= k_from_storage;
@@ -69,7 +72,7 @@ std::optional<NextStep> start_workers(const Case& c) {
 std::optional<NextStep> more_workers(const Case& c) {
   if (!c.waits() || !c.has_workers() || !c.d.worker_busy || *c.d.worker_busy < k_busy_from) return std::nullopt;
   const bool reads_overlap = c.fetch > c.prep && c.from_storage();
-  if (!c.cores_are_free() && !(reads_overlap && !c.cores_are_busy())) return std::nullopt;
+  if (c.workers_queue() || (!c.cores_are_free() && !(reads_overlap && !c.cores_are_busy()))) return std::nullopt;
   std::string why =
       fmt::format("the {} are busy {} of the time", plural(*c.p.job.num_workers, "worker"), percent(*c.d.worker_busy));
   if (c.cores_are_free()) {
@@ -100,6 +103,16 @@ std::optional<NextStep> cheaper_prep(const Case& c) {
                   "accelerator",
                   cores(*c.d.cores_busy), cores(*c.d.cores_usable)),
       c.prep};
+}
+
+std::optional<NextStep> contended_cores(const Case& c) {
+  if (!c.waits() || !c.workers_queue() || !c.cores_are_idle()) return std::nullopt;
+  return NextStep{
+      "contended-cores", "Find what else uses these cores",
+      fmt::format("workers are ready to run but wait for a core {} of their time, while this job keeps only "
+                  "{} of {} usable cores busy: other processes or a CPU quota take the rest",
+                  percent(*c.d.run_delay), cores(*c.d.cores_busy), cores(*c.d.cores_usable)),
+      0.95 * c.wait};
 }
 
 std::optional<NextStep> fewer_threads(const Case& c) {
@@ -187,9 +200,9 @@ std::optional<NextStep> all_ranks(const Case& c) {
       0.04};
 }
 
-constexpr std::array<Rule, 13> k_rules = {no_loader,      leave_it,      start_workers,  more_workers,   more_cores,
-                                          cheaper_prep,   fewer_threads, keep_in_memory, faster_storage, larger_reads,
-                                          resident_reads, slow_rank,     all_ranks};
+constexpr std::array<Rule, 14> k_rules = {no_loader,    leave_it,        start_workers, more_workers,   more_cores,
+                                          cheaper_prep, contended_cores, fewer_threads, keep_in_memory, faster_storage,
+                                          larger_reads, resident_reads,  slow_rank,     all_ranks};
 
 }  // namespace
 

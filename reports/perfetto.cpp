@@ -20,14 +20,11 @@ nlohmann::json named(const char* what, int track, const std::string& name) {
   return {{"ph", "M"}, {"pid", k_pid}, {"tid", track}, {"name", what}, {"args", {{"name", name}}}};
 }
 
-nlohmann::json slice(const std::string& name, int track, double begin_s, double length_s, nlohmann::json arguments) {
-  return {{"ph", "X"},
-          {"pid", k_pid},
-          {"tid", track},
-          {"name", name},
-          {"ts", begin_s * k_us},
-          {"dur", length_s * k_us},
-          {"args", std::move(arguments)}};
+nlohmann::json slice(const std::string& name, int track, double begin_s, double length_s,
+                     const nlohmann::json& arguments) {
+  return {{"ph", "X"},        {"pid", k_pid},         {"tid", track},
+          {"name", name},     {"ts", begin_s * k_us}, {"dur", length_s * k_us},
+          {"args", arguments}};
 }
 
 void add_row(const TimelineRow& row, nlohmann::json& events) {

@@ -124,11 +124,15 @@ void print_issues(const ReportData& data, TextPage& page) {
 
 void print_premises(const ReportData& data, TextPage& page) {
   if (data.profile.premises.empty()) return;
-  page.heading("Premises of the measurement");
+  page.heading("Premises: does it hold?");
   for (const Premise& premise : data.profile.premises) {
-    page.item(premise.holds ? "  ok" : "  NO", 6,
+    const bool broken = !premise.holds && rests_on(data.profile, premise);
+    page.item(premise.holds ? "  yes"
+              : broken      ? "  NO"
+                            : "  no",
+              6,
               fmt::format("{}: {}: expected {}, seen {}", premise.phase, premise.check, premise.expected, premise.seen),
-              premise.holds ? Paint::plain : Paint::red);
+              broken ? Paint::red : Paint::plain);
   }
 }
 

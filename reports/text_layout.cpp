@@ -11,7 +11,8 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
   const std::string safe = one_line(text);
   std::vector<std::string> lines(1);
   for (std::string_view rest = safe; !rest.empty();) {
-    const std::size_t space = rest.find(' ');
+    std::size_t space = rest.find(' ');
+    while (space != std::string_view::npos && rest.substr(space, 2) == " %") space = rest.find(' ', space + 1);
     std::string_view word = rest.substr(0, space);
     rest.remove_prefix(space == std::string_view::npos ? rest.size() : space + 1);
     if (word.empty()) continue;

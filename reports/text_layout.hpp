@@ -11,8 +11,8 @@ inline constexpr std::size_t k_text_width = 80;
 
 enum class Paint { plain, bold, dim, red, yellow, green, blue };
 
-/// Lines of at most `width` columns, broken at spaces; a word longer than that is cut. The text is made safe first
-/// (escape.hpp: one_line).
+/// Lines of at most `width` columns, broken at spaces but not before a percent sign; a longer word is cut. The text is
+/// made safe first (escape.hpp: one_line).
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
 /// Collects lines of at most k_text_width columns.

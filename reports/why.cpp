@@ -75,8 +75,8 @@ std::string rate_words(const Profile& p) {
 std::vector<Fact> why_of(const Profile& p) {
   const Derived d = derive(p);
   std::vector<Fact> facts;
-  const auto add = [&](const char* label, std::string text) {
-    if (!text.empty()) facts.push_back({label, std::move(text)});
+  const auto add = [&](const char* label, const std::string& text) {
+    if (!text.empty()) facts.push_back({label, text});
   };
   add("rate", rate_words(p));
   add("workers", workers_words(p, d));

@@ -88,6 +88,8 @@ TEST_CASE("columns count what a terminal shows") {
 TEST_CASE("wrapping keeps every word, within its width") {
   CHECK(wrap("", 10) == std::vector<std::string>{""});
   CHECK(wrap("aa bb cc", 5) == std::vector<std::string>{"aa bb", "cc"});
+  CHECK(wrap("up to 38 % and", 8) == std::vector<std::string>{"up to", "38 % and"});
+  CHECK(wrap("aaaa 38 % b", 7) == std::vector<std::string>{"aaaa", "38 % b"});
   CHECK(wrap("abcdefgh ij", 4) == std::vector<std::string>{"abcd", "efgh", "ij"});
   CHECK(wrap("x abcdefgh", 4) == std::vector<std::string>{"x", "abcd", "efgh"});
   for (const std::string& text : testing::hostile_strings()) {

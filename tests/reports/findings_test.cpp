@@ -157,6 +157,34 @@ TEST_CASE("a loader in the training process, threads, a slow rank, and a job tha
   CHECK(fine.next.front().key == "leave-it");
 }
 
+TEST_CASE("workers that queue for a core need no company") {
+  Profile p = testing::prep_bound();
+  p.host.usable_cpus = 8.0;
+  p.resources.worker_run_delay =
+      Estimate<SecondsPerSample>{p.resources.worker_wall->mean * 0.5, p.resources.worker_wall->mean * 0.4,
+                                 p.resources.worker_wall->mean * 0.6, 100};
+  CHECK_FALSE(advises(p, "more-workers"));
+  CHECK(advises(p, "contended-cores"));
+}
+
+TEST_CASE("a premise counts only where a number rests on it") {
+  Profile p = testing::prep_bound();
+  p.premises.push_back({"cold", "storage_bytes", "at least 95 % from storage", "0 %", false});
+  CHECK(find(p).confidence.word == "good");
+  p.points.push_back({{}, "cold", "differential", p.rates.as_is, {}});
+  CHECK(find(p).confidence.word == "weak");
+}
+
+TEST_CASE("where no rule applies, measuring again is the advice") {
+  Profile p = with_wait(0.09, 0.03);
+  p.stalls.as_is_fetch = p.stalls.as_is_prep = MeasuredEstimate<Fraction>::absent("the replay disagrees");
+  p.host.usable_cpus = 8.0;
+  p.job.num_workers = 8;
+  const Findings f = find(p);
+  REQUIRE(f.next.size() == 1);
+  CHECK(f.next.front().key == "measure-again");
+}
+
 TEST_CASE("what is missing is listed once, under its reason") {
   const Findings f = find(testing::absent_heavy());
   std::vector<std::string> all;

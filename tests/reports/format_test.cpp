@@ -45,6 +45,12 @@ TEST_CASE("times, bytes and rates take the unit that fits them") {
   CHECK(bandwidth(BytesPerSecond(530e6)) == "530 MB/s");
 }
 
+TEST_CASE("a time whose interval holds 0 has only an upper end") {
+  const Estimate<SecondsPerSample> noisy{SecondsPerSample(262e-6), SecondsPerSample(-26e-6), SecondsPerSample(549e-6),
+                                         9};
+  CHECK(duration(noisy) == "at most 549 us");
+}
+
 TEST_CASE("plain percents") {
   CHECK(percent(0.38) == "38 %");
   CHECK(percent(0.0421) == "4.2 %");
