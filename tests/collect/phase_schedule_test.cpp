@@ -1,0 +1,183 @@
+/// The schedule of phases against a made-up job: what is published, when, and when it ends.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "probes/collect/phase_schedule.hpp"
+
+namespace {
+
+using namespace stallcast;
+using namespace stallcast::collect;
+using record::Phase;
+using record::Segment;
+
+constexpr std::uint64_t k_beat_ns = 100'000'000;
+
+/// A job of `ranks` that takes `rate` batches a second; epochs of `epoch` batches (0: not known).
+struct Job {
+  std::unique_ptr<record::ControlBlock> control = std::make_unique<record::ControlBlock>();
+  std::uint64_t now_ns = 1'000'000'000;
+  double rate = 10.0;
+  std::uint64_t epoch = 0;
+  std::uint32_t workers = 2;
+  int ranks = 1;
+
+  void arm() { put(0.0); }
+
+  void put(double turn) {
+    const auto turns = static_cast<std::uint64_t>(turn);
+    for (int rank = 0; rank < ranks; ++rank) {
+      record::PhaseSlot& slot = control->phases[rank];
+      slot.turns.store(turns);
+      slot.pass_first.store(epoch == 0 ? 0 : turns / epoch * epoch);
+      slot.pass_end.store(epoch == 0 ? UINT64_MAX : (turns / epoch + 1) * epoch);
+      slot.workers.store(workers);
+      slot.prefetch.store(2);
+      slot.armed.store(1);
+    }
+  }
+
+  /// Lets the schedule watch for `seconds`; the job takes its turns meanwhile.
+  void run(PhaseSchedule& schedule, double seconds) {
+    const auto beats = static_cast<int>(seconds * 10.0);
+    for (int beat = 0; beat < beats; ++beat) {
+      now_ns += k_beat_ns;
+      turn_ += rate / 10.0;
+      put(turn_);
+      schedule.step(now_ns);
+    }
+  }
+
+  [[nodiscard]] std::vector<Segment> published() const {
+    return {control->segments, control->segments + control->segment_count.load()};
+  }
+
+ private:
+  double turn_ = 0.0;
+};
+
+PhaseWants usual_wants() {
+  PhaseWants wants;
+  wants.phases = {Phase::cold, Phase::cached, Phase::synthetic, Phase::supply_cached};
+  wants.extras = false;
+  return wants;
+}
+
+std::uint64_t length_of(const Segment& segment) {
+  return segment.phase == static_cast<std::uint32_t>(Phase::supply_cached) ? 0 : segment.batches;
+}
+
+TEST_CASE("nothing is published before the job was watched as found") {
+  Job job;
+  PhaseSchedule schedule(*job.control, usual_wants());
+  job.run(schedule, 2.5);
+  CHECK(job.published().empty());
+  job.run(schedule, 2.0);
+  CHECK_FALSE(job.published().empty());
+}
+
+TEST_CASE("segments follow each other without overlap and the round's phases in order") {
+  Job job;
+  PhaseSchedule schedule(*job.control, usual_wants());
+  job.run(schedule, 30.0);
+  const std::vector<Segment> segments = job.published();
+  REQUIRE(segments.size() > 8);
+  for (std::size_t i = 1; i < segments.size(); ++i) {
+    CHECK(segments[i].first >= segments[i - 1].first + length_of(segments[i - 1]));
+  }
+  CHECK(segments[0].phase == static_cast<std::uint32_t>(Phase::cold));
+  CHECK(segments[1].phase == static_cast<std::uint32_t>(Phase::cached));
+  CHECK(segments[2].phase == static_cast<std::uint32_t>(Phase::synthetic));
+  CHECK(segments[3].phase == static_cast<std::uint32_t>(Phase::supply_cached));
+  CHECK(segments[0].round == segments[3].round);
+  CHECK(segments[4].round == segments[0].round + 1);
+}
+
+TEST_CASE("a segment is published before any loader asks for its first index list") {
+  Job job;
+  PhaseSchedule schedule(*job.control, usual_wants());
+  std::size_t seen = 0;
+  for (int step = 0; step < 300; ++step) {
+    job.run(schedule, 0.1);
+    const auto segments = job.published();
+    const std::uint64_t turn = job.control->phases[0].turns.load();
+    for (; seen < segments.size(); ++seen) {
+      if (segments[seen].phase == static_cast<std::uint32_t>(Phase::end)) continue;
+      CHECK(segments[seen].first > turn + 4);  // W k = 4 index lists are under way
+    }
+  }
+  CHECK(seen > 4);
+}
+
+TEST_CASE("no block straddles the end of an epoch") {
+  Job job;
+  job.epoch = 57;
+  PhaseSchedule schedule(*job.control, usual_wants());
+  job.run(schedule, 40.0);
+  const auto segments = job.published();
+  REQUIRE(segments.size() > 5);
+  for (const Segment& segment : segments) {
+    if (length_of(segment) == 0) continue;
+    CHECK(segment.first / 57 == (segment.first + segment.batches) / 57);
+  }
+}
+
+TEST_CASE("an epoch too short for a block is said, and nothing is published") {
+  Job job;
+  job.epoch = 12;
+  PhaseSchedule schedule(*job.control, usual_wants());
+  job.run(schedule, 20.0);
+  CHECK(job.published().empty());
+  CHECK(schedule.obstacle().find("12 batches") != std::string::npos);
+}
+
+TEST_CASE("the end is published so that the run keeps to its budget") {
+  Job job;
+  PhaseWants wants = usual_wants();
+  wants.budget = Seconds(30.0);
+  PhaseSchedule schedule(*job.control, wants);
+  double elapsed = 0.0;
+  while (elapsed < 60.0 && !schedule.progress(job.now_ns).ended) {
+    job.run(schedule, 0.1);
+    elapsed += 0.1;
+  }
+  const auto segments = job.published();
+  REQUIRE(schedule.progress(job.now_ns).ended);
+  CHECK(segments.back().phase == static_cast<std::uint32_t>(Phase::end));
+  CHECK(static_cast<double>(segments.back().first) / job.rate <= 30.0 + 0.5);
+  CHECK(elapsed > 15.0);
+}
+
+TEST_CASE("tight estimates end the run, but not before the fewest rounds") {
+  Job job;
+  job.rate = 100.0;
+  PhaseWants wants = usual_wants();
+  wants.budget = Seconds(1000.0);
+  PhaseSchedule schedule(*job.control, wants);
+  schedule.finish();
+  double elapsed = 0.0;
+  while (elapsed < 300.0 && !schedule.progress(job.now_ns).ended) {
+    job.run(schedule, 0.1);
+    elapsed += 0.1;
+  }
+  REQUIRE(schedule.progress(job.now_ns).ended);
+  CHECK(schedule.complete_rounds() >= wants.fewest_rounds);
+  CHECK(elapsed < 100.0);
+}
+
+TEST_CASE("several ranks: the slowest counts for progress, the fastest for what is still in time") {
+  Job job;
+  job.ranks = 4;
+  PhaseSchedule schedule(*job.control, usual_wants());
+  job.run(schedule, 10.0);
+  const auto before = job.published().size();
+  job.control->phases[3].turns.store(5);  // one rank hangs
+  schedule.step(job.now_ns + k_beat_ns);
+  CHECK(job.published().size() >= before);
+  CHECK(schedule.complete_rounds() == 0);
+}
+
+}  // namespace
