@@ -1,0 +1,131 @@
+/// Reads of files that stay open from batch to batch: shards, HDF5, everything that is too large to be one sample.
+///
+/// In a cold batch the granules (64 KiB) that a read touches are dropped before it, once per batch. A reader that moves
+/// on through the file is different: the kernel reads ahead for it, and to drop that when the reader gets there would
+/// make cold reads slower than they are. So its way is cleared well ahead:
+///
+///   read of granule 40            40 is dropped; the kernel may read ahead 41..48
+///   read of granule 41            41 was next to 40: what follows up to 8 MiB is dropped before the kernel gets there
+///   read of granules 42, 43, ...  nothing to do but to clear the next 2 MiB now and then
+#include <algorithm>
+
+#include "probes/capture/hook.hpp"
+#include "probes/capture/phase.hpp"
+#include "probes/capture/phase_calls.hpp"
+#include "probes/capture/phase_settle.hpp"
+
+namespace stallcast::capture {
+namespace {
+
+constexpr auto k_relaxed = std::memory_order_relaxed;
+constexpr std::uint64_t k_granule = 64 * 1024;
+/// Granules of a chunk, the unit in which a large file is this run's own: the largest block of the page cache.
+constexpr std::uint64_t k_chunk = 32;
+constexpr std::uint64_t k_ahead = 4 * k_chunk;
+
+enum class Mark : std::uint64_t { counted = 1, cleared = 2 };
+
+/// One file in one batch.
+struct Reading {
+  PhaseState& state;
+  int fd;
+  const struct stat& file;
+  std::uint64_t key;
+  std::uint64_t end;  ///< granule after the file's last
+};
+
+std::uint64_t mark_of(const Reading& reading, std::uint64_t granule, Mark mark) {
+  const std::uint64_t words[] = {reading.key, granule, reading.state.serial.load(k_relaxed),
+                                 static_cast<std::uint64_t>(mark)};
+  return hash_words(words, 4);
+}
+
+/// Lossy: a collision forgets a mark, and the granule is asked about again.
+void set_mark(const Reading& reading, std::uint64_t granule, Mark mark) {
+  const std::uint64_t value = mark_of(reading, granule, mark);
+  reading.state.ranges[value % k_range_slots].store(value, k_relaxed);
+}
+
+bool has_mark(const Reading& reading, std::uint64_t granule, Mark mark) {
+  const std::uint64_t value = mark_of(reading, granule, mark);
+  return reading.state.ranges[value % k_range_slots].load(k_relaxed) == value;
+}
+
+/// Granules first..end-1, all of one chunk.
+Part part_of(const Reading& reading, std::uint64_t first, std::uint64_t end) {
+  const auto size = static_cast<std::uint64_t>(reading.file.st_size);
+  const std::uint64_t words[] = {reading.file.st_dev, reading.file.st_ino, first / k_chunk};
+  const std::uint64_t key = hash_words(words, 3);
+  const Range range{first * k_granule, std::min(end * k_granule, size) - first * k_granule};
+  return {.fd = reading.fd, .file = &reading.file, .range = range, .key = key, .is_cold = is_cold(reading.state, key)};
+}
+
+/// Where the chunk of `granule` ends, at most `end`.
+std::uint64_t chunk_end(std::uint64_t granule, std::uint64_t end) {
+  return std::min((granule / k_chunk + 1) * k_chunk, end);
+}
+
+/// Granules first..end-1 are about to be read. What was cleared before the reader came is not asked about: that it is
+/// resident now is the kernel's reading ahead.
+void settle_granules(const Reading& reading, std::uint64_t first, std::uint64_t end) {
+  for (std::uint64_t at = first; at < end;) {
+    if (has_mark(reading, at, Mark::counted)) {
+      ++at;
+      continue;
+    }
+    const bool cleared = has_mark(reading, at, Mark::cleared);
+    const std::uint64_t limit = chunk_end(at, end);
+    std::uint64_t next = at;
+    while (next < limit && has_mark(reading, next, Mark::cleared) == cleared &&
+           !has_mark(reading, next, Mark::counted)) {
+      set_mark(reading, next++, Mark::counted);
+    }
+    const Part part = part_of(reading, at, std::max(next, at + 1));
+    if (cleared) {
+      reading.state.seen.opened_bytes.fetch_add(part.range.bytes, k_relaxed);
+    } else {
+      settle(reading.state.seen, part);
+    }
+    at = std::max(next, at + 1);
+  }
+}
+
+/// Clears the way of a reader that is about to read granule `from`-1 and moves on, chunk by chunk.
+void clear_ahead(const Reading& reading, std::uint64_t from) {
+  const std::uint64_t end = std::min(chunk_end(from + k_ahead, reading.end), reading.end);
+  for (std::uint64_t at = from; at < end;) {
+    const std::uint64_t next = chunk_end(at, end);
+    if (!has_mark(reading, next - 1, Mark::cleared)) {
+      const Part part = part_of(reading, at, next);
+      if (part.is_cold && clear_pages(part)) {
+        for (std::uint64_t granule = at; granule < next; ++granule) set_mark(reading, granule, Mark::cleared);
+      }
+    }
+    at = next;
+  }
+}
+
+}  // namespace
+
+void before_read(int fd, off_t offset, std::size_t bytes) {
+  PhaseState* state = looking_state();
+  if (state == nullptr || fd < 0 || fd >= k_tracked_fds || bytes == 0) return;
+  if (state->opened_in[fd].load(k_relaxed) == state->serial.load(k_relaxed)) return;
+  const record::raw::ErrnoKeeper keeper;
+  const Busy busy(t_thread);
+  struct stat file {};
+  if (raw::stat_fd(fd, &file) != 0 || !S_ISREG(file.st_mode)) return;
+  const off_t from = offset >= 0 ? offset : raw::position(fd);
+  if (from < 0 || from >= file.st_size) return;
+  const auto begin = static_cast<std::uint64_t>(from);
+  const std::uint64_t rest = static_cast<std::uint64_t>(file.st_size) - begin;
+  const std::uint64_t first = begin / k_granule;
+  const std::uint64_t end = (begin + std::min<std::uint64_t>(bytes, rest) - 1) / k_granule + 1;
+  const std::uint64_t last = static_cast<std::uint64_t>(file.st_size - 1) / k_granule;
+  const Reading reading{.state = *state, .fd = fd, .file = file, .key = file_key(file), .end = last + 1};
+  const bool moves_on = first > 0 && has_mark(reading, first - 1, Mark::counted);
+  settle_granules(reading, first, end);
+  if (moves_on && state->treatment.load(k_relaxed) != Treatment::look) clear_ahead(reading, end);
+}
+
+}  // namespace stallcast::capture

@@ -1,0 +1,38 @@
+/// One part of a file that is about to be read: asked about, evicted where the phase and the rules allow, counted.
+#pragma once
+
+#include "probes/capture/phase_pages.hpp"
+#include "probes/capture/phase_state.hpp"
+
+namespace stallcast::capture {
+
+struct Part {
+  int fd;
+  const struct stat* file;
+  Range range;
+  std::uint64_t key;  ///< by which it is this run's own, besides the whole file's
+  bool is_cold;
+};
+
+/// By which a whole file is this run's own.
+std::uint64_t file_key(const struct stat& file);
+
+/// Hash of a few words, never 0.
+std::uint64_t hash_words(const std::uint64_t* words, std::size_t count);
+
+/// Whether this run brought the part's pages in.
+bool is_own(const Part& part);
+
+/// Asks what is resident, evicts what may be, and counts both.
+void settle(PhaseSeen& seen, const Part& part);
+
+/// Evicts what may be of the part, uncounted. True if nothing of it is resident now.
+bool clear_pages(const Part& part);
+
+/// Whether what goes by `id` is cold in this batch.
+bool is_cold(const PhaseState& state, std::uint64_t id);
+
+/// The state if opens and reads of this thread are to be looked at: not in a vfork child, not without a run.
+PhaseState* looking_state();
+
+}  // namespace stallcast::capture

@@ -1,0 +1,226 @@
+/// A loader's worker in a phased run, for the tests: `phase_guest COMMAND...`, each a word with its arguments after
+/// colons. Prints one line "<bytes> <checksum>" for each file it reads, so that a test can compare what a guest was
+/// served with what the file holds.
+///
+///   begin:PHASE:SEGMENT:ROUND:BATCH[:ARGUMENT[:SEED]]   end   sample   done      (of a batch, of a sample)
+///   read:PATH  openat:FOLDER:NAME  fopen:PATH  mmap:PATH  stat:PATH  write:PATH
+///   keep:PATH  pread:OFFSET:BYTES  next:BYTES  stream:PATH  fread:BYTES
+///   hold:PATH  maps the file and keeps the map        drop:PATH  drops the file's pages
+///   user:UID   goes on as that user
+///   fork       the rest happens in a child, once; its status becomes ours
+///   time       prints the nanoseconds since the last `time` (wall clock, then CPU clock of this thread)
+#include <fcntl.h>
+#include <stallcast/capture.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "probes/capture/phase.h"
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+int g_kept = -1;
+std::FILE* g_stream = nullptr;
+std::uint64_t g_wall_ns = 0;
+std::uint64_t g_cpu_ns = 0;
+
+void require(bool holds, const char* what) {
+  if (holds) return;
+  std::perror(what);
+  std::_Exit(1);
+}
+
+std::uint64_t number(const Words& words, std::size_t at, std::uint64_t otherwise = 0) {
+  return at < words.size() ? std::stoull(words[at]) : otherwise;
+}
+
+/// FNV-1a.
+void report(const std::string& bytes) {
+  std::uint64_t hash = 14695981039346656037ULL;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 1099511628211ULL;
+  std::printf("%zu %016llx\n", bytes.size(), static_cast<unsigned long long>(hash));
+}
+
+std::string read_all(int fd) {
+  require(fd >= 0, "open");
+  std::string content;
+  static char buffer[1 << 16];
+  for (ssize_t got = 0; (got = ::read(fd, buffer, sizeof(buffer))) > 0;) {
+    content.append(buffer, static_cast<std::size_t>(got));
+  }
+  return content;
+}
+
+void read_and_close(int fd) {
+  report(read_all(fd));
+  ::close(fd);
+}
+
+void begin(const Words& words) {
+  stallcast_phase_begin(static_cast<std::uint32_t>(number(words, 1)), static_cast<std::uint32_t>(number(words, 2)),
+                        static_cast<std::uint32_t>(number(words, 3)), number(words, 5),
+                        static_cast<std::uint32_t>(number(words, 6)), 0, number(words, 4));
+  stallcast_batch_begin(0, number(words, 4), 0);
+}
+
+void end(const Words& /*words*/) {
+  stallcast_batch_end(1);
+  stallcast_phase_end();
+}
+
+void read_at(const Words& words) {
+  const int folder = ::open(words.at(1).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  read_and_close(::openat(folder, words.at(2).c_str(), O_RDONLY | O_CLOEXEC));
+  ::close(folder);
+}
+
+void read_stream(const Words& words) {
+  std::FILE* stream = std::fopen(words.at(1).c_str(), "rbe");
+  require(stream != nullptr, "fopen");
+  std::string content;
+  static char buffer[10'000];
+  for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof(buffer), stream)) > 0;) content.append(buffer, got);
+  std::fclose(stream);
+  report(content);
+}
+
+void read_map(const Words& words) {
+  const int fd = ::open(words.at(1).c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  require(fd >= 0 && ::fstat(fd, &status) == 0, "open and fstat");
+  const auto size = static_cast<std::size_t>(status.st_size);
+  void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+  require(mapped != MAP_FAILED, "mmap");
+  ::close(fd);
+  report(std::string(static_cast<const char*>(mapped), size));
+  ::munmap(mapped, size);
+}
+
+void hold_map(const Words& words) {
+  const int fd = ::open(words.at(1).c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  require(fd >= 0 && ::fstat(fd, &status) == 0, "open and fstat");
+  const auto size = static_cast<std::size_t>(status.st_size);
+  const auto* mapped = static_cast<const char*>(::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0));
+  require(mapped != MAP_FAILED, "mmap");
+  ::close(fd);
+  report(std::string(mapped, size));
+}
+
+void drop_pages(const Words& words) {
+  const int fd = ::open(words.at(1).c_str(), O_RDWR | O_CLOEXEC);
+  require(fd >= 0 && ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0, "drop");
+  ::close(fd);
+}
+
+void write_file(const Words& words) {
+  const int fd = ::open(words.at(1).c_str(), O_RDWR | O_CLOEXEC);
+  require(fd >= 0 && ::pwrite(fd, "changed", 7, 0) == 7, "write");
+  ::close(fd);
+}
+
+void read_part(const Words& words) {
+  std::string content(number(words, 2), '\0');
+  const ssize_t got = ::pread(g_kept, content.data(), content.size(), static_cast<off_t>(number(words, 1)));
+  require(got >= 0, "pread");
+  content.resize(static_cast<std::size_t>(got));
+  report(content);
+}
+
+void read_next(const Words& words) {
+  std::string content(number(words, 1), '\0');
+  const ssize_t got = ::read(g_kept, content.data(), content.size());
+  require(got >= 0, "read");
+  content.resize(static_cast<std::size_t>(got));
+  report(content);
+}
+
+void read_next_of_stream(const Words& words) {
+  std::string content(number(words, 1), '\0');
+  content.resize(std::fread(content.data(), 1, content.size(), g_stream));
+  report(content);
+}
+
+void fork_here(const Words& /*words*/) {
+  std::fflush(stdout);
+  const pid_t child = ::fork();
+  require(child >= 0, "fork");
+  if (child == 0) return;
+  int status = 0;
+  require(::waitpid(child, &status, 0) == child, "waitpid");
+  std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+void print_time(const Words& /*words*/) {
+  const std::uint64_t wall_ns = stallcast::monotonic_ns();
+  const std::uint64_t cpu_ns = stallcast::clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  std::printf("%llu %llu\n", static_cast<unsigned long long>(wall_ns - g_wall_ns),
+              static_cast<unsigned long long>(cpu_ns - g_cpu_ns));
+  g_wall_ns = wall_ns;
+  g_cpu_ns = cpu_ns;
+}
+
+void print_status(const Words& words) {
+  struct stat by_path {};
+  struct stat by_fd {};
+  const int fd = ::open(words.at(1).c_str(), O_RDONLY | O_CLOEXEC);
+  require(::stat(words.at(1).c_str(), &by_path) == 0 && ::fstat(fd, &by_fd) == 0, "stat");
+  const bool closes_on_exec = (::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0;
+  ::close(fd);
+  std::printf("%d %d %d\n", by_path.st_size == by_fd.st_size ? 1 : 0, by_path.st_ino == by_fd.st_ino ? 1 : 0,
+              closes_on_exec ? 1 : 0);
+}
+
+const std::map<std::string, std::function<void(const Words&)>>& commands() {
+  static const std::map<std::string, std::function<void(const Words&)>> all = {
+      {"begin", begin},
+      {"end", end},
+      {"sample", [](const Words&) { stallcast_sample_begin(0); }},
+      {"done", [](const Words&) { stallcast_sample_end(); }},
+      {"read", [](const Words& w) { read_and_close(::open(w.at(1).c_str(), O_RDONLY | O_CLOEXEC)); }},
+      {"openat", read_at},
+      {"fopen", read_stream},
+      {"mmap", read_map},
+      {"hold", hold_map},
+      {"drop", drop_pages},
+      {"user", [](const Words& w) { require(::setuid(static_cast<uid_t>(number(w, 1))) == 0, "setuid"); }},
+      {"stat", print_status},
+      {"write", write_file},
+      {"keep", [](const Words& w) { require((g_kept = ::open(w.at(1).c_str(), O_RDONLY | O_CLOEXEC)) >= 0, "open"); }},
+      {"pread", read_part},
+      {"next", read_next},
+      {"stream", [](const Words& w) { require((g_stream = std::fopen(w.at(1).c_str(), "rb")) != nullptr, "fopen"); }},
+      {"fread", read_next_of_stream},
+      {"fork", fork_here},
+      {"time", print_time},
+  };
+  return all;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    std::istringstream text(argv[i]);
+    Words words;
+    for (std::string word; std::getline(text, word, ':');) words.push_back(word);
+    const auto command = commands().find(words.at(0));
+    require(command != commands().end(), argv[i]);
+    command->second(words);
+  }
+  std::fflush(stdout);
+  return 0;
+}
