@@ -7,6 +7,7 @@
 ///   keep:PATH  pread:OFFSET:BYTES  next:BYTES  stream:PATH  fread:BYTES
 ///   hold:PATH  maps the file and keeps the map        drop:PATH  drops the file's pages
 ///   user:UID   goes on as that user
+///   phased  segment:INDEX  slot:FIELDS...              the calls of that name
 ///   fork       the rest happens in a child, once; its status becomes ours
 ///   time       prints the nanoseconds since the last `time` (wall clock, then CPU clock of this thread)
 #include <fcntl.h>
@@ -184,6 +185,20 @@ void print_status(const Words& words) {
               closes_on_exec ? 1 : 0);
 }
 
+void print_segment(const Words& words) {
+  std::uint64_t fields[8] = {};
+  const int published = stallcast_segment(static_cast<std::uint32_t>(number(words, 1)), fields);
+  std::printf("%d", published);
+  for (int i = 0; i < 8 && published != 0; ++i) std::printf(" %llu", static_cast<unsigned long long>(fields[i]));
+  std::printf("\n");
+}
+
+void fill_slot(const Words& words) {
+  const auto small = [&](std::size_t at) { return static_cast<std::uint32_t>(number(words, at)); };
+  stallcast_phase_slot(number(words, 1), number(words, 2), number(words, 3), number(words, 4), small(5), small(6),
+                       number(words, 7), small(8));
+}
+
 const std::map<std::string, std::function<void(const Words&)>>& commands() {
   static const std::map<std::string, std::function<void(const Words&)>> all = {
       {"begin", begin},
@@ -204,6 +219,9 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"next", read_next},
       {"stream", [](const Words& w) { require((g_stream = std::fopen(w.at(1).c_str(), "rb")) != nullptr, "fopen"); }},
       {"fread", read_next_of_stream},
+      {"phased", [](const Words&) { std::printf("%d\n", stallcast_phased()); }},
+      {"segment", print_segment},
+      {"slot", fill_slot},
       {"fork", fork_here},
       {"time", print_time},
   };
