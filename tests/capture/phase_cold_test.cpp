@@ -1,6 +1,5 @@
 /// Cold batches on the file system of the temporary folder: whose pages are dropped, what is counted.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include "tests/capture/phase_run.hpp"
 
@@ -188,18 +187,6 @@ TEST_CASE("a passive run has no phases") {
   run.guest({begin(Phase::cold, 0), "read:" + file.string(), "end"});
   CHECK(run.evidence().empty());
   CHECK(resident_bytes(file) == k_size);
-}
-
-TEST_CASE("a user who may not ask says so") {
-  if (::geteuid() != 0) skip("only root can become another user");
-  PhasedRun run;
-  const auto file = make_file(data_folder(), "others", k_size);
-  std::filesystem::permissions(data_folder(), std::filesystem::perms(0755));
-  run.guest({begin(Phase::as_is, 0), "end", "user:65534", begin(Phase::cold, 1), "read:" + file.string(), "end"});
-  const auto seen = run.evidence().at(1);
-  CHECK(seen.opens == 1);
-  CHECK(seen.unknown_opens == 1);
-  CHECK(seen.resident_bytes == 0);
 }
 
 }  // namespace

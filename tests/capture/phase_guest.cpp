@@ -6,17 +6,21 @@
 ///   read:PATH  openat:FOLDER:NAME  fopen:PATH  mmap:PATH  stat:PATH  write:PATH
 ///   keep:PATH  pread:OFFSET:BYTES  next:BYTES  stream:PATH  fread:BYTES
 ///   hold:PATH  maps the file and keeps the map        drop:PATH  drops the file's pages
-///   user:UID   goes on as that user
+///   user:UID   goes on as that user                   refuse:CALL:ERROR  the kernel refuses that system call
 ///   phased  segment:INDEX  slot:FIELDS...              the calls of that name
 ///   fork       the rest happens in a child, once; its status becomes ours
 ///   time       prints the nanoseconds since the last `time` (wall clock, then CPU clock of this thread)
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stallcast/capture.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -127,6 +131,21 @@ void drop_pages(const Words& words) {
   ::close(fd);
 }
 
+/// A kernel of another age.
+void refuse_call(const Words& words) {
+  const auto call = static_cast<std::uint32_t>(number(words, 1));
+  const auto error = static_cast<std::uint32_t>(number(words, 2));
+  sock_filter filter[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog program{.len = 4, .filter = filter};
+  require(::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no new privileges");
+  require(::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0, "seccomp");
+}
+
 void write_file(const Words& words) {
   const int fd = ::open(words.at(1).c_str(), O_RDWR | O_CLOEXEC);
   require(fd >= 0 && ::pwrite(fd, "changed", 7, 0) == 7, "write");
@@ -212,6 +231,7 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"hold", hold_map},
       {"drop", drop_pages},
       {"user", [](const Words& w) { require(::setuid(static_cast<uid_t>(number(w, 1))) == 0, "setuid"); }},
+      {"refuse", refuse_call},
       {"stat", print_status},
       {"write", write_file},
       {"keep", [](const Words& w) { require((g_kept = ::open(w.at(1).c_str(), O_RDONLY | O_CLOEXEC)) >= 0, "open"); }},
