@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* 1 while a recording is possible in this process, else 0. */
+/* 1 while a recording is possible in this process, else 0. Asking starts none: the first of the calls below does. */
 int stallcast_active(void);
 
 /* Kinds of JSON text, as in probes/record/layout.hpp (TextKind). */
@@ -23,7 +23,8 @@ int stallcast_active(void);
 #define STALLCAST_TEXT_ITERATOR 3
 #define STALLCAST_TEXT_ISSUE 4
 #define STALLCAST_TEXT_MARK 5
-/* Appends one JSON object (NUL-terminated, at most 16 KiB). */
+/* Appends one JSON object (NUL-terminated, at most 16 KiB). Also while the tool has the recording switched off for a
+ * moment: what describes a loader must be known when it is on again. */
 void stallcast_text(uint32_t kind, const char* json);
 
 /* The consumer: asks for batch `batch` (0-based) of pass `iterator_id` and gets it. `samples` 0: not known;

@@ -10,18 +10,7 @@ namespace raw = record::raw;
 constexpr std::size_t k_table_bytes = sizeof(FdEntry) * k_tracked_fds;
 static_assert(k_table_bytes <= 3ULL << 20);
 
-constinit std::atomic<FdEntry*> g_table{nullptr};
 constinit std::atomic<int> g_highest_fd{-1};
-
-FdEntry* map_table() {
-  const raw::ErrnoKeeper keeper;
-  void* mapped = raw::map(k_table_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (mapped == nullptr) return nullptr;
-  FdEntry* table = nullptr;
-  if (g_table.compare_exchange_strong(table, static_cast<FdEntry*>(mapped))) return static_cast<FdEntry*>(mapped);
-  raw::unmap(mapped, k_table_bytes);
-  return table;
-}
 
 void note_highest(int fd) {
   int highest = g_highest_fd.load(std::memory_order_relaxed);
@@ -31,11 +20,16 @@ void note_highest(int fd) {
 
 }  // namespace
 
-FdEntry* fd_entry(int fd) {
-  if (fd < 0 || fd >= k_tracked_fds) return nullptr;
-  FdEntry* table = g_table.load(std::memory_order_acquire);
-  if (table == nullptr) table = map_table();
-  return table != nullptr ? &table[fd] : nullptr;
+constinit std::atomic<FdEntry*> g_fd_table{nullptr};
+
+FdEntry* map_fd_table() {
+  const raw::ErrnoKeeper keeper;
+  void* mapped = raw::map(k_table_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapped == nullptr) return nullptr;
+  FdEntry* table = nullptr;
+  if (g_fd_table.compare_exchange_strong(table, static_cast<FdEntry*>(mapped))) return static_cast<FdEntry*>(mapped);
+  raw::unmap(mapped, k_table_bytes);
+  return table;
 }
 
 FdKind kind_of_mode(std::uint32_t mode) {

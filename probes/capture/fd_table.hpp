@@ -42,8 +42,18 @@ struct FdTotals {
   std::uint32_t reads;
 };
 
+extern std::atomic<FdEntry*> g_fd_table;
+
+/// Maps the table; nullptr without memory.
+FdEntry* map_fd_table();
+
 /// The entry of a descriptor; nullptr out of range or without memory.
-FdEntry* fd_entry(int fd);
+inline FdEntry* fd_entry(int fd) {
+  if (fd < 0 || fd >= k_tracked_fds) return nullptr;
+  FdEntry* table = g_fd_table.load(std::memory_order_acquire);
+  if (__builtin_expect(table == nullptr, 0)) table = map_fd_table();
+  return table != nullptr ? &table[fd] : nullptr;
+}
 
 /// The kind of what stat(2) said has this mode.
 FdKind kind_of_mode(std::uint32_t mode);

@@ -17,6 +17,9 @@ void* mmap_as(Symbol symbol, void* hint, std::size_t bytes, int protection, int 
   }
   if (fd < 0 || (flags & MAP_ANONYMOUS) != 0 || (protection & PROT_READ) == 0) return mapped;
   if (mapped == MAP_FAILED || !awake() || t_thread.busy != 0) return mapped;
+  // Memory that is shared between processes (shm_open, a descriptor sent by a worker) has no name here: not a read.
+  const FdEntry* entry = fd_entry(fd);
+  if (entry == nullptr || entry->file_id.load(std::memory_order_relaxed) == 0) return mapped;
   if (recording_thread() != nullptr && kind_of(fd) == FdKind::regular) count_mapped(bytes);
   return mapped;
 }

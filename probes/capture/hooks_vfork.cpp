@@ -4,8 +4,7 @@
 
 namespace stallcast::capture {
 
-bool owns_memory(Thread& thread) {
-  if (__builtin_expect(thread.vfork_parent == 0, 1)) return true;
+bool is_past_vfork(Thread& thread) {
   const record::raw::ErrnoKeeper keeper;
   // A fork since then has wiped its own page: that child's memory is its own.
   if (process().vfork_seen != 0 && record::raw::process_id() != thread.vfork_parent) return false;

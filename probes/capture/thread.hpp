@@ -118,9 +118,14 @@ Record* reserve(Thread& thread, record::Kind kind, std::uint32_t aux, std::uint3
   return static_cast<Record*>(room);
 }
 
+/// Asks the kernel whether this is the process that called vfork, or its child.
+bool is_past_vfork(Thread& thread);
+
 /// False in the child of a vfork, which borrows our memory while its descriptors are its own: what it opens and closes
 /// must not be taken for its parent's doing.
-bool owns_memory(Thread& thread);
+inline bool owns_memory(Thread& thread) {
+  return __builtin_expect(thread.vfork_parent == 0, 1) || is_past_vfork(thread);
+}
 
 /// The thread's Usage now: three system calls.
 Usage usage_now(Thread& thread);

@@ -91,7 +91,7 @@ struct ControlBlock {
   std::uint32_t restart;
   std::int32_t tool_pid;
   std::atomic<std::uint64_t> heartbeat_ns;    ///< CLOCK_MONOTONIC of the tool, every 100 ms or so
-  std::atomic<std::uint32_t> recording;       ///< 1: write records. 0: keep only the rank slots (overhead pairs)
+  std::atomic<std::uint32_t> recording;       ///< 1: write records. 0: only rank slots and texts (overhead pairs)
   std::atomic<std::uint32_t> stop;            ///< 1: no more records from anyone
   std::uint64_t budget_bytes;                 ///< for all recordings of this node
   std::atomic<std::uint64_t> used_bytes;      ///< handed out of it, a block at a time

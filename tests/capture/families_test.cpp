@@ -29,7 +29,7 @@ Expected expected_of(const std::string& family) {
   if (family == "streams") return {.stream_bytes = 10};
   if (family == "reuse_number") return {.bytes = 10'000, .reads = 1, .opens = 1, .stream_bytes = 4};
   if (family == "devices") return {.opens = 1};  // of /dev/zero: what it is shows only when it is read
-  if (any_of({"creat", "open_missing", "list_folder", "memory_stream"})) return {};
+  if (any_of({"creat", "open_missing", "list_folder", "memory_stream", "shared_memory"})) return {};
   if (any_of({"mmap", "mmap64"})) return {.opens = 1, .mapped = 10'000};
   if (any_of({"fstat", "fstat64", "__fxstat", "__fxstat64", "statx_fd"})) return {.opens = 1, .stats = 1};
   if (family.find("stat") != std::string::npos) return {.stats = 1};

@@ -160,6 +160,14 @@ std::map<std::string, Family> descriptor_families() {
   families["fcntl_dup"] = duplicating([](int fd) { return ::fcntl(fd, F_DUPFD_CLOEXEC, 97); });
   families["mmap"] = mapping([](int fd) { return ::mmap(nullptr, 10'000, PROT_READ, MAP_PRIVATE, fd, 0); });
   families["mmap64"] = mapping([](int fd) { return ::mmap64(nullptr, 10'000, PROT_READ, MAP_SHARED, fd, 0); });
+  families["shared_memory"] = [](const std::string& /*path*/) {
+    const std::string name = "/stallcast-test-" + std::to_string(::getpid());
+    const int fd = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+    ::shm_unlink(name.c_str());
+    require(fd >= 0 && ::ftruncate(fd, 10'000) == 0, "shm_open");
+    require(::mmap(nullptr, 10'000, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) != MAP_FAILED, "mmap");
+    ::close(fd);
+  };
   families["streams"] = read_streams;
   families["devices"] = read_devices;
   families["reuse_number"] = reuse_number;
