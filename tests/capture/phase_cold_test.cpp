@@ -81,7 +81,7 @@ TEST_CASE("nothing is dropped where nothing may be, nor in a batch that is as fo
   run.guest(
       {begin(Phase::cold, 0), read, "end", begin(Phase::cold, 1), read, "end", begin(Phase::as_is, 2), read, "end"});
   const auto seen = run.evidence();
-  for (const std::size_t batch : {1, 2}) {
+  for (const std::size_t batch : {1U, 2U}) {
     CHECK(seen.at(batch).evicted_bytes == 0);
     CHECK(seen.at(batch).foreign_bytes == 0);
     CHECK(seen.at(batch).resident_bytes == k_size);
@@ -146,7 +146,7 @@ TEST_CASE("a sequential reader keeps what was read ahead for it") {
     CHECK(lines[64 + i] == lines[i]);
   }
   const auto seen = run.evidence();
-  for (const std::size_t batch : {0, 1}) {
+  for (const std::size_t batch : {0U, 1U}) {
     CHECK(seen.at(batch).storage_bytes >= 4U << 20U);
     CHECK(seen.at(batch).storage_bytes <= 5U << 20U);  // read twice: at most the first window
   }

@@ -61,7 +61,7 @@ TEST_CASE("all phases that run cached are served from the stage, those that do n
   const auto lines = run.guest(commands);
   CHECK(lines == std::vector<std::string>(6, data.line));
   const auto seen = run.evidence();
-  for (const std::size_t cached : {1, 2, 3}) CHECK(seen.at(cached).staged_opens == 1);
+  for (const std::size_t cached : {1U, 2U, 3U}) CHECK(seen.at(cached).staged_opens == 1);
   CHECK(seen.at(4).staged_opens == 0);
   CHECK(seen.at(2).stage_ns == 0);
 }
@@ -217,7 +217,7 @@ TEST_CASE("a half-cached batch is cold for a half of the files that its seed cho
   };
   CHECK(block(1) == block(2));
   CHECK(block(1) != block(3));
-  for (const std::size_t number : {1, 3}) {
+  for (const std::size_t number : {1U, 3U}) {
     const auto halves = block(number);
     const auto cold = std::count(halves.begin(), halves.end(), "1 1 1");  // the file itself, not its copy
     CHECK(cold > k_files / 2 - 40);                                       // 5.6 standard deviations
