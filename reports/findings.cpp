@@ -60,6 +60,7 @@ std::string parts_words(const Breakdown& b, int places) {
   if (parts.size() == 1) return std::string(", nearly all of it ") + parts.front().words;
   if (parts.empty()) return ", and how it divides cannot be told";
   std::vector<double> values;
+  values.reserve(parts.size());
   for (const Part& part : parts) values.push_back(part.percent);
   // Only where every part is named do they add up to the whole.
   if (!left_out) values = rounded_parts(values, places);

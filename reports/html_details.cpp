@@ -114,7 +114,7 @@ data issues_data(const Profile& p) {
                        {"detail", issue.detail},
                        {"hint", issue.hint}});
     row.set("has_hint", !issue.hint.empty());
-    rows.push_back(std::move(row));
+    rows.push_back(row);
   }
   return rows;
 }

@@ -14,6 +14,6 @@ void add_summary(const ReportData& data, kainjow::mustache::data& page);
 void add_details(const ReportData& data, kainjow::mustache::data& page);
 
 /// Sets "has_NAME" and the list NAME.
-void set_list(kainjow::mustache::data& page, const std::string& name, kainjow::mustache::data rows);
+void set_list(kainjow::mustache::data& page, const std::string& name, const kainjow::mustache::data& rows);
 
 }  // namespace stallcast::reports

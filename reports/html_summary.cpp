@@ -42,7 +42,7 @@ data breakdown_data(const Breakdown& b) {
     slices.push_back(slice_data(slice, begin));
     begin += holds_zero(slice.share) ? 0.0 : slice.share.mean;
   }
-  result.set("slices", std::move(slices));
+  result.set("slices", slices);
   return result;
 }
 
@@ -95,14 +95,14 @@ void add_recommendation(const RenderOptions& options, data& page) {
   page.set("gain", r.gain);
   data lines{data::type::list};
   for (const std::string& line : r.lines) lines.push_back(data{"text", line});
-  page.set("recommendation_lines", std::move(lines));
+  page.set("recommendation_lines", lines);
 }
 
 }  // namespace
 
-void set_list(data& page, const std::string& name, data rows) {
+void set_list(data& page, const std::string& name, const data& rows) {
   page.set("has_" + name, !rows.is_empty_list());
-  page.set(name, std::move(rows));
+  page.set(name, rows);
 }
 
 void add_summary(const ReportData& report, data& page) {
@@ -118,23 +118,23 @@ void add_summary(const ReportData& report, data& page) {
   page.set("confidence", f.confidence.word);
   data reasons{data::type::list};
   for (const std::string& reason : f.confidence.reasons) reasons.push_back(data{"text", reason});
-  set_list(page, "reasons", std::move(reasons));
+  set_list(page, "reasons", reasons);
   data breakdowns{data::type::list};
   for (const Breakdown& b : f.breakdowns) breakdowns.push_back(breakdown_data(b));
   page.set("method_words", method_words(f));
-  set_list(page, "breakdowns", std::move(breakdowns));
+  set_list(page, "breakdowns", breakdowns);
   data next{data::type::list};
   for (const NextStep& step : f.next) {
     data row;
     row.set("title", step.title);
     row.set("why", step.why);
-    next.push_back(std::move(row));
+    next.push_back(row);
   }
-  set_list(page, "next", std::move(next));
+  set_list(page, "next", next);
   add_recommendation(report.options, page);
   data predictions{data::type::list};
   for (const Prediction& p : report.predictions) predictions.push_back(prediction_data(p));
-  set_list(page, "predictions", std::move(predictions));
+  set_list(page, "predictions", predictions);
 }
 
 }  // namespace stallcast::reports

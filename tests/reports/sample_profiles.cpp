@@ -243,8 +243,7 @@ const std::vector<std::string>& hostile_strings() {
       "bell \a nul-free \t tab",
       "=HYPERLINK(\"https://example.org\")",
       "invalid \xff\xfe\xc0\xaf utf-8 \xed\xa0\x80 cut \xe2\x82",
-      "right-to-left \xe2\x80\xae"
-      "cod.exe \xe2\x81\xa6 \xe2\x80\xa8 separators",
+      "right-to-left \xe2\x80\xaegpj.exe \xe2\x81\xa6 \xe2\x80\xa8 separators",
       std::string(400, 'x') + "-one-very-long-word",
       "quote \" backslash \\ label \\n {a=\"b\"} # EOF",
       "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e \xf0\x9f\x94\xa5 \xc3\xa9"};
