@@ -32,7 +32,7 @@ struct RenderOptions {
   bool color = false;    ///< ANSI colours in text
   bool unicode = false;  ///< block characters instead of '#' in the bars of text
   std::optional<Recommendation> recommendation{};
-  std::string profile_path{};  ///< as the user named it, for commands that the report suggests; may be empty
+  std::string profile_path{};  ///< as the user named it, for the command that the text ends with; may be empty
 };
 
 /// The whole report as one string (UTF-8, ends with a newline). Strings of the profile are treated as hostile in every

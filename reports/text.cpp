@@ -166,6 +166,11 @@ std::string render_text(const ReportData& data) {
   print_issues(data, page);
   page.heading("Cost of measuring");
   page.item("", 2, data.findings.overhead);
+  if (!data.options.profile_path.empty()) {
+    page.blank();
+    page.item("", 0, "Other formats: stallcast report " + shell_words({data.options.profile_path}) + " --format html",
+              Paint::dim);
+  }
   return page.take();
 }
 
