@@ -23,9 +23,14 @@
   function timeline(canvas) {
     const phases = [...new Set(data.timeline.map((row) => row.phase))];
     const tints = ["wait", "fetch", "prep", "compute", "other"];
-    // A row holds from its beginning to its end: two points draw it as a step; a gap ends the line.
-    const points = (phase) => data.timeline.flatMap((row) => row.phase !== phase ? [{ x: row.from, y: null }]
-      : [{ x: row.from, y: row.percent, row }, { x: row.to, y: row.percent, row }]);
+    // A row holds from its beginning to its end: two points draw it as a step. Where nothing was measured, or another
+    // phase ran, the line ends.
+    const points = (phase) => data.timeline.flatMap((row, i) => {
+      if (row.phase !== phase) return [{ x: row.from, y: null }];
+      const next = data.timeline[i + 1];
+      const gap = next && next.from > row.to + 1e-3 * (row.to - row.from) ? [{ x: row.to, y: null }] : [];
+      return [{ x: row.from, y: row.percent, row }, { x: row.to, y: row.percent, row }, ...gap];
+    });
     return new Chart(canvas, {
       type: "line",
       data: {
