@@ -8,21 +8,25 @@ namespace {
 constexpr int k_populate_write = 23;  // MADV_POPULATE_WRITE (Linux 5.14), missing in older headers
 
 alignas(4096) constexpr char k_zeros[4096] = {};
+constexpr std::uint32_t k_most_pages = k_block_bytes / sizeof(k_zeros);
 
-/// File systems without fallocate get their blocks by being written to. Never by truncation: a sparse map on a full
-/// disk is SIGBUS in the guest.
-bool allocate_by_writing(int fd, off_t offset, std::uint32_t bytes) {
-  for (std::uint32_t done = 0; done < bytes; done += sizeof(k_zeros)) {
-    if (raw::write_at(fd, k_zeros, sizeof(k_zeros), offset + static_cast<off_t>(done)) != sizeof(k_zeros)) return false;
+/// Writes zeros over the stretch. On a file system without fallocate this is what allocates it (never truncation: a
+/// sparse map on a full disk is SIGBUS in the guest). On one with fallocate it is what makes the pages cheap to dirty:
+/// on ext4 a first store into an allocated but unwritten page costs 6 us, into a written one 0.7 us.
+bool write_zeros(int fd, off_t offset, std::uint32_t bytes) {
+  iovec parts[k_most_pages];
+  const std::uint32_t pages = bytes / sizeof(k_zeros);
+  if (pages > k_most_pages) return false;
+  for (std::uint32_t page = 0; page < pages; ++page) {
+    parts[page] = {const_cast<char*>(k_zeros), sizeof(k_zeros)};  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   }
-  return true;
+  return raw::write_parts_at(fd, parts, static_cast<int>(pages), offset) == static_cast<ssize_t>(bytes);
 }
 
 bool allocate(int fd, off_t offset, std::uint32_t bytes) {
   if (static_cast<std::uint64_t>(offset) + bytes > raw::file_size_limit()) return false;
-  if (raw::allocate(fd, offset, static_cast<off_t>(bytes)) == 0) return true;
-  if (errno != EOPNOTSUPP && errno != ENOSYS) return false;
-  return allocate_by_writing(fd, offset, bytes);
+  if (raw::allocate(fd, offset, static_cast<off_t>(bytes)) != 0 && errno != EOPNOTSUPP && errno != ENOSYS) return false;
+  return write_zeros(fd, offset, bytes);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -46,6 +47,10 @@ inline ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) {
 
 inline ssize_t write_at(int fd, const void* buffer, std::size_t bytes, off_t offset) {
   return static_cast<ssize_t>(::syscall(SYS_pwrite64, fd, buffer, bytes, offset));
+}
+
+inline ssize_t write_parts_at(int fd, const iovec* parts, int count, off_t offset) {
+  return static_cast<ssize_t>(::syscall(SYS_pwritev, fd, parts, count, offset, 0));
 }
 
 inline ssize_t read_link(const char* path, char* out, std::size_t bytes) {

@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
     read_file(i);
     api.sample_end();
   });
-  time_calls("sample_pair", 500, [&](int i) {
+  time_calls("sample_pair", 5000, [&](int i) {
     api.sample_begin(i);
     api.sample_end();
   });
