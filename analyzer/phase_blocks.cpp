@@ -214,8 +214,9 @@ Premise cached_premise(const PhaseBlock& block, Premise premise) {
                         seen.resident_bytes >= (1.0 - k_cold_resident) * seen.opened_bytes;
   const bool quiet = !seen.storage_known || seen.storage_bytes <= k_cached_storage * seen.read_bytes;
   premise.check = seen.storage_known ? "staging, storage_bytes" : "staging";
-  premise.seen =
-      percent(static_cast<double>(seen.staged_opens), static_cast<double>(seen.opens)) + " of the opens staged";
+  premise.seen = percent(static_cast<double>(seen.staged_opens), static_cast<double>(seen.opens)) +
+                 " of the opens staged, " + percent(seen.resident_bytes, seen.opened_bytes) +
+                 " of the opened bytes resident";
   if (seen.storage_known) premise.seen += ", " + percent(seen.storage_bytes, seen.read_bytes) + " from storage";
   const bool kept_open = seen.opens == 0 && seen.storage_known && seen.read_bytes > 0.0;  // shards: read, never opened
   premise.holds = quiet && (staged || resident || kept_open);

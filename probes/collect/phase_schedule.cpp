@@ -15,6 +15,7 @@ constexpr double k_as_is_s = 3.0;  ///< as found, before the first round
 constexpr double k_block_s = 1.5;  ///< measured part of a block, at the rate as found
 constexpr std::uint64_t k_fewest_measured = 12;
 constexpr std::uint64_t k_most_batches = 400;
+constexpr std::uint64_t k_slack_turns = 2;
 constexpr std::uint64_t k_ring_turns = 10;  ///< the shim keeps the first batches for replay
 constexpr double k_look_s = 0.3;            ///< the ranks may run this long until we have looked and published again
 constexpr std::uint64_t k_added_read_ns = 500'000;
@@ -134,6 +135,11 @@ void PhaseSchedule::begin_round(const View& view) {
     if (phase != Phase::cached || !wants_.extras) continue;
     if (const auto more = extra(view)) round_.push_back(*more);
   }
+  together_ = k_slack_turns;
+  for (const Segment& segment : round_) {
+    if (segment.phase == static_cast<std::uint32_t>(Phase::synthetic)) break;
+    together_ += is_supply(segment.phase) ? 0 : segment.batches;
+  }
   ++next_round_;
 }
 
@@ -145,7 +151,8 @@ void PhaseSchedule::publish(Segment segment) {
 }
 
 /// Publishes the next segment behind what is published. A block does not straddle the end of an epoch: it then begins
-/// with the next one.
+/// with the next one. The blocks of a round up to the last cached one stay within one epoch where they fit: workers
+/// that live for an epoch stage the files that they have read themselves.
 bool PhaseSchedule::publish_next(const View& view) {
   if (round_.empty()) begin_round(view);
   if (round_.empty()) return false;
@@ -154,15 +161,15 @@ bool PhaseSchedule::publish_next(const View& view) {
       view.fastest_turn + 2ULL * view.in_flight + 4 + static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_look_s));
   segment.first = std::max(next_turn_, earliest);
   const std::uint64_t length = is_supply(segment.phase) ? 0 : segment.batches;
-  if (view.pass_end != UINT64_MAX && segment.first < view.pass_end && segment.first + length >= view.pass_end) {
-    segment.first = view.pass_end;
-  }
-  // Beyond the next epoch's end nothing is known to fit: wait until it has begun.
-  if (view.pass_end != UINT64_MAX && segment.first >= view.pass_end) {
+  if (view.pass_end != UINT64_MAX) {
     const std::uint64_t epoch = view.pass_end - view.pass_first;
-    if (segment.first + length >= view.pass_end + epoch) return false;
+    const std::uint64_t together = std::min(together_, epoch) == together_ ? std::max(length, together_) : length;
+    if (segment.first < view.pass_end && segment.first + together >= view.pass_end) segment.first = view.pass_end;
+    // Beyond the next epoch's end nothing is known to fit: wait until it has begun.
+    if (segment.first >= view.pass_end && segment.first + length >= view.pass_end + epoch) return false;
   }
   round_.erase(round_.begin());
+  together_ -= std::min(together_, length);
   publish(segment);
   next_turn_ = segment.first + length;
   if (round_.empty()) round_ends_.push_back(next_turn_);

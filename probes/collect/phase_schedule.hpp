@@ -81,6 +81,7 @@ class PhaseSchedule {
   record::ControlBlock& control_;
   PhaseWants wants_;
   std::vector<record::Segment> round_{};  ///< still to be published of the current round; `first` not set yet
+  std::uint64_t together_ = 0;            ///< turns of the current round that should lie within one epoch
   std::uint32_t next_round_ = 0;
   std::uint64_t next_turn_ = 0;      ///< after everything published
   std::uint64_t block_batches_ = 0;  ///< 0: not decided yet

@@ -16,7 +16,6 @@ import time
 from . import capture, phase_plan, replay
 from .capture import calls
 
-TEXT_SEGMENT = 6
 ARM_AFTER = 8  # batches of a pass before it is armed: imports, lazy initialisation and the first steps are over
 ARM_WITHOUT_STEPS = 20  # the same where the script never calls an optimizer
 
@@ -198,6 +197,8 @@ class Phased:
         turn = self.turn()
         if _run.plan.ends(turn):
             finish(iterator)
+        if self.issuer.end is not None and turn >= self.issuer.end:
+            return  # the script asks beyond the last batch: what comes next belongs to the next pass
         for segment in _run.plan.supplies(turn):
             self._announce(segment)
             for _ in range(segment.batches):
@@ -217,7 +218,7 @@ class Phased:
             return
         self.announced = segment.index
         capture.text(
-            TEXT_SEGMENT,
+            capture.TEXT_SEGMENT,
             {
                 "segment": segment.index, "phase": segment.phase, "round": segment.round,
                 "iterator_id": self.iterator_id, "first": self.position, "batches": segment.batches,
