@@ -155,6 +155,9 @@ record::RankSlot* rank_slot(Process& self) {
     slot = find_slot(*self.writer.control, static_cast<std::uint64_t>(self.pid));
     self.slot.store(slot, std::memory_order_release);
     self.slot_refused = slot == nullptr ? 1 : 0;
+    // A rank that sets RANK itself (torch.multiprocessing.spawn) does so after it was born by importing torch.
+    record::FileHeader* header = self.writer.header;
+    if (header != nullptr && header->rank == UINT32_MAX) header->rank = record::environment_rank();
   }
   self.being_born.store(0, std::memory_order_release);
   return slot;

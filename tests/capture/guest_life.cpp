@@ -6,12 +6,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include "probes/record/control.hpp"
@@ -256,6 +259,46 @@ int file_limit_scene(const Arguments& /*arguments*/) {
   return 0;
 }
 
+/// Anonymous memory of this process in KiB.
+long anonymous_kib() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word) {
+    if (word == "RssAnon:" && status >> word) return std::stol(word);
+  }
+  return 0;
+}
+
+/// memory PATH: fills every table that we keep: all descriptors that it may have, and the file under 70,000 names.
+/// Prints what it took.
+int memory_scene(const Arguments& arguments) {
+  const long before_kib = anonymous_kib();
+  make_batch(0, 1);
+  rlimit limit{};
+  require(::getrlimit(RLIMIT_NOFILE, &limit) == 0, "getrlimit");
+  limit.rlim_cur = limit.rlim_max;
+  require(::setrlimit(RLIMIT_NOFILE, &limit) == 0, "setrlimit");
+  const int file = ::open(arguments.at(0).c_str(), O_RDONLY);
+  const int last = static_cast<int>(std::min<rlim_t>(limit.rlim_max, 65'536));
+  for (int fd = 1000; fd < last; fd += 50) require(::dup2(file, fd) == fd, "dup2");
+  for (unsigned name = 0; name < 70'000; ++name) {
+    std::string path = arguments.at(0).substr(0, arguments.at(0).rfind('/'));
+    for (unsigned bits = name, i = 0; i < 17; ++i, bits /= 2) path += bits % 2 != 0 ? "/." : "/";
+    path += arguments.at(0).substr(arguments.at(0).rfind('/'));
+    ::close(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  std::printf("%ld\n", anonymous_kib() - before_kib);
+  return 0;
+}
+
+/// late_rank: sets RANK itself, after its first call.
+int late_rank_scene(const Arguments& /*arguments*/) {
+  make_batch(0, 1);
+  ::setenv("RANK", "6", 1);
+  stallcast_step();
+  return 0;
+}
+
 /// texts: one of 16 KiB, one longer.
 int texts_scene(const Arguments& /*arguments*/) {
   stallcast_text(STALLCAST_TEXT_PROCESS, "{\"role\":\"consumer\"}");
@@ -280,7 +323,7 @@ std::map<std::string, Scene> life_scenes() {
           {"fill", fill_scene},           {"toggle", toggle_scene},         {"read", read_scene},
           {"pipe", pipe_scene},           {"errno", errno_scene},           {"signals", signals_scene},
           {"close_all", close_all_scene}, {"file_limit", file_limit_scene}, {"texts", texts_scene},
-          {"active", active_scene}};
+          {"memory", memory_scene},       {"late_rank", late_rank_scene},   {"active", active_scene}};
 }
 
 }  // namespace stallcast::test

@@ -55,6 +55,13 @@ TEST_CASE("the header says who was recorded") {
         (std::filesystem::perms::owner_read | std::filesystem::perms::owner_write));
 }
 
+TEST_CASE("a rank that names itself late is known by that name") {
+  RunFolder run;
+  run_scene(run, {"late_rank"});
+  CHECK(run.recording().info.rank == 6);
+  CHECK(run.control().ranks[0].rank.load() == 6);
+}
+
 TEST_CASE("a fork child starts a recording of its own, and nothing of its parent's sample is in it") {
   const TemporaryFolder folder;
   RunFolder run;

@@ -203,6 +203,17 @@ TEST_CASE("a guest that closes every descriptor gets its numbers back unread") {
   CHECK(recording.batches[1].run_delay_ns == UINT64_MAX);
 }
 
+TEST_CASE("our memory stays below 4 MiB with every table full") {
+  const TemporaryFolder folder;
+  RunFolder run;
+  const auto result =
+      run_guest({STALLCAST_CAPTURE_GUEST, "memory", make_file(folder, 100)}, {.run_dir = run.path().string()});
+  REQUIRE_MESSAGE(result.exit_status == 0, result.output);
+  const long used_kib = std::stol(result.output);
+  CHECK(used_kib > 512);  // the tables were really filled
+  CHECK(used_kib <= 4096);
+}
+
 TEST_CASE("texts are kept up to 16 KiB and refused beyond") {
   RunFolder run;
   run_scene(run, {"texts"});
