@@ -95,7 +95,9 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
                   std::to_string(transients + 8);
       return;
     }
-    batches = std::min(batches, length - 2);
+    const std::uint64_t lost = 2ULL * view.in_flight + 6;  // turns of an epoch that are gone before a block can begin
+    const std::uint64_t half = length > lost ? (length - lost) / 2 : 0;  // cold and cached in one epoch
+    batches = std::min({batches, std::max(half, transients + 8), length - 2});
   }
   block_batches_ = batches;
   slowest_rate_ = rate;
@@ -132,9 +134,9 @@ void PhaseSchedule::begin_round(const View& view) {
     const bool is_synthetic = phase == Phase::synthetic;
     round_.push_back(
         segment_of(phase, is_synthetic ? std::max<std::uint64_t>(block_batches_ / 2, 8) : block_batches_, next_round_));
-    if (phase != Phase::cached || !wants_.extras) continue;
-    if (const auto more = extra(view)) round_.push_back(*more);
   }
+  const auto more = wants_.extras ? extra(view) : std::nullopt;
+  if (more) round_.push_back(*more);
   together_ = k_slack_turns;
   for (const Segment& segment : round_) {
     if (segment.phase == static_cast<std::uint32_t>(Phase::synthetic)) break;
