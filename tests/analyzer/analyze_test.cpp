@@ -244,6 +244,17 @@ TEST_CASE("cores are shared by the ranks of a host, not by those of all hosts") 
   CHECK(std::abs(two.stalls.as_is_prep->mean - one.stalls.as_is_prep->mean) < 1e-6);
 }
 
+TEST_CASE("each rank of a host has its share of the cores") {
+  JobSpec spec = prep_bound();
+  spec.loader.workers = 4;
+  spec.cores = 2.0;
+  spec.ranks = 2;  // on 4 cores
+  const Truth truth = truth_of(spec);
+  const Profile profile = analyze_run(make_run(spec));
+  REQUIRE(profile.stalls.as_is_prep.has_value());
+  CHECK(std::abs(profile.stalls.as_is_prep->mean - truth.prep()) < 0.02);
+}
+
 TEST_CASE("batches of unknown size are timed and divided, but not counted in samples") {
   RunData run = make_recordings(fetch_bound());
   for (auto& wait : run.processes[0].waits) wait.samples = 0;

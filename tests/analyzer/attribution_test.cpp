@@ -204,3 +204,17 @@ TEST_CASE("a device that computes while the job waits hides G unless some steps 
   CHECK_FALSE(profile.stalls.as_is_prep.has_value());
   CHECK(profile.stalls.as_is_fetch.has_value());
 }
+
+TEST_CASE("reads that all came from memory are no fetch stall, however many there are") {
+  JobSpec spec = prep_bound();
+  spec.batch_size = 1024;  // 4096 calls and 100 MB a batch: 28 ms of reading, all of it computing
+  spec.read_s = 0.0;
+  spec.cpu_s = 0.3;
+  spec.storage_share = 0.0;
+  const Profile profile = analyze_run(make_run(spec));
+  REQUIRE(profile.stalls.as_is_fetch.has_value());
+  CHECK(profile.stalls.as_is_fetch->mean < 0.001);
+  CHECK(profile.stalls.as_is_fetch->ci95_low == 0.0);
+  CHECK(std::abs(profile.stalls.as_is_prep->mean - truth_of(spec).prep()) < 0.02);
+  CHECK(profile.resources.read->mean.value() * 1024 > 0.02);
+}

@@ -108,6 +108,16 @@ TEST_CASE("too few switches give no figure but a reason") {
   CHECK_FALSE(sections::overhead_of(RunData{}).throughput.has_value());
 }
 
+TEST_CASE("only stretches without recording that have both neighbours count") {
+  Ticker ticker;
+  ticker.stretches = 20;
+  CHECK(sections::overhead_of(ticked(ticker)).throughput->n == 5);
+  ticker.stretches = 19;  // the last tick switches recording on again, and nothing is known of what follows
+  CHECK(sections::overhead_of(ticked(ticker)).throughput->n == 4);
+  ticker.records = [](int stretch) { return stretch % 4 == 1 || stretch % 4 == 2; };  // begins without recording
+  CHECK(sections::overhead_of(ticked(ticker)).throughput->n == 4);
+}
+
 TEST_CASE("CPU times that could not be read leave the rate") {
   Ticker ticker;
   RunData run = ticked(ticker);

@@ -38,6 +38,18 @@ TEST_CASE("the share of the bytes that came from storage is found, and with it c
   }
 }
 
+TEST_CASE("what was read before the first batch (imports, a checkpoint) is no reading of samples") {
+  JobSpec spec = prep_bound();
+  spec.storage_share = 0.0;
+  spec.startup_s = 3.0;
+  RunData run = make_run(spec);
+  for (std::size_t i = 1; i < run.log.ticks.size(); ++i) run.log.ticks[i].tree_read_bytes += 5'000'000'000;
+  const Profile profile = analyze_run(run);
+  REQUIRE(profile.resources.bytes_from_storage.has_value());
+  CHECK(*profile.resources.bytes_from_storage == 0.0);
+  CHECK(profile.resources.storage_bandwidth->value() == 0.0);
+}
+
 TEST_CASE("a run as found that read everything from storage is the cold run") {
   const Profile profile = analyze_run(make_run(fetch_bound()));
   CHECK(profile.rates.cold->mean == profile.rates.as_is->mean);
