@@ -75,6 +75,7 @@ STALLCAST_EXPORT void stallcast_batch_begin(uint64_t iterator_id, uint64_t batch
   thread->batch.worker = worker;
   thread->batch.iterator_id = iterator_id;
   thread->batch.number = batch;
+  at_batch_begin();
   if (!recording_now()) return;
   thread->batch.recorded = 1;
   thread->batch.asked_ns = asked_ns;

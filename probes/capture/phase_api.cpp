@@ -5,6 +5,7 @@
 
 #include "probes/capture/export.hpp"
 #include "probes/capture/kept_fd.hpp"
+#include "probes/capture/phase.hpp"
 #include "probes/capture/phase_calls.hpp"
 #include "probes/capture/phase_stage.hpp"
 #include "probes/capture/thread.hpp"
@@ -134,6 +135,18 @@ void begin_batch(PhaseState& state, const Begin& begin, record::ControlBlock& co
   state.storage_begin = begin.segment != k_no_segment ? storage_bytes(state) : k_unknown;
 }
 
+void begin_phase(const Begin& begin, record::ControlBlock& control, bool is_implied) {
+  Process& self = process();
+  PhaseState* state = map_state(self);
+  if (state == nullptr || state->changing.exchange(1, std::memory_order_acquire) != 0) return;
+  // A batch that was begun and never ended was not made (its sample raised): it leaves no evidence.
+  self.in_phase.store(0, k_relaxed);
+  begin_batch(*state, begin, control);
+  state->is_implied.store(is_implied ? 1 : 0, k_relaxed);
+  self.in_phase.store(1, std::memory_order_release);
+  state->changing.store(0, std::memory_order_release);
+}
+
 void write_phase(Thread& thread, PhaseState& state) {
   const std::uint64_t storage_end = storage_bytes(state);
   auto* found = reserve<record::PhaseRecord>(thread, record::Kind::phase, state.segment);
@@ -156,6 +169,19 @@ void write_phase(Thread& thread, PhaseState& state) {
 }
 
 }  // namespace
+
+void at_batch_begin() {
+  record::ControlBlock* control = process().writer.control;
+  if (control == nullptr || control->mode != static_cast<std::uint32_t>(record::RunMode::phased) || in_phase()) return;
+  const raw::ErrnoKeeper keeper;
+  begin_phase({Phase::as_is, k_no_segment, 0, 0, 0, 0, 0}, *control, true);
+}
+
+void at_batch_end() {
+  const PhaseState* state = phase_state();
+  if (state != nullptr && state->is_implied.load(k_relaxed) != 0) process().in_phase.store(0, k_relaxed);
+}
+
 }  // namespace stallcast::capture
 
 using namespace stallcast;           // NOLINT(google-build-using-namespace): the C API is outside of it
@@ -200,14 +226,7 @@ STALLCAST_EXPORT void stallcast_phase_begin(uint32_t phase, uint32_t segment, ui
   if (control == nullptr) return;
   const raw::ErrnoKeeper keeper;
   const Busy busy(t_thread);
-  Process& self = process();
-  PhaseState* state = map_state(self);
-  if (state == nullptr || state->changing.exchange(1, std::memory_order_acquire) != 0) return;
-  // A batch that was begun and never ended was not made (its sample raised): it leaves no evidence.
-  self.in_phase.store(0, k_relaxed);
-  begin_batch(*state, {static_cast<Phase>(phase), segment, round, argument, seed, iterator_id, batch}, *control);
-  self.in_phase.store(1, std::memory_order_release);
-  state->changing.store(0, std::memory_order_release);
+  begin_phase({static_cast<Phase>(phase), segment, round, argument, seed, iterator_id, batch}, *control, false);
 }
 
 STALLCAST_EXPORT void stallcast_phase_end(void) {

@@ -73,6 +73,7 @@ struct PhaseState {
 
   std::uint32_t phase;
   std::uint32_t segment;
+  std::atomic<std::uint32_t> is_implied;  ///< 1: begun by the batch itself, not by stallcast_phase_begin()
   std::uint64_t iterator_id;
   std::uint64_t batch;
   std::uint64_t storage_begin;  ///< read_bytes of /proc/self/io

@@ -49,6 +49,15 @@ TEST_CASE("what is the run's own is known to all its processes") {
   CHECK(run.evidence().at(1).evicted_bytes == k_size);
 }
 
+TEST_CASE("what a batch outside any phase brought in is the run's own too") {
+  PhasedRun run;
+  const auto file = make_file(data_folder(), "before", k_size);
+  run.guest({"batch", "read:" + file.string(), "done_batch", begin(Phase::cold, 0), "read:" + file.string(), "end"});
+  const auto seen = run.evidence();
+  REQUIRE(seen.size() == 1);
+  CHECK(seen[0].evicted_bytes == k_size);
+}
+
 TEST_CASE("a stranger's pages stay") {
   PhasedRun run;
   const auto file = make_file(data_folder(), "foreign", k_size);

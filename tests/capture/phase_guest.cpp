@@ -2,7 +2,8 @@
 /// colons. Prints one line "<bytes> <checksum>" for each file it reads, so that a test can compare what a guest was
 /// served with what the file holds.
 ///
-///   begin:PHASE:SEGMENT:ROUND:BATCH[:ARGUMENT[:SEED]]   end   sample   done      (of a batch, of a sample)
+///   begin:PHASE:SEGMENT:ROUND:BATCH[:ARGUMENT[:SEED]]   end   (a batch in a phase)
+///   batch  done_batch  sample  done                    (the calls of the C API)
 ///   read:PATH  openat:FOLDER:NAME  fopen:PATH  mmap:PATH  stat:PATH  write:PATH
 ///   keep:PATH  pread:OFFSET:BYTES  next:BYTES  stream:PATH  fread:BYTES
 ///   hold:PATH  maps the file and keeps the map        drop:PATH  drops the file's pages
@@ -222,6 +223,8 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
   static const std::map<std::string, std::function<void(const Words&)>> all = {
       {"begin", begin},
       {"end", end},
+      {"batch", [](const Words&) { stallcast_batch_begin(0, 0, 0); }},
+      {"done_batch", [](const Words&) { stallcast_batch_end(1); }},
       {"sample", [](const Words&) { stallcast_sample_begin(0); }},
       {"done", [](const Words&) { stallcast_sample_end(); }},
       {"read", [](const Words& w) { read_and_close(::open(w.at(1).c_str(), O_RDONLY | O_CLOEXEC)); }},
