@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cmath>
 
 namespace cpp_job {
@@ -46,6 +47,7 @@ Loader::~Loader() {
 }
 
 Batch Loader::next() {
+  const auto asked = std::chrono::steady_clock::now();
   stallcast_wait_begin();
   std::unique_lock lock(mutex_);
   made_.wait(lock, [this] { return ready_.count(delivered_) != 0; });
@@ -55,6 +57,7 @@ Batch Loader::next() {
   lock.unlock();
   stallcast_wait_end(iterator_id_, number, static_cast<std::uint32_t>(node.mapped().features.size()), more_ready,
                      number == 0 ? STALLCAST_WAIT_FIRST : 0);
+  waited_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - asked).count();
   taken_.notify_all();
   return std::move(node.mapped());
 }

