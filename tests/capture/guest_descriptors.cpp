@@ -125,10 +125,8 @@ void list_folder(const std::string& path) {
   ::closedir(folder);
 }
 
-}  // namespace
-
-std::map<std::string, Family> descriptor_families() {
-  std::map<std::string, Family> families = {
+std::map<std::string, Family> opening_families() {
+  return {
       {"open", opening([](const char* path) { return ::open(path, k_flags); })},
       {"open64", opening([](const char* path) { return ::open64(path, k_flags); })},
       {"openat", opening([](const char* path) { return ::openat(AT_FDCWD, path, k_flags); })},
@@ -137,6 +135,11 @@ std::map<std::string, Family> descriptor_families() {
       {"__open64_2", opening([](const char* path) { return ::__open64_2(path, k_flags); })},
       {"__openat_2", opening([](const char* path) { return ::__openat_2(AT_FDCWD, path, k_flags); })},
       {"__openat64_2", opening([](const char* path) { return ::__openat64_2(AT_FDCWD, path, k_flags); })},
+  };
+}
+
+std::map<std::string, Family> reading_families() {
+  return {
       {"pread", reading([](int fd) { return ::pread(fd, g_buffer.data(), g_buffer.size(), 0); })},
       {"pread64", reading([](int fd) { return ::pread64(fd, g_buffer.data(), g_buffer.size(), 0); })},
       {"readv", reading(vector_reading([](int fd, const iovec* parts, int n) { return ::readv(fd, parts, n); }))},
@@ -154,12 +157,22 @@ std::map<std::string, Family> descriptor_families() {
       {"__pread64_chk",
        reading([](int fd) { return ::__pread64_chk(fd, g_buffer.data(), g_buffer.size(), 0, g_buffer.size()); })},
   };
+}
+
+std::map<std::string, Family> copying_families() {
+  std::map<std::string, Family> families;
   families["dup"] = duplicating([](int fd) { return ::dup(fd); });
   families["dup2"] = duplicating([](int fd) { return ::dup2(fd, 99); });
   families["dup3"] = duplicating([](int fd) { return ::dup3(fd, 98, O_CLOEXEC); });
   families["fcntl_dup"] = duplicating([](int fd) { return ::fcntl(fd, F_DUPFD_CLOEXEC, 97); });
   families["mmap"] = mapping([](int fd) { return ::mmap(nullptr, 10'000, PROT_READ, MAP_PRIVATE, fd, 0); });
   families["mmap64"] = mapping([](int fd) { return ::mmap64(nullptr, 10'000, PROT_READ, MAP_SHARED, fd, 0); });
+  return families;
+}
+
+/// What looks like a file and is none, or like one read and is several.
+std::map<std::string, Family> odd_families() {
+  std::map<std::string, Family> families;
   families["shared_memory"] = [](const std::string& /*path*/) {
     const std::string name = "/stallcast-test-" + std::to_string(::getpid());
     const int fd = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
@@ -189,6 +202,16 @@ std::map<std::string, Family> descriptor_families() {
     const int fd = ::open(path.c_str(), k_flags);
     require(::read(fd, g_buffer.data(), g_buffer.size()) == 10'000, "read");
   };
+  return families;
+}
+
+}  // namespace
+
+std::map<std::string, Family> descriptor_families() {
+  auto families = opening_families();
+  families.merge(reading_families());
+  families.merge(copying_families());
+  families.merge(odd_families());
   return families;
 }
 
