@@ -62,7 +62,9 @@ Played Recursion::play(const QuickInput& input, double batch) const {
     steps[i] = {.device_s = step * input.device_s, .cpu_s = step * input.step_cpu_s};
   }
   const simulation::LoaderSetup setup{input.workers, input.prefetch, input.in_order};
-  const simulation::SharedMachine machine{input.cores, disk_shared, 1.0, input.step_threads};
+  // Workers alternate sample by sample; four turns a batch are as good as all of them, and one is not.
+  const int slices = std::clamp(static_cast<int>(batch), 1, 4);
+  const simulation::SharedMachine machine{input.cores, disk_shared, 1.0, input.step_threads, slices};
   const auto run = disk_shared || cores_shared ? simulation::run_loader_shared(setup, machine, work, steps)
                                                : simulation::run_loader(setup, work, steps);
   const auto in_flight = static_cast<std::size_t>(input.workers) * static_cast<std::size_t>(input.prefetch);

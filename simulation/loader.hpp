@@ -56,6 +56,7 @@ struct SharedMachine {
   bool shared_disk = false;   ///< read_s is service demand at one disk, shared equally by those who read
   double disk_streams = 1.0;  ///< reads that the shared disk serves at full speed at once
   double step_threads = 1.0;  ///< cores that a step's computing uses at once; its cpu_s is wall time on them
+  int slices = 1;             ///< turns in which a worker reads, computes and waits for a batch: at most its samples
 };
 
 /// As run_loader, by discrete events, where cores (and the disk) are shared. A worker reads, then computes, then is

@@ -20,6 +20,7 @@ struct Worker {
   std::deque<std::size_t> queue{};  ///< batches whose indices were sent to it
   std::size_t batch = 0;
   Stage stage = Stage::idle;
+  int slices_left = 0;
   double batch_began = 0.0;
   double stage_began = 0.0;
   double crowded_before = 0.0;  ///< crowded_s of the stage's station when the stage began
@@ -46,6 +47,7 @@ class SharedRun {
         work_(work),
         steps_(steps),
         step_threads_(machine.step_threads),
+        slices_(machine.slices),
         cores_(machine.cores),
         disk_(machine.shared_disk ? machine.disk_streams : k_never),
         delay_(k_never),
@@ -104,6 +106,7 @@ class SharedRun {
     worker.batch = worker.queue.front();
     worker.queue.pop_front();
     worker.batch_began = now_;
+    worker.slices_left = slices_;
     made_[worker.batch].made_before = made_before;
     enter(index, Stage::reading, disk_, work_[worker.batch].read_s);
   }
@@ -112,7 +115,7 @@ class SharedRun {
     workers_[index].stage = stage;
     workers_[index].stage_began = now_;
     workers_[index].crowded_before = station.crowded_s();
-    station.arrive(index, demand);
+    station.arrive(index, demand / slices_);
   }
 
   void worker_stage_done(std::size_t index) {
@@ -120,12 +123,14 @@ class SharedRun {
     Made& made = made_[worker.batch];
     if (worker.stage == Stage::reading) {
       run_.reading_s += now_ - worker.stage_began;
-      made.storage_s = disk_.crowded_s() - worker.crowded_before;
+      made.storage_s += disk_.crowded_s() - worker.crowded_before;
       enter(index, Stage::computing, cores_, work_[worker.batch].cpu_s);
     } else if (worker.stage == Stage::computing) {
       run_.computing_s += now_ - worker.stage_began;
-      made.cores_s = cores_.crowded_s() - worker.crowded_before;
+      made.cores_s += cores_.crowded_s() - worker.crowded_before;
       enter(index, Stage::occupied, delay_, work_[worker.batch].other_s);
+    } else if (--worker.slices_left > 0) {
+      enter(index, Stage::reading, disk_, work_[worker.batch].read_s);
     } else {
       made.making_s = now_ - worker.batch_began;
       finish_batch(index);
@@ -207,6 +212,7 @@ class SharedRun {
   std::span<const BatchWork> work_;
   std::span<const StepWork> steps_;
   double step_threads_;
+  int slices_;
   Station cores_;
   Station disk_;
   Station delay_;
@@ -244,6 +250,7 @@ LoaderRun run_loader_shared(const LoaderSetup& setup, const SharedMachine& machi
                             std::span<const StepWork> steps) {
   STALLCAST_CHECK(work.size() == steps.size());
   STALLCAST_CHECK(machine.cores > 0.0 && machine.disk_streams > 0.0 && machine.step_threads > 0.0);
+  STALLCAST_CHECK(machine.slices >= 1);
   if (setup.workers == 0) return run_alone(machine, work, steps);
   STALLCAST_CHECK(setup.workers > 0 && setup.prefetch_factor >= 1);
   return SharedRun(setup, machine, work, steps).run();

@@ -115,6 +115,20 @@ TEST_CASE("a step of several threads takes as many shares of the cores") {
   CHECK(run.end_s == doctest::Approx(4.5));  // the last step alone: 3 threads on 2 cores
 }
 
+TEST_CASE("a batch made in two turns meets the others twice") {
+  // Worker 0 reads 1 s and computes 1 s, worker 1 computes 1 s, one core. In one piece worker 1 is done when worker 0
+  // comes to compute: 2 s. In two turns worker 0 reads to 0.5, shares the core to 1.5, reads to 2, computes to 2.5.
+  const std::vector<BatchWork> work{BatchWork{1.0, 1.0, 0.0}, BatchWork{0.0, 1.0, 0.0}};
+  const std::vector<StepWork> steps(2, StepWork{0.0, 0.0});
+  const auto end = [&](int slices) {
+    const SharedMachine machine{
+        .cores = 1.0, .shared_disk = true, .disk_streams = 1.0, .step_threads = 1.0, .slices = slices};
+    return run_loader_shared({2, 1, true}, machine, work, steps).end_s;
+  };
+  CHECK(end(1) == doctest::Approx(2.0));
+  CHECK(end(2) == doctest::Approx(2.5));
+}
+
 TEST_CASE("time spent reading and computing is what the stages took, queueing included") {
   const std::vector<BatchWork> work(4, BatchWork{1.0, 0.5, 0.0});
   const std::vector<StepWork> steps(4, StepWork{0.0, 0.0});
