@@ -15,11 +15,14 @@
 
 namespace stallcast::capture {
 
-/// What a read is going to ask for.
-struct ReadPlan {
-  off_t offset;  ///< -1: from where the descriptor stands
-  std::size_t bytes;
-};
+/// Calls `call`, which reads from `fd`, unless this phase serves the read from elsewhere.
+template <class Call>
+__attribute__((noinline)) ssize_t read_in_phase(const ReadSource& source, int fd, const ReadPlan& plan, Call call) {
+  ssize_t bytes = source.fd >= 0 ? read_copy(source, fd, plan) : -1;
+  if (bytes < 0) bytes = call();
+  after_read();
+  return bytes;
+}
 
 /// Calls `call` and counts what it read from `fd`.
 template <class Call>
@@ -28,17 +31,15 @@ inline ssize_t read_through(int fd, ReadPlan plan, Call call) {
   const FdKind kind = kind_of(fd);
   if (kind != FdKind::regular && kind != FdKind::stream) return call();
   const bool phased = in_phase() && kind == FdKind::regular;
-  if (phased) before_read(fd, plan.offset, plan.bytes);
+  const ReadSource source = phased ? before_read(fd, plan) : k_no_source;
   Thread* thread = recording_thread();
   if (thread == nullptr) {
-    const ssize_t bytes = call();
-    if (phased) after_read();
+    const ssize_t bytes = phased ? read_in_phase(source, fd, plan, call) : call();
     if (bytes > 0 && kind == FdKind::regular) count_unrecorded(static_cast<std::uint64_t>(bytes));
     return bytes;
   }
   const std::uint64_t begin_ns = monotonic_ns();
-  const ssize_t bytes = call();
-  if (phased) after_read();
+  const ssize_t bytes = phased ? read_in_phase(source, fd, plan, call) : call();
   const std::uint64_t ns = monotonic_ns() - begin_ns;
   if (bytes >= 0) count_read(*thread, {fd, kind, begin_ns, ns, static_cast<std::uint64_t>(bytes), 1});
   return bytes;

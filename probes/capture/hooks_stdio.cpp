@@ -52,7 +52,7 @@ std::size_t stream_through(FILE* stream, bool served, std::size_t wanted, Call c
   const FdKind kind = kind_of(fd);
   if (kind != FdKind::regular && kind != FdKind::stream) return call();
   const bool phased = in_phase() && !served && kind == FdKind::regular;
-  if (phased) before_read(fd, -1, wanted);
+  if (phased) before_read(fd, {-1, wanted, nullptr});
   Thread* thread = recording_thread();
   const std::uint64_t begin_ns = thread != nullptr && !served ? monotonic_ns() : 0;
   std::size_t bytes = 0;

@@ -4,7 +4,8 @@
 ///   cached  is replaced by its copy in the stage (a folder in memory), where one was made,
 ///
 /// and in every phase it is asked how much of it is resident. A file that stays open from batch to batch (shards, HDF5)
-/// is treated range by range before each read instead. Outside a phase a hook pays one relaxed load.
+/// is treated range by range at each read instead; cached, read() and pread() of it are served from copies of ranges,
+/// the descriptor moving on as usual. Outside a phase a hook pays one relaxed load.
 ///
 /// What a guest can see of a redirected descriptor: fstat() and statx() of it give the copy's device, inode and times
 /// (size and content are the file's own), and /proc/self/fd names the copy. stat() by path is untouched, and access
@@ -44,8 +45,26 @@ void staged_opened(int fd, const StagedCopy& copy);
 /// `fd` was opened on the file `path` itself: asked about, evicted, remembered, as the phase says.
 void file_opened(int fd, const char* path, int flags);
 
-/// `bytes` are about to be read from `fd` at `offset` (-1: from where it stands).
-void before_read(int fd, off_t offset, std::size_t bytes);
+/// What a read is going to ask for.
+struct ReadPlan {
+  off_t offset;  ///< -1: from where the descriptor stands
+  std::size_t bytes;
+  void* buffer;  ///< nullptr: several, or libc's own
+};
+
+/// Where a read is to be served from instead of from its descriptor.
+struct ReadSource {
+  int fd;  ///< -1: nowhere else
+  off_t offset;
+  std::size_t bytes;  ///< that this has to give
+};
+inline constexpr ReadSource k_no_source{-1, 0, 0};
+
+/// `fd` is about to be read: asked about, evicted, remembered, as the phase says.
+ReadSource before_read(int fd, const ReadPlan& plan);
+
+/// Reads as the guest asked, but from the copy; -1 if the copy does not give what it has to.
+ssize_t read_copy(const ReadSource& source, int fd, const ReadPlan& plan);
 
 /// A read of a regular file is done.
 void after_read();

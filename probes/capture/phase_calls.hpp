@@ -38,8 +38,8 @@ inline int rename_new(const char* from, const char* to) {
   return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, k_no_replace));
 }
 
-inline ssize_t copy_out(int to, int from, off_t* offset, std::size_t bytes) {
-  return static_cast<ssize_t>(::syscall(SYS_sendfile, to, from, offset, bytes));
+inline int resize(int fd, std::uint64_t bytes) {
+  return static_cast<int>(::syscall(SYS_ftruncate, fd, bytes));
 }
 
 inline ssize_t list_folder(int fd, void* out, std::size_t bytes) {

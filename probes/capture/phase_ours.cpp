@@ -50,22 +50,21 @@ Slot* slots() {
 
 }  // namespace
 
-void claim_ours(std::uint64_t key) {
+bool claim_ours(std::uint64_t key) {
   Slot* set = slots();
-  if (set == nullptr) return;
-  for (std::uint64_t i = 0; i < k_probes; ++i) {
+  for (std::uint64_t i = 0; set != nullptr && i < k_probes; ++i) {
     Slot& slot = set[(key + i) % k_slots];
     std::uint64_t found = slot.load(std::memory_order_relaxed);
-    if (found == 0 && slot.compare_exchange_strong(found, key, std::memory_order_relaxed)) return;
-    if (found == key) return;
+    if (found == 0 && slot.compare_exchange_strong(found, key, std::memory_order_release)) return true;
+    if (found == key) return false;
   }
+  return false;
 }
 
 bool is_ours(std::uint64_t key) {
   const Slot* set = slots();
-  if (set == nullptr) return false;
-  for (std::uint64_t i = 0; i < k_probes; ++i) {
-    const std::uint64_t found = set[(key + i) % k_slots].load(std::memory_order_relaxed);
+  for (std::uint64_t i = 0; set != nullptr && i < k_probes; ++i) {
+    const std::uint64_t found = set[(key + i) % k_slots].load(std::memory_order_acquire);
     if (found == key) return true;
     if (found == 0) return false;
   }

@@ -2,7 +2,8 @@
 /// Only those may be dropped by default, because other users of the machine paid for the rest.
 ///
 /// One set for all processes of the run: a file `ours` in the run folder, mapped by each, open addressing, never
-/// removed from. Bounded: what finds no room counts as foreign, which costs a premise and never a stranger's pages.
+/// removed from. It also holds which ranges of large files are staged (phase_shard.hpp): keys of all kinds are hashes.
+/// Bounded: what finds no room counts as foreign, which costs a premise and never a stranger's pages.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,8 @@ namespace stallcast::capture {
 
 inline constexpr char k_ours_file[] = "ours";
 
-/// Adds `key` (not 0) to the set.
-void claim_ours(std::uint64_t key);
+/// Adds `key` (not 0) to the set. True if it is new there.
+bool claim_ours(std::uint64_t key);
 
 /// Whether `key` is in it.
 bool is_ours(std::uint64_t key);

@@ -54,7 +54,10 @@ void settle(PhaseSeen& seen, const Part& part) {
     if (part.is_cold && may == record::Evict::all) drop_pages(part.fd, part.range);
     return;
   }
-  if (found.bytes == 0) return claim_ours(part.key);
+  if (found.bytes == 0) {
+    claim_ours(part.key);
+    return;
+  }
   std::uint64_t left = found.bytes;
   if (part.is_cold) {
     const bool own = is_own(part);

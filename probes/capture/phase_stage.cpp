@@ -6,6 +6,7 @@
 #include "probes/capture/paths.hpp"
 #include "probes/capture/phase_calls.hpp"
 #include "probes/capture/phase_copy.hpp"
+#include "probes/capture/phase_shard.hpp"
 
 namespace stallcast::capture {
 namespace {
@@ -18,6 +19,8 @@ struct Remembered {
   std::atomic<std::uint32_t> bytes;  ///< of the whole entry; 0: not written yet
   std::uint32_t length;              ///< of the path
   FileIdentity identity;
+  std::uint64_t first;  ///< granule
+  std::uint64_t end;    ///< granule after the last; 0: the whole file
 };
 
 /// True if the file is in this round's list already, or there is no telling apart any more.
@@ -31,36 +34,53 @@ bool is_known(RoundFiles& files, std::uint64_t id) {
   return false;
 }
 
-void append(RoundFiles& files, const char* path, std::uint32_t length, const FileIdentity& identity) {
-  const auto bytes = static_cast<std::uint32_t>(sizeof(Remembered) + (length + 8) / 8 * 8);
+void append(RoundFiles& files, const char* path, const Remembered& what) {
+  const auto bytes = static_cast<std::uint32_t>(sizeof(Remembered) + (what.length + 8) / 8 * 8);
   std::uint32_t at = files.used.load(std::memory_order_relaxed);
   do {
     if (at + bytes > k_round_bytes) return;
   } while (!files.used.compare_exchange_weak(at, at + bytes, std::memory_order_relaxed));
   auto* entry = reinterpret_cast<Remembered*>(files.entries + at);
-  entry->length = length;
-  entry->identity = identity;
+  entry->length = what.length;
+  entry->identity = what.identity;
+  entry->first = what.first;
+  entry->end = what.end;
   char* text = reinterpret_cast<char*>(entry + 1);
-  memcpy(text, path, length);
-  text[length] = '\0';
+  memcpy(text, path, what.length);
+  text[what.length] = '\0';
   entry->bytes.store(bytes, std::memory_order_release);
+}
+
+/// Appends under the name that the kernel has for the descriptor.
+void append_by_descriptor(RoundFiles& files, int fd, Remembered& what) {
+  char path[1024];
+  char link[k_fd_link_bytes];
+  const ssize_t length = raw::read_link(fd_link(fd, link), path, sizeof(path));
+  if (length <= 0 || length == static_cast<ssize_t>(sizeof(path)) || path[0] != '/') return;
+  what.length = static_cast<std::uint32_t>(length);
+  append(files, path, what);
 }
 
 }  // namespace
 
 void remember_file(RoundFiles& files, int fd, const char* path, std::size_t length, const struct stat& file) {
-  const FileIdentity identity = identity_of(file);
-  const std::uint64_t id = hash_path(reinterpret_cast<const char*>(&identity), sizeof(identity));
-  if (is_known(files, id)) return;
-  if (path[0] == '/') {
-    append(files, path, static_cast<std::uint32_t>(length), identity);
-    return;
-  }
-  char absolute[1024];
-  char link[k_fd_link_bytes];
-  const ssize_t read = raw::read_link(fd_link(fd, link), absolute, sizeof(absolute));
-  if (read <= 0 || read == static_cast<ssize_t>(sizeof(absolute)) || absolute[0] != '/') return;
-  append(files, absolute, static_cast<std::uint32_t>(read), identity);
+  Remembered what{};
+  what.identity = identity_of(file);
+  if (is_known(files, hash_path(reinterpret_cast<const char*>(&what.identity), sizeof(what.identity)))) return;
+  if (path[0] != '/') return append_by_descriptor(files, fd, what);
+  what.length = static_cast<std::uint32_t>(length);
+  append(files, path, what);
+}
+
+void remember_range(RoundFiles& files, int fd, const struct stat& file, std::uint64_t first, std::uint64_t end) {
+  Remembered what{};
+  what.identity = identity_of(file);
+  while (first < end && is_known(files, granule_key(what.identity, 0, first))) ++first;
+  for (std::uint64_t granule = first + 1; granule < end; ++granule)
+    is_known(files, granule_key(what.identity, 0, granule));
+  what.first = first;
+  what.end = end;
+  if (first < end) append_by_descriptor(files, fd, what);
 }
 
 std::uint64_t stage_files(RoundFiles& files, std::uint32_t round, record::ControlBlock& control) {
@@ -74,7 +94,10 @@ std::uint64_t stage_files(RoundFiles& files, std::uint32_t round, record::Contro
     const std::uint32_t bytes = entry->bytes.load(std::memory_order_acquire);
     if (bytes == 0 || bytes > used - files.staged) break;  // another thread is still writing it: next time
     const char* path = reinterpret_cast<const char*>(entry + 1);
-    if (goes_on && entry->length <= k_longest_path) goes_on = copier.copy(path, entry->identity);
+    if (goes_on && entry->length <= k_longest_path) {
+      goes_on = entry->end == 0 ? copier.copy(path, entry->identity)
+                                : copier.copy_part(path, entry->identity, entry->first, entry->end);
+    }
     files.staged += bytes;
   }
   return monotonic_ns() - begin_ns;

@@ -15,6 +15,9 @@ namespace stallcast::capture {
 /// The file opened as `fd` is among those that this round stages.
 void remember_file(RoundFiles& files, int fd, const char* path, std::size_t length, const struct stat& file);
 
+/// Granules first..end-1 of the file behind `fd`, which stays open, are.
+void remember_range(RoundFiles& files, int fd, const struct stat& file, std::uint64_t first, std::uint64_t end);
+
 /// Copies what was remembered and is not staged yet, within the stage's budget. Nanoseconds spent; 0 if there was
 /// nothing to do.
 std::uint64_t stage_files(RoundFiles& files, std::uint32_t round, record::ControlBlock& control);

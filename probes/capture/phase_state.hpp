@@ -60,6 +60,14 @@ struct RoundFiles {
   alignas(8) char entries[k_round_bytes];
 };
 
+/// An open copy of parts of a large file.
+struct Shadow {
+  std::atomic<std::uint64_t> key;  ///< of file and round; 0: free
+  std::atomic<std::int32_t> fd;
+  std::atomic<std::uint32_t> round;
+};
+
+inline constexpr int k_shadows = 16;
 inline constexpr std::uint32_t k_range_slots = 1U << 14;
 
 struct PhaseState {
@@ -83,6 +91,8 @@ struct PhaseState {
   std::atomic<std::uint32_t> round_known;
   std::atomic<std::uint32_t> round;
   PhaseSeen seen;
+  std::atomic<std::uint32_t> opening_shadow;  ///< 1 while a thread opens one
+  Shadow shadows[k_shadows];
 
   std::atomic<std::uint32_t> opened_in[k_tracked_fds];  ///< serial of the batch in which the descriptor was opened
   std::atomic<std::uint64_t> ranges[k_range_slots];     ///< ranges of files asked about, hashed with the serial

@@ -128,6 +128,7 @@ TEST_CASE("a file that stays open is dropped by the ranges that are read, once a
   CHECK(seen[2].evicted_bytes == 0);
   CHECK(seen[2].resident_bytes == 65'536);
   CHECK(seen[2].storage_bytes == 0);
+  CHECK(run.control().stage_used_bytes.load() == 65'536);
 }
 
 TEST_CASE("a range that a stranger brought in stays") {

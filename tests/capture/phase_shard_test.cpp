@@ -1,0 +1,133 @@
+/// Cached batches of files that stay open: reads are served from copies of ranges, as the descriptor would.
+#include <doctest/doctest.h>
+
+#include "tests/capture/phase_run.hpp"
+
+namespace stallcast::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t k_granule = 65'536;
+constexpr std::size_t k_size = 10 * k_granule + 1000;  // the last granule is not whole
+
+struct Data {
+  TemporaryFolder folder{};
+  fs::path file = make_file(folder.path(), "shard", k_size);
+  std::string content = read_file(file);
+  std::string keep = "keep:" + file.string();
+  std::string drop = "drop:" + file.string();
+
+  [[nodiscard]] std::string line(std::size_t offset, std::size_t bytes) const {
+    return line_of(content.substr(offset, bytes));
+  }
+};
+
+TEST_CASE("ranges that a cold batch has read are served from memory, and only those") {
+  const Data data;
+  PhasedRun run(record::Evict::all);
+  const auto lines = run.guest({data.keep, begin(Phase::cold, 0), "pread:100000:100000", "end",  //
+                                begin(Phase::cached, 1), "end", data.drop, begin(Phase::cached, 1, 0, 1),
+                                "pread:100000:100000", "pread:70000:10", "end",  //
+                                begin(Phase::cached, 1, 0, 2), "pread:0:10", "end"});
+  CHECK(lines == std::vector<std::string>{data.line(100'000, 100'000), data.line(100'000, 100'000),
+                                          data.line(70'000, 10), data.line(0, 10)});
+  const auto seen = run.evidence();
+  REQUIRE(seen.size() == 4);
+  CHECK(seen[1].stage_ns > 0);
+  CHECK(seen[2].opened_bytes == 3 * k_granule);  // granules 1, 2, 3
+  CHECK(seen[2].resident_bytes == 3 * k_granule);
+  CHECK(seen[2].storage_bytes == 0);
+  CHECK(seen[3].resident_bytes == 0);
+  CHECK(run.control().stage_used_bytes.load() == 3 * k_granule);
+}
+
+TEST_CASE("a served read moves the descriptor on and ends where the file ends") {
+  const Data data;
+  PhasedRun run(record::Evict::all);
+  const auto reads = [&](std::vector<std::string>& commands) {
+    commands.push_back(data.keep);
+    for (int i = 0; i < 8; ++i) commands.emplace_back("next:90000");
+  };
+  std::vector<std::string> commands{begin(Phase::as_is, 0), "end", data.keep, begin(Phase::cold, 1)};
+  for (int i = 0; i < 8; ++i) commands.emplace_back("next:90000");
+  commands.insert(commands.end(), {"end", begin(Phase::cached, 2), "end", data.drop});
+  reads(commands);  // outside any phase
+  commands.push_back(data.drop);
+  commands.push_back(data.keep);
+  commands.push_back(begin(Phase::cached, 3));
+  for (int i = 0; i < 8; ++i) commands.emplace_back("next:90000");
+  commands.emplace_back("end");
+  const auto lines = run.guest(commands);
+  REQUIRE(lines.size() == 24);
+  for (std::size_t i = 0; i < 8; ++i) {
+    const std::string expected = data.line(std::min(i * 90'000, k_size), 90'000);
+    CHECK(lines[i] == expected);
+    CHECK(lines[8 + i] == expected);
+    CHECK(lines[16 + i] == expected);
+  }
+  const auto cached = run.evidence().back();
+  CHECK(cached.opened_bytes == k_size);
+  CHECK(cached.resident_bytes == k_size);
+  CHECK(cached.storage_bytes == 0);
+}
+
+TEST_CASE("another worker is served what this one has staged") {
+  const Data data;
+  PhasedRun run(record::Evict::all);
+  run.guest({data.keep, begin(Phase::cold, 0), "pread:0:65536", "end", begin(Phase::cached, 1), "end"});
+  drop_from_cache(data.file);
+  const auto lines = run.guest({data.keep, begin(Phase::cached, 2), "pread:10:1000", "end"});
+  CHECK(lines.at(0) == data.line(10, 1000));
+  CHECK(run.evidence().back().storage_bytes == 0);
+}
+
+TEST_CASE("a file that was written since is read itself") {
+  const Data data;
+  PhasedRun run(record::Evict::all);
+  const auto lines = run.guest({data.keep, begin(Phase::cold, 0), "pread:0:100", "end", begin(Phase::cached, 1), "end",
+                                "write:" + data.file.string(), begin(Phase::cached, 2), "pread:0:100", "end"});
+  CHECK(lines == std::vector<std::string>{data.line(0, 100), line_of(read_file(data.file).substr(0, 100))});
+  CHECK(lines[0] != lines[1]);
+}
+
+TEST_CASE("room of parts is bounded and comes back with their round") {
+  const Data data;
+  PhasedRun run(record::Evict::all);
+  run.control().stage_budget_bytes = 2 * k_granule;
+  std::vector<std::string> commands{data.keep};
+  for (std::uint32_t round = 0; round < 4; ++round) {
+    commands.insert(commands.end(), {begin(Phase::cold, 2 * round, round), "pread:0:655360", "end",
+                                     begin(Phase::cached, 2 * round + 1, round), "pread:0:655360", "end"});
+  }
+  const auto lines = run.guest(commands);
+  CHECK(lines == std::vector<std::string>(8, data.line(0, 655'360)));
+  CHECK(run.control().stage_used_bytes.load() <= 2 * k_granule);
+  CHECK(fs::exists(run.stage() / "00000003"));
+  CHECK(!fs::exists(run.stage() / "00000001"));
+  run.guest({data.keep, begin(Phase::cold, 20, 9), "pread:0:1", "end", begin(Phase::cached, 21, 9), "end"});
+  CHECK(run.control().stage_used_bytes.load() == k_granule);
+}
+
+TEST_CASE("half of a large file's chunks is cold") {
+  const TemporaryFolder folder;
+  const auto file = make_file(folder.path(), "large", 32U << 20U);
+  const std::string content = read_file(file);
+  PhasedRun run(record::Evict::all);
+  std::vector<std::string> commands{"keep:" + file.string()};
+  for (const Phase phase : {Phase::cold, Phase::half_cached}) {
+    commands.push_back(begin(phase, static_cast<std::uint32_t>(phase), 0, 0, 0, 5));
+    for (std::size_t chunk = 0; chunk < 16; ++chunk)
+      commands.push_back("pread:" + std::to_string(chunk << 21U) + ":65536");
+    commands.emplace_back("end");
+  }
+  const auto lines = run.guest(commands);
+  for (std::size_t i = 0; i < 32; ++i) CHECK(lines.at(i) == line_of(content.substr((i % 16) << 21U, k_granule)));
+  const auto half = run.evidence().back();
+  CHECK(half.opened_bytes == 16 * k_granule);
+  CHECK(half.resident_bytes > 0);
+  CHECK(half.resident_bytes < 16 * k_granule);
+}
+
+}  // namespace
+}  // namespace stallcast::test
