@@ -49,6 +49,7 @@ int list_scene(const Arguments& /*arguments*/) {
 int main(int argc, char** argv) {
   using namespace stallcast::test;  // NOLINT(google-build-using-namespace)
   auto scenes = life_scenes();
+  scenes.merge(process_scenes());
   scenes["family"] = family_scene;
   scenes["list"] = list_scene;
   require(argc >= 2, "usage: capture_guest SCENE [ARGUMENTS]");

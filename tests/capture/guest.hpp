@@ -1,6 +1,7 @@
 /// The program that the tests preload the capture library into: `capture_guest SCENE [ARGUMENTS]`.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -22,7 +23,14 @@ std::map<std::string, Family> descriptor_families();
 std::map<std::string, Family> stdio_families();
 std::map<std::string, Family> stat_families();
 
-/// Scenes about processes, threads, switches and refusals.
+/// Scenes about which processes are recorded.
+std::map<std::string, Scene> process_scenes();
+/// Scenes about threads, switches, refusals and interruptions.
 std::map<std::string, Scene> life_scenes();
+
+/// What scenes do again and again.
+void read_file(const std::string& path);
+void make_sample(std::int64_t index);
+void make_batch(std::uint64_t number, int samples);
 
 }  // namespace stallcast::test

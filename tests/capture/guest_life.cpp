@@ -23,28 +23,6 @@
 namespace stallcast::test {
 namespace {
 
-std::array<char, 1 << 16> g_buffer;
-
-void read_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  require(fd >= 0, "open");
-  while (::read(fd, g_buffer.data(), g_buffer.size()) > 0) {
-  }
-  ::close(fd);
-}
-
-void make_sample(std::int64_t index) {
-  stallcast_sample_begin(index);
-  stallcast_sample_end();
-}
-
-void make_batch(std::uint64_t number, int samples) {
-  stallcast_batch_begin(0, number, 0);
-  for (int i = 0; i < samples; ++i) make_sample(i);
-  stallcast_batch_end(static_cast<std::uint32_t>(samples));
-  stallcast_batch_put();
-}
-
 record::ControlBlock& map_control() {
   const std::string path = std::string(std::getenv(record::k_env_run_dir)) + "/" + record::k_control_file;
   const int fd = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -52,57 +30,6 @@ record::ControlBlock& map_control() {
   require(mapped != MAP_FAILED, "map control");
   ::close(fd);
   return *static_cast<record::ControlBlock*>(mapped);
-}
-
-int exit_status_of(pid_t child) {
-  int status = 0;
-  require(::waitpid(child, &status, 0) == child, "waitpid");
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 100 + WTERMSIG(status);
-}
-
-/// fork PATH: a child in the middle of a sample reads the file and makes a sample of its own.
-int fork_scene(const Arguments& arguments) {
-  stallcast_batch_begin(0, 0, 0);
-  stallcast_sample_begin(1);
-  const pid_t child = ::fork();
-  if (child == 0) {
-    read_file(arguments.at(0));
-    make_sample(2);
-    ::_exit(0);
-  }
-  require(exit_status_of(child) == 0, "child");
-  stallcast_sample_end();
-  stallcast_batch_end(1);
-  return 0;
-}
-
-/// vfork PATH: the child closes and replaces descriptors, its parent's stay what they are.
-int vfork_scene(const Arguments& arguments) {
-  stallcast_step();
-  const int fd = ::open(arguments.at(0).c_str(), O_RDONLY);
-  const int null = ::open("/dev/null", O_RDONLY);
-  require(::read(fd, g_buffer.data(), 100) == 100, "read");
-  const pid_t child = ::vfork();
-  if (child == 0) {
-    ::dup2(null, fd);
-    ::close(fd);
-    ::close_range(3, ~0U, 0);
-    ::_exit(0);
-  }
-  require(exit_status_of(child) == 0, "child");
-  require(::read(fd, g_buffer.data(), g_buffer.size()) == 9'900, "read");
-  ::close(fd);
-  return 0;
-}
-
-/// exec: becomes another program after it was recorded.
-int exec_scene(const Arguments& arguments) {
-  stallcast_step();
-  if (arguments.empty()) {
-    ::execl("/proc/self/exe", "capture_guest", "exec", "again", nullptr);
-    require(false, "execl");
-  }
-  return 0;
 }
 
 /// endless: batches of samples numbered from 0, until it is killed.
@@ -176,23 +103,6 @@ int toggle_scene(const Arguments& /*arguments*/) {
   stallcast_text(STALLCAST_TEXT_MARK, "{\"what\":\"said after the end\"}");
   stallcast_wait_begin();
   stallcast_wait_end(0, 6, 0, 0, STALLCAST_WAIT_END_OF_EPOCH);
-  return 0;
-}
-
-/// read PATH TIMES: without any call of the C API.
-int read_scene(const Arguments& arguments) {
-  for (int i = 0; i < std::stoi(arguments.at(1)); ++i) read_file(arguments.at(0));
-  return 0;
-}
-
-/// pipe BYTES: reads that much from a pipe, without any call of the C API.
-int pipe_scene(const Arguments& arguments) {
-  std::array<int, 2> ends{};
-  require(::pipe(ends.data()) == 0, "pipe");
-  for (long left = std::stol(arguments.at(0)); left > 0;) {
-    require(::write(ends[1], g_buffer.data(), 32'768) == 32'768, "write");
-    left -= ::read(ends[0], g_buffer.data(), g_buffer.size());
-  }
   return 0;
 }
 
@@ -291,14 +201,6 @@ int memory_scene(const Arguments& arguments) {
   return 0;
 }
 
-/// late_rank: sets RANK itself, after its first call.
-int late_rank_scene(const Arguments& /*arguments*/) {
-  make_batch(0, 1);
-  ::setenv("RANK", "6", 1);
-  stallcast_step();
-  return 0;
-}
-
 /// texts: one of 16 KiB, one longer.
 int texts_scene(const Arguments& /*arguments*/) {
   stallcast_text(STALLCAST_TEXT_PROCESS, "{\"role\":\"consumer\"}");
@@ -307,23 +209,13 @@ int texts_scene(const Arguments& /*arguments*/) {
   return 0;
 }
 
-/// active: exits with what stallcast_active() says before and after the first call, as two bits.
-int active_scene(const Arguments& /*arguments*/) {
-  const int before = stallcast_active();
-  stallcast_step();
-  make_batch(0, 1);
-  return before + 2 * stallcast_active();
-}
-
 }  // namespace
 
 std::map<std::string, Scene> life_scenes() {
-  return {{"fork", fork_scene},           {"vfork", vfork_scene},           {"exec", exec_scene},
-          {"endless", endless_scene},     {"threads", threads_scene},       {"short_threads", short_threads_scene},
-          {"fill", fill_scene},           {"toggle", toggle_scene},         {"read", read_scene},
-          {"pipe", pipe_scene},           {"errno", errno_scene},           {"signals", signals_scene},
-          {"close_all", close_all_scene}, {"file_limit", file_limit_scene}, {"texts", texts_scene},
-          {"memory", memory_scene},       {"late_rank", late_rank_scene},   {"active", active_scene}};
+  return {{"endless", endless_scene}, {"threads", threads_scene},     {"short_threads", short_threads_scene},
+          {"fill", fill_scene},       {"toggle", toggle_scene},       {"errno", errno_scene},
+          {"signals", signals_scene}, {"close_all", close_all_scene}, {"file_limit", file_limit_scene},
+          {"texts", texts_scene},     {"memory", memory_scene}};
 }
 
 }  // namespace stallcast::test
