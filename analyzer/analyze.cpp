@@ -88,7 +88,8 @@ void mark_absent(Profile& profile, const std::string& reason) {
     *rate = MeasuredEstimate<SamplesPerSecond>::absent(reason);
   }
   auto& stalls = profile.stalls;
-  for (auto* stall : {&stalls.prep, &stalls.fetch, &stalls.as_is_prep, &stalls.as_is_fetch, &stalls.as_is_wait}) {
+  for (auto* stall : {&stalls.prep, &stalls.fetch, &stalls.as_is_prep, &stalls.as_is_fetch, &stalls.as_is_wait,
+                      &stalls.interference, &stalls.as_is_interference}) {
     *stall = MeasuredEstimate<Fraction>::absent(reason);
   }
 }

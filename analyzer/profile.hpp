@@ -101,6 +101,10 @@ struct Stalls {
   MeasuredEstimate<Fraction> as_is_prep{};
   MeasuredEstimate<Fraction> as_is_fetch{};
   MeasuredEstimate<Fraction> as_is_wait{};  ///< all waiting for batches, however it divides
+  /// What the loader's workers cost the compute itself (cores, memory, the GIL): not waiting, and not part of prep.
+  /// Of the cold step: T_synthetic + interference + prep + fetch = T_cold. Likewise of the step as found.
+  MeasuredEstimate<Fraction> interference{};
+  MeasuredEstimate<Fraction> as_is_interference{};
   std::string method = "attributed";
 };
 

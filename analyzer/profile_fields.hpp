@@ -96,6 +96,8 @@ void describe(A& a, As<A, Stalls>& v) {
   a.field("as_is_prep_frac", v.as_is_prep);
   a.field("as_is_fetch_frac", v.as_is_fetch);
   a.field("as_is_wait_frac", v.as_is_wait);
+  a.field("interference_frac", v.interference);
+  a.field("as_is_interference_frac", v.as_is_interference);
   a.field("method", v.method);
 }
 

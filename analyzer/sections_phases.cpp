@@ -27,7 +27,8 @@ struct Setting {
 /// One round's blocks of one setting over all ranks.
 struct RoundCell {
   double samples = 0.0;
-  double seconds = 0.0;  ///< mean over ranks
+  double seconds = 0.0;       ///< mean over ranks
+  double wait_seconds = 0.0;  ///< of them, likewise
   int ranks = 0;
 };
 
@@ -57,6 +58,7 @@ void collect_rank(const RankView& rank, const RunData& run, Collected& out) {
       RoundCell& cell = out.settings[setting][block.run.round];
       cell.samples += block.samples;
       cell.seconds += block.seconds;
+      cell.wait_seconds += block.wait_seconds;
       ++cell.ranks;
     }
     out.blocks.push_back(std::move(block));
@@ -67,7 +69,10 @@ void collect_rank(const RankView& rank, const RunData& run, Collected& out) {
 void finish_rounds(std::size_t ranks, Collected& out) {
   for (auto& [setting, rounds] : out.settings) {
     std::erase_if(rounds, [&](const auto& item) { return item.second.ranks != static_cast<int>(ranks); });
-    for (auto& [round, cell] : rounds) cell.seconds /= static_cast<double>(cell.ranks);
+    for (auto& [round, cell] : rounds) {
+      cell.seconds /= static_cast<double>(cell.ranks);
+      cell.wait_seconds /= static_cast<double>(cell.ranks);
+    }
   }
 }
 
@@ -106,26 +111,62 @@ MeasuredEstimate<SamplesPerSecond> phase_rate(const Collected& data, Phase phase
   return rate_of(*rounds);
 }
 
-/// (slower - faster) / whole, each in seconds per sample, paired within rounds: drift between rounds cancels.
-MeasuredEstimate<Fraction> paired_share(const Collected& data, Phase slower, Phase faster, Phase whole) {
-  for (const Phase phase : {slower, faster, whole}) {
-    if (rounds_of(data, phase) == nullptr) return MeasuredEstimate<Fraction>::absent(why_absent(data, phase));
+/// The blocks of one round that a split needs, each in seconds per sample.
+struct Trio {
+  double cold = 0.0;
+  double cached = 0.0;
+  double cached_wait = 0.0;
+  double synthetic = 0.0;
+};
+
+/// Rounds that hold a valid block of all three phases: what drifts between rounds cancels within them.
+std::vector<Trio> paired_rounds(const Collected& data) {
+  std::vector<Trio> trios;
+  const Rounds* cold = rounds_of(data, Phase::cold);
+  const Rounds* cached = rounds_of(data, Phase::cached);
+  const Rounds* synthetic = rounds_of(data, Phase::synthetic);
+  if (cold == nullptr || cached == nullptr || synthetic == nullptr) return trios;
+  for (const auto& [round, cell] : *cold) {
+    const auto with = cached->find(round);
+    const auto alone = synthetic->find(round);
+    if (with == cached->end() || alone == synthetic->end()) continue;
+    trios.push_back({cell.seconds / cell.samples, with->second.seconds / with->second.samples,
+                     with->second.wait_seconds / with->second.samples, alone->second.seconds / alone->second.samples});
   }
-  const auto per_sample = [](const RoundCell& cell) { return cell.seconds / cell.samples; };
-  std::vector<double> top;
-  std::vector<double> bottom;
-  for (const auto& [round, cell] : *rounds_of(data, whole)) {
-    const auto a = rounds_of(data, slower)->find(round);
-    const auto b = rounds_of(data, faster)->find(round);
-    if (a == rounds_of(data, slower)->end() || b == rounds_of(data, faster)->end()) continue;
-    top.push_back(per_sample(a->second) - per_sample(b->second));
-    bottom.push_back(per_sample(cell));
-  }
-  if (top.size() < 2) return MeasuredEstimate<Fraction>::absent("fewer than two rounds hold all the phases it needs");
+  return trios;
+}
+
+template <class Value>
+MeasuredEstimate<Fraction> share_of_cold(const std::vector<Trio>& trios, Value value) {
   std::vector<double> shares;
-  for (std::size_t i = 0; i < top.size(); ++i) shares.push_back(top[i] / bottom[i]);
+  for (const Trio& trio : trios) shares.push_back(value(trio) / trio.cold);
   const Estimate<double> mean = mean_of(shares);
   return Estimate<Fraction>{mean.mean, std::max(-1.0, mean.ci95_low), std::min(1.0, mean.ci95_high), mean.n};
+}
+
+/// What the waiting does not explain of cached - synthetic is the compute slowed by the workers. Where a device
+/// computes on while the host waits, the waiting exceeds the difference, which then is all there is.
+double prep_of(const Trio& trio) {
+  return std::min(trio.cached_wait, trio.cached - trio.synthetic);
+}
+
+std::string why_no_split(const Collected& data) {
+  for (const Phase phase : {Phase::cold, Phase::cached, Phase::synthetic}) {
+    if (rounds_of(data, phase) == nullptr) return why_absent(data, phase);
+  }
+  return "fewer than two rounds hold valid blocks of all the phases it needs";
+}
+
+void fill_split(const Collected& data, Stalls& stalls) {
+  const std::vector<Trio> trios = paired_rounds(data);
+  stalls.method = "differential";
+  if (trios.size() < 2) {
+    stalls.fetch = stalls.prep = stalls.interference = MeasuredEstimate<Fraction>::absent(why_no_split(data));
+    return;
+  }
+  stalls.fetch = share_of_cold(trios, [](const Trio& t) { return t.cold - t.cached; });
+  stalls.prep = share_of_cold(trios, prep_of);
+  stalls.interference = share_of_cold(trios, [](const Trio& t) { return t.cached - t.synthetic - prep_of(t); });
 }
 
 void add_points(const Collected& data, Profile& profile) {
@@ -227,13 +268,12 @@ bool fill_differential(const RunData& run, const std::vector<RankView>& ranks, P
   rates.supply_cached = phase_rate(data, Phase::supply_cached);
   rates.supply_cold = phase_rate(data, Phase::supply_cold);
   Stalls& stalls = profile.stalls;
-  stalls.method = "differential";
-  stalls.fetch = paired_share(data, Phase::cold, Phase::cached, Phase::cold);
-  stalls.prep = paired_share(data, Phase::cached, Phase::synthetic, Phase::cold);
+  fill_split(data, stalls);
   if (found_cold(data) && rates.cold) {
     rates.as_is = rates.cold;
     stalls.as_is_fetch = stalls.fetch;
     stalls.as_is_prep = stalls.prep;
+    stalls.as_is_interference = stalls.interference;
     compare_with_attributed(attributed, profile);
   }
   name_outliers(data, profile);

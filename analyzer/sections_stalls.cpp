@@ -132,6 +132,7 @@ void add_premises(Profile& profile) {
 }
 
 void absent_split(Profile& profile, const std::string& reason) {
+  profile.stalls.interference = profile.stalls.as_is_interference = MeasuredEstimate<Fraction>::absent(reason);
   profile.stalls.as_is_prep = MeasuredEstimate<Fraction>::absent(reason);
   profile.stalls.as_is_fetch = MeasuredEstimate<Fraction>::absent(reason);
   profile.stalls.prep = MeasuredEstimate<Fraction>::absent(reason);
@@ -148,6 +149,7 @@ void fill_cold(Profile& profile) {
     profile.rates.cold = profile.rates.as_is;  // as found, every byte came from storage: this run *is* the cold one
     profile.stalls.prep = profile.stalls.as_is_prep;
     profile.stalls.fetch = profile.stalls.as_is_fetch;
+    profile.stalls.interference = profile.stalls.as_is_interference;
     add_point(profile, "cold", "attributed", profile.rates.cold);
     return;
   }
@@ -157,6 +159,7 @@ void fill_cold(Profile& profile) {
   profile.rates.cold = MeasuredEstimate<SamplesPerSecond>::absent(reason);
   profile.stalls.prep = MeasuredEstimate<Fraction>::absent(reason);
   profile.stalls.fetch = MeasuredEstimate<Fraction>::absent(reason);
+  profile.stalls.interference = MeasuredEstimate<Fraction>::absent(reason);
 }
 
 void fill_synthetic(const std::vector<RankView>& ranks, const JobTimes& times, const Attribution& found,
@@ -168,7 +171,7 @@ void fill_synthetic(const std::vector<RankView>& ranks, const JobTimes& times, c
     const std::string reason =
         "the device may still compute while the job waits, and fewer than 10 % of the steps did not wait";
     profile.rates.synthetic = MeasuredEstimate<SamplesPerSecond>::absent(reason);
-    profile.stalls.as_is_prep = MeasuredEstimate<Fraction>::absent(reason);
+    profile.stalls.as_is_prep = profile.stalls.as_is_interference = MeasuredEstimate<Fraction>::absent(reason);
     return;
   }
   const double per_rank = times.rate * found.step_s;
@@ -182,7 +185,11 @@ void fill_split(const std::vector<RankView>& ranks, const JobTimes& times, const
                                          found.replay_error * found.replay_error + k_split_error * k_split_error);
   const double per_rank = times.rate * step;  // samples of all ranks in one step
   profile.stalls.as_is_fetch = share((step - found.cached_step_s) / step, times, found.replay_error);
-  profile.stalls.as_is_prep = share((found.cached_step_s - found.synthetic_step_s) / step, times, found.replay_error);
+  const double fetch = profile.stalls.as_is_fetch->mean;
+  const double beyond = (found.cached_step_s - found.synthetic_step_s) / step;  // prep, and what it costs the compute
+  const double prep = std::min(beyond, std::max(0.0, times.wait.mean - fetch));
+  profile.stalls.as_is_prep = share(prep, times, found.replay_error);
+  profile.stalls.as_is_interference = share(beyond - prep, times, found.replay_error);
   profile.rates.cached = rate_estimate(per_rank / found.cached_step_s, relative_half, times.n);
   profile.rates.supply_cached = rate_estimate(per_rank / found.supply_cached_step_s, relative_half, times.n);
   add_point(profile, "cached", "attributed", profile.rates.cached);

@@ -90,7 +90,7 @@ std::string method_words(const Findings& f) {
 
 void add_recommendation(const RenderOptions& options, data& page) {
   page.set("has_recommendation", options.recommendation.has_value());
-  const Recommendation r = options.recommendation.value_or(Recommendation{});
+  const LoaderAdvice r = options.recommendation.value_or(LoaderAdvice{});
   page.set("loader_line", r.loader_line);
   page.set("gain", r.gain);
   data lines{data::type::list};

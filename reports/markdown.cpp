@@ -76,7 +76,7 @@ std::string render_markdown(const ReportData& data) {
     out += fmt::format("{}. **{}**: {}\n", ++number, markdown_text(step.title), markdown_text(step.why));
   }
   if (data.options.recommendation) {
-    const Recommendation& r = *data.options.recommendation;
+    const LoaderAdvice& r = *data.options.recommendation;
     out += "\n### Recommended loader\n\n" + markdown_code(r.loader_line) + " " + markdown_text(r.gain) + "\n";
     for (const std::string& line : r.lines) out += "- " + markdown_text(line) + "\n";
   }

@@ -22,7 +22,7 @@ enum class ReportFormat { text, json, html, md, csv, perfetto, openmetrics };
 [[nodiscard]] const char* report_format_name(ReportFormat format);
 
 /// A recommended loader configuration, worded by the caller (the model decides, reports only print).
-struct Recommendation {
+struct LoaderAdvice {
   std::string loader_line{};         ///< e.g. "num_workers=4, prefetch_factor=4, persistent_workers=True"
   std::string gain{};                ///< e.g. "about 1.5 times the samples/s (1.4 to 1.6)"
   std::vector<std::string> lines{};  ///< why, one sentence each
@@ -31,7 +31,7 @@ struct Recommendation {
 struct RenderOptions {
   bool color = false;    ///< ANSI colours in text
   bool unicode = false;  ///< block characters instead of '#' in the bars of text
-  std::optional<Recommendation> recommendation{};
+  std::optional<LoaderAdvice> recommendation{};
   std::string profile_path{};  ///< as the user named it, for the command that the text ends with; may be empty
 };
 

@@ -75,7 +75,7 @@ void print_next(const ReportData& data, TextPage& page) {
   }
 }
 
-void print_recommendation(const Recommendation& r, TextPage& page) {
+void print_recommendation(const LoaderAdvice& r, TextPage& page) {
   page.heading("Recommended loader");
   page.item("", 2, r.loader_line, Paint::green);
   if (!r.gain.empty()) page.item("", 2, r.gain);

@@ -65,6 +65,14 @@ std::string memory_words(const Profile& p) {
   return text;
 }
 
+/// Said only where it is more than noise: most jobs compute on a device that the workers do not touch.
+std::string interference_words(const Profile& p) {
+  const auto* found = usable(p.stalls.as_is_interference);
+  const auto* share = found != nullptr ? found : usable(p.stalls.interference);
+  if (share == nullptr || holds_zero(*share) || share->mean < 0.01) return "";
+  return "slowed by the loader's own workers, which use the same cores: " + percent(*share) + " of each step";
+}
+
 std::string rate_words(const Profile& p) {
   const auto* rate_now = usable(p.rates.as_is);
   return rate_now != nullptr ? rate(*rate_now) : "";
@@ -82,6 +90,7 @@ std::vector<Fact> why_of(const Profile& p) {
   add("workers", workers_words(p, d));
   add("per sample", per_sample_words(p.resources));
   add("cores", cores_words(p, d));
+  add("compute", interference_words(p));
   add("reads", source_words(p));
   add("memory", memory_words(p));
   return facts;

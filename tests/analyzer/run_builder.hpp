@@ -8,6 +8,7 @@
 #include <set>
 #include <vector>
 
+#include "analyzer/profile.hpp"
 #include "analyzer/run_data.hpp"
 #include "simulation/loader.hpp"
 
@@ -90,6 +91,11 @@ struct Truth {
   [[nodiscard]] double fetch() const { return (step_s - cached_step_s) / step_s; }
   [[nodiscard]] double prep() const { return (cached_step_s - synthetic_step_s) / step_s; }
 };
+
+/// What a profile says of T_cached - T_synthetic as found: the prep stall and what the workers cost the compute.
+[[nodiscard]] inline double beyond_synthetic(const Profile& profile) {
+  return profile.stalls.as_is_prep->mean + profile.stalls.as_is_interference->mean;
+}
 
 /// Of the job at large: `batches` fresh draws, evaluation and gaps left out.
 [[nodiscard]] Truth truth_of(const JobSpec& spec, int batches = 4000);
