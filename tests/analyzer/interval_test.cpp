@@ -73,11 +73,11 @@ TEST_CASE("attributed intervals hold the simulated truth about as often as they 
     }
     fetch.add(*profile.stalls.as_is_fetch, truth.fetch());
     // The simulated truth is T_cached - T_synthetic: prep and what the workers cost the compute.
-    Estimate<Fraction> beyond = *profile.stalls.as_is_prep;
-    const double interference = profile.stalls.as_is_interference->mean;
-    beyond.mean += interference;
-    beyond.ci95_low += interference;
-    beyond.ci95_high += interference;
+    const Estimate<Fraction>& waited = *profile.stalls.as_is_prep;
+    const Estimate<Fraction>& slowed = *profile.stalls.as_is_interference;
+    const double mean = waited.mean + slowed.mean;
+    const double half = std::max(waited.ci95_high - waited.mean, slowed.ci95_high - slowed.mean);
+    const Estimate<Fraction> beyond{mean, mean - half, mean + half, waited.n};
     prep.add(beyond, truth.prep());
     // Where cores are short, workers also slow the consumer's own computing: time lost that is no waiting.
     if (spec.cores > spec.loader.workers) wait.add(*profile.stalls.as_is_wait, truth.fetch() + truth.prep());
