@@ -83,7 +83,7 @@ fs::path make_file(const fs::path& folder, const std::string& name, std::size_t 
     state ^= state << 17U;
     byte = static_cast<char>(state);
   }
-  const fs::path file = folder / name;
+  fs::path file = folder / name;
   std::ofstream(file, std::ios::binary) << content;
   drop_from_cache(file);
   return file;

@@ -12,6 +12,9 @@ namespace stallcast::test {
 
 using record::Phase;
 
+/// Less than any read of these tests: pages of a guest's own code may come from storage at any time.
+inline constexpr std::uint64_t k_stray_bytes = 48 * 1024;
+
 /// Ends the program as skipped, with the reason.
 [[noreturn]] void skip(const std::string& reason);
 

@@ -37,7 +37,7 @@ TEST_CASE("ranges that a cold batch has read are served from memory, and only th
   CHECK(seen[1].stage_ns > 0);
   CHECK(seen[2].opened_bytes == 3 * k_granule);  // granules 1, 2, 3
   CHECK(seen[2].resident_bytes == 3 * k_granule);
-  CHECK(seen[2].storage_bytes == 0);
+  CHECK(seen[2].storage_bytes < k_stray_bytes);
   CHECK(seen[3].resident_bytes == 0);
   CHECK(run.control().stage_used_bytes.load() == 3 * k_granule);
 }
@@ -45,18 +45,14 @@ TEST_CASE("ranges that a cold batch has read are served from memory, and only th
 TEST_CASE("a served read moves the descriptor on and ends where the file ends") {
   const Data data;
   PhasedRun run(record::Evict::all);
-  const auto reads = [&](std::vector<std::string>& commands) {
-    commands.push_back(data.keep);
-    for (int i = 0; i < 8; ++i) commands.emplace_back("next:90000");
-  };
+  std::vector<std::string> reads{data.keep};
+  reads.insert(reads.end(), 8, "next:90000");
   std::vector<std::string> commands{begin(Phase::as_is, 0), "end", data.keep, begin(Phase::cold, 1)};
-  for (int i = 0; i < 8; ++i) commands.emplace_back("next:90000");
+  commands.insert(commands.end(), reads.begin() + 1, reads.end());
   commands.insert(commands.end(), {"end", begin(Phase::cached, 2), "end", data.drop});
-  reads(commands);  // outside any phase
-  commands.push_back(data.drop);
-  commands.push_back(data.keep);
-  commands.push_back(begin(Phase::cached, 3));
-  for (int i = 0; i < 8; ++i) commands.emplace_back("next:90000");
+  commands.insert(commands.end(), reads.begin(), reads.end());  // outside any phase
+  commands.insert(commands.end(), {data.drop, data.keep, begin(Phase::cached, 3)});
+  commands.insert(commands.end(), reads.begin() + 1, reads.end());
   commands.emplace_back("end");
   const auto lines = run.guest(commands);
   REQUIRE(lines.size() == 24);
@@ -69,7 +65,7 @@ TEST_CASE("a served read moves the descriptor on and ends where the file ends") 
   const auto cached = run.evidence().back();
   CHECK(cached.opened_bytes == k_size);
   CHECK(cached.resident_bytes == k_size);
-  CHECK(cached.storage_bytes == 0);
+  CHECK(cached.storage_bytes < k_stray_bytes);
 }
 
 TEST_CASE("another worker is served what this one has staged") {
@@ -77,9 +73,9 @@ TEST_CASE("another worker is served what this one has staged") {
   PhasedRun run(record::Evict::all);
   run.guest({data.keep, begin(Phase::cold, 0), "pread:0:65536", "end", begin(Phase::cached, 1), "end"});
   drop_from_cache(data.file);
-  const auto lines = run.guest({data.keep, begin(Phase::cached, 2), "pread:10:1000", "end"});
-  CHECK(lines.at(0) == data.line(10, 1000));
-  CHECK(run.evidence().back().storage_bytes == 0);
+  const auto lines = run.guest({data.keep, begin(Phase::cached, 2), "pread:10:65000", "end"});
+  CHECK(lines.at(0) == data.line(10, 65'000));
+  CHECK(run.evidence().back().storage_bytes < k_stray_bytes);
 }
 
 TEST_CASE("a file that was written since is read itself") {
