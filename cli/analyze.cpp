@@ -74,9 +74,7 @@ Status analyze_into(const AnalyzeOptions& options) {
   const auto output = output_folder(options);
   if (!output) return output.error();
   STALLCAST_RETURN_IF_ERROR(keep_recordings(options.recordings, output.value()));
-  STALLCAST_RETURN_IF_ERROR(write_results(profile.value(), output.value().path));
-  print_note(fmt::format("wrote {0}/profile.json and {0}/report.html", output.value().path.string()));
-  return options.quiet ? Status() : print_report(profile.value(), output.value().path);
+  return deliver(profile.value(), output.value().path, options.quiet);
 }
 
 }  // namespace

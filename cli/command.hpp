@@ -15,7 +15,10 @@ struct Session {
 
 void add_profile(CLI::App& app, Session& session);
 void add_report(CLI::App& app, Session& session);
+void add_whatif(CLI::App& app, Session& session);
+void add_recommend(CLI::App& app, Session& session);
 void add_analyze(CLI::App& app, Session& session);
+void add_validate(CLI::App& app, Session& session);
 void add_env(CLI::App& app, Session& session);
 
 /// "0.1.0".

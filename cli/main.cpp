@@ -33,7 +33,10 @@ std::vector<std::string> split_command(int argc, char** argv, Session& session) 
 void add_commands(CLI::App& app, Session& session) {
   add_profile(app, session);
   add_report(app, session);
+  add_whatif(app, session);
+  add_recommend(app, session);
   add_analyze(app, session);
+  add_validate(app, session);
   add_env(app, session);
 }
 

@@ -114,9 +114,7 @@ Status report_run(const RecordedRun& run, bool quiet) {
   const auto profile = analyze(run.recordings);
   clear_progress();
   if (!profile) return profile.error();
-  STALLCAST_RETURN_IF_ERROR(write_results(profile.value(), run.output));
-  print_note(fmt::format("wrote {0}/profile.json and {0}/report.html", run.output.string()));
-  return quiet ? Status() : print_report(profile.value(), run.output);
+  return deliver(profile.value(), run.output, quiet);
 }
 
 int run_profile(const ProfileOptions& options, const Session& session) {

@@ -22,11 +22,12 @@ Status make_report(const ReportOptions& options) {
   if (!format) return format.error();
   const auto profile = load_profile(options.profile);
   if (!profile) return profile.error();
-  RenderOptions rendering = render_options(profile.value(), options.profile);
+  ReportExtras extras = report_extras(profile.value(), options.profile);
+  RenderOptions& rendering = extras.options;
   const bool to_stdout = options.output.empty() || options.output == "-";
   rendering.color = to_stdout && stdout_has_color();
   rendering.unicode = to_stdout && stdout_has_unicode();
-  const auto text = render(profile.value(), {}, format.value(), rendering);
+  const auto text = render(profile.value(), extras.predictions, format.value(), rendering);
   if (!text) return text.error();
   return to_stdout ? print_result(text.value()) : write_private_file(options.output, text.value());
 }

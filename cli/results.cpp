@@ -1,33 +1,38 @@
 #include "cli/results.hpp"
 
+#include <fmt/core.h>
+
 #include "analyzer/profile_json.hpp"
+#include "cli/answers.hpp"
 #include "cli/terminal.hpp"
 #include "core/private_file.hpp"
+#include "model/recommend.hpp"
 #include "probes/collect/output_folder.hpp"
 
 namespace stallcast::cli {
 
-RenderOptions render_options(const Profile& profile, const std::filesystem::path& named) {
-  (void)profile;
-  RenderOptions options;
-  options.profile_path = named.string();
-  return options;
+ReportExtras report_extras(const Profile& profile, const std::filesystem::path& named) {
+  ReportExtras extras;
+  extras.options.profile_path = named.string();
+  const auto recommendation = recommend(profile);
+  if (!recommendation) return extras;
+  extras.options.recommendation = loader_advice(recommendation.value());
+  for (const Remedy& remedy : recommendation.value().remedies) extras.predictions.push_back(remedy.prediction);
+  return extras;
 }
 
-Status write_results(const Profile& profile, const std::filesystem::path& output) {
+Status deliver(const Profile& profile, const std::filesystem::path& output, bool quiet) {
   STALLCAST_RETURN_IF_ERROR(save_profile(profile, output / collect::k_profile_file));
-  const auto html = render(profile, {}, ReportFormat::html, render_options(profile, output));
+  ReportExtras extras = report_extras(profile, output);
+  const auto html = render(profile, extras.predictions, ReportFormat::html, extras.options);
   if (!html) return html.error();
-  return write_private_file(output / collect::k_report_file, html.value());
-}
-
-Status print_report(const Profile& profile, const std::filesystem::path& output) {
-  RenderOptions options = render_options(profile, output);
-  options.color = stdout_has_color();
-  options.unicode = stdout_has_unicode();
-  const auto text = render(profile, {}, ReportFormat::text, options);
-  if (!text) return text.error();
-  return print_result(text.value());
+  STALLCAST_RETURN_IF_ERROR(write_private_file(output / collect::k_report_file, html.value()));
+  print_note(fmt::format("wrote {0}/profile.json and {0}/report.html", output.string()));
+  if (quiet) return {};
+  extras.options.color = stdout_has_color();
+  extras.options.unicode = stdout_has_unicode();
+  const auto text = render(profile, extras.predictions, ReportFormat::text, extras.options);
+  return text ? print_result(text.value()) : Status(text.error());
 }
 
 }  // namespace stallcast::cli

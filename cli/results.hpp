@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "analyzer/profile.hpp"
 #include "core/result.hpp"
@@ -10,13 +11,18 @@
 
 namespace stallcast::cli {
 
-/// Writes `output`/profile.json and `output`/report.html.
-[[nodiscard]] Status write_results(const Profile& profile, const std::filesystem::path& output);
+/// Writes `output`/profile.json and `output`/report.html, says so on stderr, and prints the report as a terminal shows
+/// it unless `quiet`.
+[[nodiscard]] Status deliver(const Profile& profile, const std::filesystem::path& output, bool quiet);
 
-/// The report as a terminal shows it.
-[[nodiscard]] Status print_report(const Profile& profile, const std::filesystem::path& output);
+/// What goes into a report besides the profile: the model's advice, and what its remedies would bring. Both empty where
+/// the profile holds too little to predict from.
+struct ReportExtras {
+  RenderOptions options{};
+  std::vector<Prediction> predictions{};
+};
 
-/// What reports need to know about this profile, where `named` is how the user names it.
-[[nodiscard]] RenderOptions render_options(const Profile& profile, const std::filesystem::path& named);
+/// The extras of `profile`, where `named` is how the user names it.
+[[nodiscard]] ReportExtras report_extras(const Profile& profile, const std::filesystem::path& named);
 
 }  // namespace stallcast::cli

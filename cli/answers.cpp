@@ -1,0 +1,145 @@
+#include "cli/answers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "core/utf8.hpp"
+#include "reports/formats.hpp"
+
+namespace stallcast::cli {
+namespace {
+
+using namespace reports;
+
+/// "about 1.52 times the samples/s (1.40 to 1.61)".
+std::string gain_words(const Gain& gain) {
+  return fmt::format("about {:.2f} times the samples/s ({:.2f} to {:.2f})", 1.0 + gain.mean, 1.0 + gain.ci90_low,
+                     1.0 + gain.ci90_high);
+}
+
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char letter : text) quoted += letter == '"' ? std::string("\"\"") : std::string(1, letter);
+  return quoted + "\"";
+}
+
+std::vector<std::string> keys_of(std::span<const Prediction> predictions) {
+  std::vector<std::string> keys;
+  for (const Prediction& prediction : predictions) {
+    for (const ScenarioItem& item : prediction.scenario) {
+      if (std::find(keys.begin(), keys.end(), item.key) == keys.end()) keys.push_back(item.key);
+    }
+  }
+  return keys;
+}
+
+std::string value_of(const Prediction& prediction, const std::string& key) {
+  const auto found = std::find_if(prediction.scenario.begin(), prediction.scenario.end(),
+                                  [&](const ScenarioItem& item) { return item.key == key; });
+  return found == prediction.scenario.end() ? std::string() : found->value;
+}
+
+void add_list(std::string& text, const char* title, const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  text += fmt::format("\n{}\n", title);
+  for (const std::string& line : lines) text += fmt::format("  - {}\n", line);
+}
+
+/// Notes in the order of their first row; one that every row has is said without naming rows.
+std::vector<std::string> shared_notes(std::span<const Prediction> predictions) {
+  std::vector<std::string> notes;
+  for (const Prediction& prediction : predictions) {
+    for (const std::string& note : prediction_notes(prediction)) {
+      if (std::find(notes.begin(), notes.end(), note) == notes.end()) notes.push_back(note);
+    }
+  }
+  return notes;
+}
+
+}  // namespace
+
+std::string predictions_text(std::span<const Prediction> predictions) {
+  std::size_t width = 12;
+  for (const Prediction& prediction : predictions) width = std::max(width, scenario_words(prediction).size());
+  std::string text = fmt::format("{:<{}}  {:>30}  {:>8}  {:>7}  {}\n", "change", width, "samples/s (90 % interval)",
+                                 "step", "waiting", "bound, then");
+  for (const Prediction& prediction : predictions) {
+    text += fmt::format("{:<{}}  {:>30}  {:>8}  {:>7}  {}{}\n", scenario_words(prediction), width,
+                        forecast_words(prediction), duration(prediction.step), percent(prediction.stall),
+                        bound_words(prediction), prediction.extrapolated ? " (extrapolated)" : "");
+  }
+  add_list(text, "Notes", shared_notes(predictions));
+  return valid_utf8(text);
+}
+
+std::string predictions_csv(std::span<const Prediction> predictions) {
+  const std::vector<std::string> keys = keys_of(predictions);
+  std::string text;
+  for (const std::string& key : keys) text += csv_field(key) + ",";
+  text +=
+      "throughput_samples_per_s,throughput_samples_per_s_ci90_low,throughput_samples_per_s_ci90_high,step_s,epoch_s,"
+      "stall_frac,bound,next_bound,headroom_frac,extrapolated\r\n";
+  for (const Prediction& prediction : predictions) {
+    for (const std::string& key : keys) text += csv_field(value_of(prediction, key)) + ",";
+    const auto& rate = prediction.throughput;
+    text += fmt::format("{:.9g},{:.9g},{:.9g},{:.9g},{},{:.9g},{},{},{:.9g},{}\r\n", rate.mean.value(),
+                        rate.ci90_low.value(), rate.ci90_high.value(), prediction.step.value(),
+                        prediction.epoch ? fmt::format("{:.9g}", prediction.epoch->value()) : "", prediction.stall,
+                        csv_field(prediction.bound), csv_field(prediction.next_bound), prediction.headroom,
+                        prediction.extrapolated);
+  }
+  return valid_utf8(text);
+}
+
+LoaderAdvice loader_advice(const Recommendation& recommendation) {
+  LoaderAdvice advice;
+  advice.loader_line = recommendation.loader_line;
+  if (recommendation.change_loader) advice.gain = gain_words(recommendation.gain);
+  advice.lines.push_back(recommendation.verdict);
+  advice.lines.insert(advice.lines.end(), recommendation.notes.begin(), recommendation.notes.end());
+  return advice;
+}
+
+std::string recommendation_text(const Recommendation& recommendation) {
+  std::string text = fmt::format("{}\n\n  {}\n", recommendation.verdict, recommendation.loader_line);
+  if (recommendation.change_loader) text += fmt::format("  {}\n", gain_words(recommendation.gain));
+  if (!recommendation.remedies.empty()) text += "\nOn top of that, the most rewarding first\n";
+  int number_of = 0;
+  for (const Remedy& remedy : recommendation.remedies) {
+    text += fmt::format("  {}. {}: {}\n     takes {}\n     stallcast whatif PROFILE --set {}\n", ++number_of,
+                        remedy.title, gain_words(remedy.gain), remedy.cost, scenario_words(remedy.prediction));
+  }
+  add_list(text, "Would change nothing", recommendation.without_gain);
+  std::vector<std::string> unanswered;
+  for (const KeyAvailability& key : recommendation.unanswered) {
+    unanswered.push_back(
+        fmt::format("{}: {}{}{}", key.key, key.reason, key.unlocked_by.empty() ? "" : "; ", key.unlocked_by));
+  }
+  add_list(text, "Cannot be told from this profile", unanswered);
+  add_list(text, "Notes", recommendation.notes);
+  if (!recommendation.narrowed_by.empty()) {
+    text += fmt::format("\nWhat would narrow these intervals most: {}\n", recommendation.narrowed_by);
+  }
+  return valid_utf8(text);
+}
+
+std::string ledger_text(std::span<const LedgerRow> rows) {
+  std::string text =
+      fmt::format("{:<10} {:>12} {:>12} {:>8}  {}\n", "kind", "published", "predicted", "error", "what (source)");
+  for (const LedgerRow& row : rows) {
+    text += fmt::format("{:<10} {:>12.4g} {:>12.4g} {:>7.1f}%  {}, {} ({}){}\n", row_kind_name(row.kind), row.published,
+                        row.predicted, 100.0 * row.err_frac(), row.system, row.quantity, row.source,
+                        row.control ? " [must not help]" : "");
+  }
+  const LedgerSummary summary = summarize({rows.begin(), rows.end()});
+  text += fmt::format("\n{} rows, of which {} were predicted: median error {}, worst {}; negative controls {}\n",
+                      summary.rows, summary.predicted_rows, percent(summary.median_err_frac),
+                      percent(summary.worst_err_frac), summary.controls_hold ? "hold" : "DO NOT HOLD");
+  add_list(text, "Not replayed", not_replayed());
+  return valid_utf8(text);
+}
+
+}  // namespace stallcast::cli

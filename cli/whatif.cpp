@@ -1,0 +1,65 @@
+/// stallcast whatif: what a change would bring.
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "analyzer/profile_json.hpp"
+#include "cli/answers.hpp"
+#include "cli/command.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/terminal.hpp"
+#include "model/prediction_json.hpp"
+
+namespace stallcast::cli {
+namespace {
+
+struct WhatifOptions {
+  std::string profile{};
+  std::vector<std::string> settings{};
+  std::vector<std::string> sweeps{};
+  bool json = false;
+  bool csv = false;
+};
+
+/// Questions are read before the profile: a mistyped key should not wait for it.
+Result<std::vector<Prediction>> answer(const WhatifOptions& options) {
+  auto scenarios = parse_grid(options.settings, options.sweeps);
+  if (!scenarios) return scenarios.error();
+  const auto profile = load_profile(options.profile);
+  if (!profile) return profile.error();
+  const bool for_people = !options.json && !options.csv;
+  const bool asks = !options.settings.empty() || !options.sweeps.empty();
+  if (for_people && asks) scenarios.value().insert(scenarios.value().begin(), Scenario{});  // to compare with
+  return predict_all(profile.value(), scenarios.value());
+}
+
+Status answer_and_print(const WhatifOptions& options) {
+  const auto predictions = answer(options);
+  if (!predictions) return predictions.error();
+  if (options.json) return print_result(predictions_to_json(predictions.value()).dump(2) + "\n");
+  return print_result(options.csv ? predictions_csv(predictions.value()) : predictions_text(predictions.value()));
+}
+
+}  // namespace
+
+void add_whatif(CLI::App& app, Session& session) {
+  auto options = std::make_shared<WhatifOptions>();
+  CLI::App* command = app.add_subcommand("whatif", "Predict what a change would bring (cores, cache, loader, storage)");
+  command->add_option("PROFILE", options->profile, "Output folder of a run, or the profile.json in it")
+      ->required()
+      ->type_name("");
+  command->add_option("--set", options->settings, "What changes; what is not set stays as profiled")
+      ->type_name("K=V ...");
+  command->add_option("--sweep", options->sweeps, "Every combination of these values")->type_name("K=V1,V2,.. ...");
+  auto* json = command->add_flag("--json", options->json, "Print JSON");
+  command->add_flag("--csv", options->csv, "Print CSV, a row per combination")->excludes(json);
+  std::string keys = "Keys:";
+  for (const std::string_view key : scenario_keys()) keys += " " + std::string(key);
+  command->footer(keys + "\nUnits are part of a value: cache=35% or cache=100GiB, storage_bandwidth=500MB/s.");
+  command->callback([options, &session] {
+    const Status done = answer_and_print(*options);
+    if (!done.ok()) print_error(done.error());
+    session.exit_status = done.ok() ? k_exit_ok : exit_status(done.error().code);
+  });
+}
+
+}  // namespace stallcast::cli
