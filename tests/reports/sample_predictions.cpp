@@ -27,7 +27,7 @@ std::vector<Prediction> sample_predictions() {
   return {cpus, cache, bad};
 }
 
-Recommendation sample_recommendation() {
+LoaderAdvice sample_recommendation() {
   return {"num_workers=2, prefetch_factor=2, persistent_workers=True",
           "the same samples/s (0.98 to 1.02 times), and a pass starts 1.8 s sooner",
           {"more than 2 workers would share the 2 usable cores", "workers that persist need not start again"}};

@@ -9,6 +9,6 @@
 namespace stallcast::testing {
 
 [[nodiscard]] std::vector<Prediction> sample_predictions();
-[[nodiscard]] Recommendation sample_recommendation();
+[[nodiscard]] LoaderAdvice sample_recommendation();
 
 }  // namespace stallcast::testing
