@@ -60,7 +60,7 @@ class Status(CliTest):
         self.assert_status(self.profile(script, "a b"), 5)
 
     def test_our_own_errors_are_125(self):
-        for words in (["profile"], ["profile", "--bogus", "--", "true"], ["profile", "--phases", "cold", "--", "true"],
+        for words in (["profile"], ["profile", "--bogus", "--", "true"], ["profile", "--phases", "cold,warm", "--", "true"],
                       ["profile", "--budget", "60", "--", "true"], ["profile", "--recording-budget", "x", "--", "true"]):
             with self.subTest(words=words):
                 done = self.cli(*words)

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""whatif, recommend and validate: what scripts read of them, and what they say to a wrong question."""
+import csv
+import io
+import json
+import pathlib
+import unittest
+
+from harness import CliTest
+
+GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
+PREP = GOLDEN / "prep-bound.json"
+
+
+class Whatif(CliTest):
+    def ask(self, *words):
+        done = self.cli("whatif", PREP, *words)
+        self.assert_status(done, 0)
+        return done.stdout.decode()
+
+    def test_json_keeps_the_contract(self):
+        answer = json.loads(self.ask("--set", "workers=4", "cpus=4", "--json"))
+        self.assertEqual(answer["schema_version"], 1)
+        self.assertEqual(len(answer["predictions"]), 1)
+        prediction = answer["predictions"][0]
+        self.assertEqual(prediction["scenario"], {"workers": "4", "cpus": "4"})
+        rate = prediction["throughput_samples_per_s"]
+        self.assertLessEqual(rate["ci90_low"], rate["mean"])
+        self.assertLessEqual(rate["mean"], rate["ci90_high"])
+        for key in ("step_s", "epoch_s", "stall_frac", "bound", "next_bound", "headroom_frac", "extrapolated"):
+            self.assertIn(key, prediction)
+
+    def test_nothing_set_gives_what_was_measured(self):
+        measured = json.loads(PREP.read_text())["rates"]["as_is_samples_per_s"]
+        rate = json.loads(self.ask("--json"))["predictions"][0]["throughput_samples_per_s"]
+        self.assertLessEqual(rate["ci90_low"], measured["mean"])
+        self.assertGreaterEqual(rate["ci90_high"], measured["mean"])
+
+    def test_a_sweep_is_a_row_per_combination(self):
+        rows = list(csv.DictReader(io.StringIO(self.ask("--set", "cpus=8", "--sweep", "workers=1,2,4", "prefetch=2,4",
+                                                        "--csv"))))
+        self.assertEqual([(row["workers"], row["prefetch"]) for row in rows],
+                         [("1", "2"), ("1", "4"), ("2", "2"), ("2", "4"), ("4", "2"), ("4", "4")])
+        for row in rows:
+            self.assertEqual(row["cpus"], "8")
+            self.assertGreater(float(row["throughput_samples_per_s"]), 0)
+
+    def test_text_has_the_run_as_profiled_to_compare_with(self):
+        lines = self.ask("--set", "workers=4").splitlines()
+        self.assertTrue(lines[1].startswith("as profiled"))
+        self.assertTrue(lines[2].startswith("workers=4"))
+
+    def test_wrong_questions(self):
+        for words, hint in ((["--set", "wrkers=2"], b"workers"), (["--set", "cache=35"], b"35%"),
+                            (["--set", "cache=120%"], b""), (["--set", "workers"], b""),
+                            (["--set", "storage_bandwidth=500"], b"MB/s"), (["--json", "--csv"], b"")):
+            with self.subTest(words=words):
+                done = self.cli("whatif", PREP, *words)
+                self.assert_status(done, 2)
+                self.assertEqual(done.stdout, b"")
+                self.assertIn(hint, done.stderr)
+        self.assert_status(self.cli("whatif", self.folder / "nothing", "--set", "workers=2"), 4)
+        (self.folder / "profile.json").write_text('{"schema_version": 99}')
+        self.assert_status(self.cli("whatif", self.folder, "--set", "workers=2"), 4)
+
+    def test_a_profile_that_holds_too_little(self):
+        done = self.cli("whatif", GOLDEN / "absent-heavy.json", "--set", "workers=2")
+        self.assert_status(done, 5)
+
+
+class Recommend(CliTest):
+    def test_text_and_json_agree(self):
+        answer = self.cli("recommend", PREP, "--json")
+        self.assert_status(answer, 0)
+        answer = json.loads(answer.stdout)
+        text = self.cli("recommend", PREP).stdout.decode()
+        self.assertIn("DataLoader(", answer["loader_line"])
+        self.assertIn(answer["loader_line"], text)
+        self.assertIn(answer["verdict"], text)
+        for remedy in answer["remedies"]:
+            self.assertIn(remedy["title"], text)
+
+    def test_reports_hold_the_recommendation(self):
+        line = json.loads(self.cli("recommend", PREP, "--json").stdout)["loader_line"]
+        text = self.cli("report", PREP).stdout.decode()
+        self.assertIn("Recommended loader", text)
+        self.assertIn(" ".join(line.split()), " ".join(text.split()))
+        self.assertIn("Recommended loader", self.cli("report", PREP, "-f", "html").stdout.decode())
+
+
+class Validate(CliTest):
+    def test_the_ledger(self):
+        done = self.cli("validate", "--json")
+        self.assert_status(done, 0)
+        answer = json.loads(done.stdout)
+        predicted = [row for row in answer["rows"] if row["kind"] == "predicted"]
+        self.assertEqual(answer["summary"]["predicted_rows"], len(predicted))
+        self.assertGreater(len(predicted), 5)
+        self.assertTrue(answer["summary"]["controls_hold"])
+        text = self.cli("validate").stdout.decode()
+        self.assertEqual(sum(line.startswith("predicted ") for line in text.splitlines()), len(predicted))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
