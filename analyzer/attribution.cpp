@@ -14,6 +14,7 @@ using simulation::LoaderSetup;
 using simulation::StepWork;
 
 constexpr std::size_t k_fewest_batches = 8;
+constexpr double k_least_known = 0.3;            ///< of the batches: half of a run may be recorded without their making
 constexpr std::size_t k_replayed_batches = 600;  ///< a short trace is repeated up to here: the ends then weigh little
 
 /// The measured sequence, as the simulation takes it.
@@ -114,13 +115,17 @@ double storage_seconds(const record::BatchRecord& made, const ReplayMachine& mac
 std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMachine& machine) {
   const auto known = static_cast<std::size_t>(std::count_if(
       window.steps.begin(), window.steps.end(), [](const SteadyStep& step) { return step.delivery->made_known; }));
-  if (known < k_fewest_batches || 2 * known < window.steps.size()) return std::nullopt;
+  if (known < k_fewest_batches ||
+      static_cast<double>(known) < k_least_known * static_cast<double>(window.steps.size())) {
+    return std::nullopt;
+  }
   const Trace trace = trace_of(window, machine);
   const LoaderSetup setup = setup_of(window.loader);
   Attribution result;
   for (const SteadyStep& step : window.steps) {
-    result.step_s += step.step_s() / static_cast<double>(window.steps.size());
+    // Only steps whose batch's making is known: the job may have changed (a second epoch finds its files in memory).
     if (!step.delivery->made_known) continue;
+    result.step_s += step.step_s() / static_cast<double>(known);
     result.storage_read_s += storage_seconds(step.delivery->made, machine) / static_cast<double>(known);
   }
   const double as_found = replay(setup, machine.cores, trace);

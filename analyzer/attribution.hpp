@@ -40,7 +40,7 @@ struct Attribution {
 /// more than its thread was neither computing nor waiting for a core.
 [[nodiscard]] double storage_seconds(const record::BatchRecord& made, const ReplayMachine& machine);
 
-/// Replays the window. Empty if too few of its batches have a record of their making (fewer than 8, or under half), or
+/// Replays the window. Empty if too few of its batches have a record of their making (fewer than 8, or under 30 %), or
 /// if these took no time.
 [[nodiscard]] std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMachine& machine);
 

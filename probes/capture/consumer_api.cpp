@@ -58,6 +58,7 @@ void write_wait(Thread& thread, const Delivery& delivery) {
   wait->ready = delivery.ready;
   wait->cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   record::commit(thread.out);
+  thread.open_wait = wait;
 }
 
 /// A tool that was killed while it had the recording off (an overhead pair) must not silence the rest of the run. It
@@ -92,6 +93,7 @@ STALLCAST_EXPORT void stallcast_text(uint32_t kind, const char* json) {
 STALLCAST_EXPORT void stallcast_wait_begin(void) {
   Thread* thread = enter_api();
   if (thread == nullptr) return;
+  thread->open_wait = nullptr;
   thread->wait_begin_ns = monotonic_ns();
 }
 
@@ -107,7 +109,7 @@ STALLCAST_EXPORT void stallcast_wait_end(uint64_t iterator_id, uint64_t batch, u
   Process& self = process();
   if (record::RankSlot* slot = rank_slot(self); slot != nullptr) count_delivery(*slot, delivery);
   outlive_tool(self.writer.control, end_ns);
-  if (record::may_record(self.writer)) write_wait(*thread, delivery);
+  if (record::may_keep(self.writer)) write_wait(*thread, delivery);
 }
 
 STALLCAST_EXPORT void stallcast_step(void) {
@@ -119,7 +121,7 @@ STALLCAST_EXPORT void stallcast_step(void) {
   if (record::RankSlot* slot = rank_slot(self); slot != nullptr) {
     slot->steps.fetch_add(1, std::memory_order_relaxed);
   }
-  if (!record::may_record(self.writer)) return;
+  if (!record::may_keep(self.writer)) return;
   auto* step = reserve<record::StepRecord>(*thread, record::Kind::step, 0);
   if (step == nullptr) return;
   step->step = number;

@@ -59,6 +59,7 @@ namespace stallcast::capture {
   X(getdelim_internal, "__getdelim")            \
   X(mmap, "mmap")                               \
   X(mmap64, "mmap64")                           \
+  X(munmap, "munmap")                           \
   X(stat, "stat")                               \
   X(stat64, "stat64")                           \
   X(lstat, "lstat")                             \

@@ -62,6 +62,7 @@ struct Thread {
   Sample sample;
   /// Records of the current block whose last field is not known yet; nullptr once it is or the block is full.
   record::BatchRecord* unput_batch;
+  record::WaitRecord* open_wait;  ///< the batch before it may still be released
   record::PathRecord* unsized_path;
   std::int32_t unsized_fd;
 };
@@ -113,6 +114,7 @@ Record* reserve(Thread& thread, record::Kind kind, std::uint32_t aux, std::uint3
       record::reserve(process().writer, thread.out, kind, aux, static_cast<std::uint32_t>(sizeof(Record)) + extra);
   if (thread.out.block != block) {  // the records that these point at are no longer mapped
     thread.unput_batch = nullptr;
+    thread.open_wait = nullptr;
     thread.unsized_path = nullptr;
   }
   return static_cast<Record*>(room);

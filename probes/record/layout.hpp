@@ -112,7 +112,7 @@ struct WaitRecord {
   std::uint64_t iterator_id;
   std::uint64_t batch;     ///< 0-based number of the batch within its iterator
   std::uint64_t begin_ns;  ///< CLOCK_MONOTONIC: the consumer asked
-  std::uint64_t end_ns;    ///< and had the batch
+  std::uint64_t end_ns;    ///< and had the batch, and had let go of the one before (hooks_map.cpp)
   std::uint32_t samples;   ///< in the batch; 0 if not known
   std::uint32_t ready;     ///< batches that had arrived and were not delivered yet; UINT32_MAX if not known
   std::uint64_t cpu_ns;    ///< CPU clock of the consuming process (all threads) at end_ns; 0 if not read

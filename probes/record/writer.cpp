@@ -106,6 +106,14 @@ bool may_record(Writer& writer) {
   return false;
 }
 
+bool may_keep(Writer& writer) {
+  const ControlBlock* control = writer.control;
+  if (control == nullptr || control->stop.load(std::memory_order_relaxed) != 0) return false;
+  if (writer.ended.load(std::memory_order_relaxed) == 0) return true;
+  count_drop(writer);
+  return false;
+}
+
 void* reserve(Writer& writer, Appender& to, Kind kind, std::uint32_t aux, std::uint32_t bytes) {
   if (!admitted(*writer.control, kind)) {
     count_drop(writer);

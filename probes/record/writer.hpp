@@ -51,6 +51,10 @@ inline bool recording(const Writer& writer) {
 /// written.
 bool may_record(Writer& writer);
 
+/// The same for waits and steps, which are kept while the recording is switched off, too: a wait that is missing where
+/// the switch fell into it would be a long one more often than not, and the rates would come out too high.
+bool may_keep(Writer& writer);
+
 /// Room for one record of `bytes` (a multiple of 8, RecordHeader included and filled in), or nullptr: dropped, counted.
 void* reserve(Writer& writer, Appender& to, Kind kind, std::uint32_t aux, std::uint32_t bytes);
 
