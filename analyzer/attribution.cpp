@@ -41,7 +41,7 @@ StepWork step_of(const SteadyStep& step, const ReplayMachine& machine) {
   if (made_here) cpu = std::max(0.0, cpu - static_cast<double>(step.delivery->made.cpu_ns) * 1e-9);
   StepWork work;
   work.cpu_s = std::min(step.compute_s, cpu);
-  const double delay = std::min(step.compute_s - work.cpu_s, machine.consumer_run_delay_share * step.step_s());
+  const double delay = std::min(step.compute_s - work.cpu_s, machine.consumer_run_delay_share * step.compute_s);
   work.device_s = step.compute_s - work.cpu_s - delay;
   return work;
 }
