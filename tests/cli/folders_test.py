@@ -74,8 +74,9 @@ class Again(CliTest):
                 self.assert_status(done, 0)
                 self.assertTrue(done.stdout)
                 written = self.folder / ("report." + name)
-                self.assert_status(self.cli("report", self.out / "profile.json", "-f", name, "-o", written), 0)
+                self.assert_status(self.cli("report", self.out, "-f", name, "-o", written), 0)
                 self.assertEqual(written.read_bytes(), done.stdout)
+        self.assert_status(self.cli("report", self.out / "profile.json"), 0)
         self.assert_status(self.cli("report", self.out, "--format", "pdf"), 2)
         self.assert_status(self.cli("report", self.folder / "nothing"), 4)
 

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import signal
+import struct
 import unittest
 
 from harness import CLI, JOB, PATIENCE_S, PYTHON, CliTest
@@ -112,6 +113,23 @@ class KilledTool(CliTest):
         self.assertEqual(profile["ranks"][0]["batches"], int(done.read_text()))
         self.assertTrue((self.out / "report.html").is_file())
         self.assertTrue(list((self.out / "recordings").glob("*.rec")))
+
+    def test_a_tool_that_is_killed_while_the_recording_is_off_does_not_silence_the_job(self):
+        self.environment["STALLCAST_OVERHEAD"] = "always"
+        process = self.start(PYTHON, JOB, 0, 0.01, "until=%s" % (self.folder / "until"))
+
+        def recording():
+            folders = self.run_folders()
+            control = (folders[0] / "control").read_bytes() if folders else b""
+            return struct.unpack_from("=8sII40sIiQI", control)[-1] if len(control) > 100 else None
+        self.wait_for(lambda: recording() == 0, "a stretch without recording")
+        process.send_signal(signal.SIGSTOP)  # no edge may come between the look and the kill
+        was_off = recording() == 0
+        process.kill()
+        process.wait()
+        self.assertTrue(was_off)
+        self.wait_for(lambda: recording() == 1, "the job to switch its recording on again")
+        (self.folder / "until").write_text("")
 
     def test_analyze_of_nothing_names_the_folders_that_were_left(self):
         process = self.start(PYTHON, JOB, 0, 0.01, "until=%s" % (self.folder / "until"))
