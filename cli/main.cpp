@@ -2,6 +2,8 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 #include <algorithm>
+#include <cstdio>
+#include <exception>
 #include <memory>
 
 #include "cli/command.hpp"
@@ -74,5 +76,10 @@ std::string tool_version() {
 }  // namespace stallcast::cli
 
 int main(int argc, char** argv) {
-  return stallcast::cli::run(argc, argv);
+  try {
+    return stallcast::cli::run(argc, argv);
+  } catch (const std::exception& bug) {  // ours: what libraries throw is converted where they are called
+    std::fprintf(stderr, "stallcast: BUG: %s\n", bug.what());
+    return stallcast::cli::exit_status(stallcast::ErrorCode::internal);
+  }
 }

@@ -41,8 +41,9 @@ ExecutableKind elf_kind(const std::string& head) {
 fs::path find_on_path(const std::string& name, std::string_view search_path) {
   if (name.find('/') != std::string::npos) return name;
   for (const std::string_view folder : split_fields(search_path, ':')) {
-    const fs::path candidate = fs::path(folder) / name;
-    if (access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate)) return candidate;
+    fs::path candidate = fs::path(folder) / name;
+    std::error_code ignored;
+    if (access(candidate.c_str(), X_OK) == 0 && !fs::is_directory(candidate, ignored)) return candidate;
   }
   return {};
 }

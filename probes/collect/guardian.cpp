@@ -76,7 +76,7 @@ std::vector<pid_t> processes_with(const fs::path& root, const std::string& name,
   return found;
 }
 
-Result<Guardian> Guardian::post(const fs::path& run_folder, std::vector<fs::path> folders) {
+Result<Guardian> Guardian::post(const fs::path& run_folder, const std::vector<fs::path>& folders) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return Error{ErrorCode::environment, std::string("cannot open a pair of sockets: ") + std::strerror(errno),

@@ -18,7 +18,7 @@ class Guardian {
   /// Forks it; before this process becomes a subreaper. `run_folder` is what STALLCAST_RUN_DIR says in the job;
   /// `folders` are deleted.
   [[nodiscard]] static Result<Guardian> post(const std::filesystem::path& run_folder,
-                                             std::vector<std::filesystem::path> folders);
+                                             const std::vector<std::filesystem::path>& folders);
 
   Guardian(Guardian&& other) noexcept;
   Guardian& operator=(Guardian&&) = delete;

@@ -53,7 +53,8 @@ Result<OutputFolder> default_folder() {
 }
 
 bool is_ours(const fs::directory_entry& entry) {
-  return entry.is_regular_file() && !entry.is_symlink() &&
+  std::error_code ignored;
+  return entry.symlink_status(ignored).type() == fs::file_type::regular &&
          (entry.path().extension() == ".rec" || entry.path().filename() == k_tool_log_file);
 }
 

@@ -121,7 +121,7 @@ TEST_CASE("no /proc/PID/io: absent and counted") {
 
 TEST_CASE("a variable's name in an environment, never its value") {
   FakeRoot root;
-  root.put("100/environ", std::string("A=1\0STALLCAST_RUN_DIR=/x\0B=2\0", 31));
+  root.put("100/environ", std::string("A=1\0STALLCAST_RUN_DIR=/x\0B=2\0", 29));
   const ProcessReader reader(root.path());
   CHECK(reader.has_variable(100, "STALLCAST_RUN_DIR").value());
   CHECK_FALSE(reader.has_variable(100, "STALLCAST_RUN").value());
