@@ -1,7 +1,9 @@
 #include "probes/collect/tool_log.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "fake_root.hpp"
@@ -110,10 +112,47 @@ TEST_CASE("lines are whole, private, and in order") {
   CHECK_FALSE(ToolLog::create(root.path() / "tool.jsonl").ok());
 }
 
-TEST_CASE("what the disk does not take is counted, and issues are kept for later") {
+/// Files of this process cannot grow beyond `bytes` while this lives: a full disk without a disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = SIG_DFL;
+};
+
+TEST_CASE("what the disk does not take is counted and leaves no half line; issues are kept for later") {
   FakeRoot root;
-  std::filesystem::create_symlink("/dev/full", root.path() / "full");
-  CHECK_FALSE(ToolLog::create(root.path() / "full").ok());
+  const std::filesystem::path path = root.path() / "tool.jsonl";
+  auto log = ToolLog::create(path);
+  REQUIRE(log.ok());
+  log.value().append(std::string("{\"kind\":\"first\"}"));
+  const std::string before = slurp(path);
+  {
+    const FileSizeLimit full(before.size() + 5);
+    log.value().append(std::string("{\"kind\":\"lost\"}"));
+    log.value().append(DataIssue{"kept", Severity::warning, 1, "", ""});
+    CHECK(slurp(path) == before);
+  }
+  CHECK(log.value().lost_lines() == 1);
+  std::filesystem::rename(path, root.path() / "moved.jsonl");
+  log.value().append_kept(root.path() / "moved.jsonl");
+  const std::string after = slurp(root.path() / "moved.jsonl");
+  CHECK(after.substr(0, before.size()) == before);
+  CHECK(json::parse(after.substr(before.size()))["id"] == "kept");
 }
 
 }  // namespace
