@@ -15,7 +15,7 @@ struct Stage {
 constexpr double k_most_headroom = 1000.0;
 
 std::array<Stage, 4> stages_of(const QuickInput& in) {
-  const double step = in.device_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);
+  const double step = in.device_s + in.receive_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);
   const double fetch = in.disk_s + in.latency_s;
   const double prep = in.cpu_s * std::max(1.0, 1.0 / in.cores) + in.other_s;
   if (in.workers == 0) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 
 #include "model/quick.hpp"
 
@@ -70,14 +71,47 @@ void read_step(const Profile& profile, JobModel& job) {
   job.step_cpu_s = std::min(cpu / job.step_threads, job.compute_s);
 }
 
-void take_interference_out(JobModel& job) {
-  double slow = std::max(1.0, job.step_threads / job.cores);
-  if (job.workers > 0) {
-    const double computing = std::min(1.0, job.rate * (job.cpu_s + job.core_wait_s) / job.workers);
-    slow = mean_crowding(job.workers, computing, job.step_threads - 1.0, job.cores);
+/// How much longer workers and consumer take to compute for want of cores, by the job's own doing, as found.
+struct Crowding {
+  double worker = 1.0;
+  double step = 1.0;
+};
+
+Crowding crowding_as_found(const JobModel& job) {
+  Crowding slow{1.0, std::max(1.0, job.step_threads / job.cores)};
+  if (job.workers == 0) {
+    slow.worker = std::max(1.0, 1.0 / job.cores);
+    return slow;
   }
-  job.step_cpu_s = std::min(job.step_cpu_s, job.compute_s / slow);
-  job.device_s = std::max(0.0, job.compute_s - job.step_cpu_s * slow);
+  const double computing = std::min(1.0, job.rate * (job.cpu_s + job.core_wait_s) / job.workers);
+  const double stepping = std::min(1.0, job.step_cpu_s * job.rate / job.batch);
+  const double alone = mean_crowding(job.workers - 1, computing, 0.0, job.cores);
+  const double with_step = mean_crowding(job.workers - 1, computing, job.step_threads, job.cores);
+  slow.worker = alone + stepping * (with_step - alone);
+  slow.step = mean_crowding(job.workers, computing, job.step_threads - 1.0, job.cores);
+  return slow;
+}
+
+/// Takes out of the measured step what the workers' presence adds to it, and finds what others' presence adds.
+void take_interference_out(JobModel& job) {
+  constexpr double k_own_doing = 1.10;  // the crowding is an estimate: less than this says nothing of others
+  const Crowding slow = crowding_as_found(job);
+  if (job.cpu_s > 0.0) {
+    const double seen = 1.0 + job.core_wait_s / job.cpu_s;
+    if (seen > k_own_doing * slow.worker) job.disturbance = seen / slow.worker;
+  }
+  if (job.disturbance > 1.0) {
+    char text[160];
+    std::snprintf(text, sizeof text,
+                  "other jobs seem to share these cores: computing took %.1f times as long as this job alone explains; "
+                  "predictions hold beside the same load",
+                  job.disturbance);
+    job.notes.emplace_back(text);
+    job.cpu_s *= job.disturbance;
+    job.step_cpu_s *= job.disturbance;
+  }
+  job.step_cpu_s = std::min(job.step_cpu_s, job.compute_s / slow.step);
+  job.device_s = std::max(0.0, job.compute_s - job.step_cpu_s * slow.step);
 }
 
 /// Where a worker's time goes; false if that was not measured.
@@ -133,6 +167,16 @@ void read_variability(const Profile& profile, JobModel& job) {
   take("compute_s", job.cv_step, job.step);
 }
 
+/// Steps whose batch was ready wait for its handing over alone: the shortest waits, where they are short.
+void read_receiving(const Profile& profile, JobModel& job) {
+  constexpr double k_short = 0.03;  // of a step; longer ones mean that no batch was ever ready
+  const auto waits = profile.resources.distributions.find("wait_s");
+  if (job.workers == 0 || waits == profile.resources.distributions.end() || waits->second.n < 20) return;
+  const double shortest = std::max(0.0, waits->second.quantile(0.1));
+  const double wait = std::max(0.0, job.batch / job.rate - job.compute_s);
+  if (shortest <= k_short * job.batch / job.rate) job.receive_s = std::min(shortest, wait);
+}
+
 template <class Q>
 std::optional<double> value_of(const Measured<Q>& measured) {
   if (!measured || !(measured->value() > 0.0)) return std::nullopt;
@@ -171,28 +215,45 @@ std::optional<T> number_in(const std::map<std::string, std::string>& setting, co
 
 /// Settings of a point that the model understands; a point with others is no observation of it.
 bool understood(const Point& point) {
-  return std::all_of(point.setting.begin(), point.setting.end(),
-                     [](const auto& entry) { return entry.first == "workers" || entry.first == "cached"; });
+  return std::all_of(point.setting.begin(), point.setting.end(), [](const auto& entry) {
+    return entry.first == "workers" || entry.first == "cached" || entry.first == "added_cpu_s_per_sample";
+  });
+}
+
+/// How well the model must reproduce the rate as found. Where it was measured in the same window as the times that the
+/// model is made of, what varies from window to window is in both of them, and only rounding tells them apart.
+double as_is_sd(const Profile& profile, const JobModel& job) {
+  constexpr double k_same_window_sd = 0.01;
+  const auto& cold = profile.rates.cold;
+  const bool from_blocks = cold && cold->mean == profile.rates.as_is->mean && profile.stalls.method == "differential";
+  return from_blocks ? job.rate_relative_sd : std::min(job.rate_relative_sd, k_same_window_sd);
 }
 
 /// The rate as found, and everything that was measured by taking something away.
 void collect_observations(const Profile& profile, JobModel& job) {
-  job.observations.push_back({"as_is", std::nullopt, std::nullopt, job.rate, job.rate_relative_sd});
-  constexpr const char* k_phases[] = {"cold", "cached", "synthetic", "supply_cold", "supply_cached"};
+  Observation as_found{.phase = "as_is", .rate = job.rate, .relative_sd = as_is_sd(profile, job)};
+  job.observations.push_back(std::move(as_found));
+  constexpr const char* k_phases[] = {"cold",      "cached",      "half_cached",  "perturb_cpu",
+                                      "synthetic", "supply_cold", "supply_cached"};
   for (const Point& point : profile.points) {
     const bool known = std::find(std::begin(k_phases), std::end(k_phases), point.phase) != std::end(k_phases);
     if (point.method != "differential" || !known || !point.estimate || !understood(point)) continue;
     if (!(point.estimate->mean.value() > 0.0)) continue;
-    Observation seen{point.phase, number_in<int>(point.setting, "workers"), number_in<double>(point.setting, "cached"),
-                     point.estimate->mean.value() / job.ranks, relative_sd(*point.estimate)};
+    Observation seen{.phase = point.phase,
+                     .workers = number_in<int>(point.setting, "workers"),
+                     .cached = number_in<double>(point.setting, "cached"),
+                     .added_cpu_s = number_in<double>(point.setting, "added_cpu_s_per_sample").value_or(0.0),
+                     .rate = point.estimate->mean.value() / job.ranks,
+                     .relative_sd = relative_sd(*point.estimate)};
     if (seen.workers == job.workers) seen.workers.reset();
     job.observations.push_back(std::move(seen));
     job.attributed = false;
   }
 }
 
-/// The cost of a miss from cold and cached rates, where the run as found read too little from storage.
+/// The cost of a miss from cold and cached rates: surer than what the run as found happened to read from storage.
 void storage_from_phases(JobModel& job) {
+  constexpr double k_clearly = 1.02;
   const auto rate_of = [&](const char* phase) {
     for (const Observation& seen : job.observations) {
       if (seen.phase == phase && !seen.workers && !seen.cached) return seen.rate;
@@ -205,7 +266,7 @@ void storage_from_phases(JobModel& job) {
     cold = rate_of("cold");
     cached = rate_of("cached");
   }
-  if (job.storage_s || cold <= 0.0 || cached <= cold) return;
+  if (cold <= 0.0 || cached <= k_clearly * cold) return;
   const double workers = std::max(1, job.workers);
   job.storage_s = workers * (1.0 / cold - 1.0 / cached);
   job.storage_presence = std::min(1.0, cold * *job.storage_s / workers);
@@ -232,6 +293,7 @@ Result<JobModel> job_model(const Profile& profile) {
   }
   read_step(profile, job);
   take_interference_out(job);
+  read_receiving(profile, job);
   guess_bandwidth_share(profile, job);
   read_variability(profile, job);
   read_data_and_memory(profile, job);

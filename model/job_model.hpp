@@ -24,9 +24,11 @@ struct MissingInput {
 
 /// A rate that was measured and that the model must reproduce.
 struct Observation {
-  std::string phase{};             ///< as_is | cold | cached | synthetic | supply_cold | supply_cached
+  /// as_is, cold, cached, half_cached, perturb_cpu, synthetic, supply_cold or supply_cached
+  std::string phase{};
   std::optional<int> workers{};    ///< where it differs from the job's own
   std::optional<double> cached{};  ///< share of the bytes in memory, where the phase does not say
+  double added_cpu_s = 0.0;        ///< per sample, in the worker: a perturbation
   double rate = 0.0;               ///< samples per second of one rank
   double relative_sd = 0.0;
 };
@@ -44,10 +46,14 @@ struct JobModel {
   double rate_relative_sd = 0.0;
   double compute_s = 0.0;  ///< of one batch in the consumer, as found
   double compute_relative_sd = 0.0;
+  double receive_s = 0.0;     ///< of one batch: waiting even where it is ready (queue, unpickling, pinning)
   double device_s = 0.0;      ///< of one batch: the part of it that needs no core
   double step_cpu_s = 0.0;    ///< of one batch: wall time of the rest when undisturbed
   double step_threads = 1.0;  ///< cores that the rest uses
 
+  /// How much longer computing takes than the job itself explains: other jobs took cores (or a core's second thread)
+  /// meanwhile. Predictions hold beside the same disturbance.
+  double disturbance = 1.0;
   double cpu_s = 0.0;       ///< in a worker, per sample
   double other_s = 0.0;     ///< in a worker, per sample: neither computing, nor storage, nor waiting for a core
   double handover_s = 0.0;  ///< in a worker, per sample: the part of other_s that exists only because there are workers

@@ -109,10 +109,13 @@ struct Predictor::State {
     Prediction prediction = describe(scenario, setting);
     const QuickResult result = evaluate(job, setting, best(), curves);
     const auto logs = spread(setting, nullptr);
-    const double least = std::log1p(k_ninety * job.rate_relative_sd);
-    set_rate(prediction, setting.batch / result.step_s, setting.batch, std::min(-least, quantile(logs, 0.05)),
-             std::max(least, quantile(logs, 0.95)));
-    prediction.stall = std::clamp(1.0 - result.own_s / result.step_s, 0.0, 1.0);
+    // The measured window is one of many: how far another would be off comes on top, in squares.
+    const double window = k_ninety * job.rate_relative_sd;
+    set_rate(prediction, setting.batch / result.step_s, setting.batch,
+             -std::hypot(std::min(0.0, quantile(logs, 0.05)), window),
+             std::hypot(std::max(0.0, quantile(logs, 0.95)), window));
+    const double receive_s = demands(job, setting, calibration.best, {}).receive_s;
+    prediction.stall = std::clamp(1.0 - (result.own_s - receive_s) / result.step_s, 0.0, 1.0);
     return prediction;
   }
 
@@ -200,6 +203,7 @@ std::vector<std::string> Predictor::backtest_lines() const {
   for (const Backtest& test : state_->calibration.backtests) {
     std::string what = test.seen.phase;
     if (test.seen.workers) what += ", workers=" + std::to_string(*test.seen.workers);
+    if (test.seen.added_cpu_s > 0.0) what += " with more CPU time per sample";
     if (test.seen.cached) what += ", cached=" + percent(*test.seen.cached) + "%";
     lines.push_back(what + ": predicted from the rest with an error of " +
                     percent(test.predicted_rate / test.seen.rate - 1.0) + " %");

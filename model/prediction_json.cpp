@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "core/utf8.hpp"
+
 namespace stallcast {
 namespace {
 
@@ -44,21 +46,23 @@ json summary_to_json(const LedgerSummary& summary) {
 
 json to_json(const Prediction& prediction) {
   json scenario = json::object();
-  for (const ScenarioItem& item : prediction.scenario) scenario[item.key] = item.value;
+  for (const ScenarioItem& item : prediction.scenario) scenario[valid_utf8(item.key)] = valid_utf8(item.value);
   const auto& rate = prediction.throughput;
-  return {{"scenario", std::move(scenario)},
-          {"throughput_samples_per_s",
-           {{"mean", number(rate.mean.value())},
-            {"ci90_low", number(rate.ci90_low.value())},
-            {"ci90_high", number(rate.ci90_high.value())}}},
-          {"step_s", number(prediction.step.value())},
-          {"epoch_s", prediction.epoch ? number(prediction.epoch->value()) : json(nullptr)},
-          {"stall_frac", number(prediction.stall)},
-          {"bound", prediction.bound},
-          {"next_bound", prediction.next_bound.empty() ? json(nullptr) : json(prediction.next_bound)},
-          {"headroom_frac", number(prediction.headroom)},
-          {"extrapolated", prediction.extrapolated},
-          {"notes", prediction.notes}};
+  json out{{"scenario", std::move(scenario)},
+           {"throughput_samples_per_s",
+            {{"mean", number(rate.mean.value())},
+             {"ci90_low", number(rate.ci90_low.value())},
+             {"ci90_high", number(rate.ci90_high.value())}}},
+           {"step_s", number(prediction.step.value())},
+           {"epoch_s", prediction.epoch ? number(prediction.epoch->value()) : json(nullptr)},
+           {"stall_frac", number(prediction.stall)},
+           {"bound", prediction.bound},
+           {"next_bound", prediction.next_bound},
+           {"headroom_frac", number(prediction.headroom)},
+           {"extrapolated", prediction.extrapolated},
+           {"notes", prediction.notes}};
+  if (!prediction.epoch) out["epoch_absent"] = prediction.epoch.reason();
+  return out;
 }
 
 json predictions_to_json(std::span<const Prediction> predictions) {

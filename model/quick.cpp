@@ -77,7 +77,7 @@ class SteadyState {
       met.step_slow = mean_crowding(in_.workers, there.computing, in_.step_threads - 1.0, in_.cores);
     }
     met.disk_wait_s = in_.disk_s * disk_crowding(others, there.reading);
-    met.own_s = in_.device_s + in_.step_cpu_s * met.step_slow;
+    met.own_s = in_.device_s + in_.receive_s + in_.step_cpu_s * met.step_slow;
     met.making_s = in_.other_s + in_.latency_s + in_.cpu_s * met.core_slow + met.disk_wait_s;
     const double every = met.making_s / in_.workers;
     // A step of no time at all: take one that is far from binding, so that the curve's far end gives the answer.

@@ -20,6 +20,7 @@ struct QuickInput {
   bool in_order = true;
   double cores = 1.0;         ///< of this rank
   double device_s = 0.0;      ///< of the step: no core is needed
+  double receive_s = 0.0;     ///< of the step: taking over a batch that is ready; to the consumer this is waiting
   double step_cpu_s = 0.0;    ///< of the step: wall time of its computing when undisturbed
   double step_threads = 1.0;  ///< cores that it uses meanwhile
   double cpu_s = 0.0;         ///< of the making
@@ -32,7 +33,7 @@ struct QuickInput {
 
 struct QuickResult {
   double step_s = 0.0;       ///< from delivery to delivery
-  double own_s = 0.0;        ///< the step itself, as slow as the workers make it
+  double own_s = 0.0;        ///< the step itself, receiving included, as slow as the workers make it
   double making_s = 0.0;     ///< of one batch in one worker, all queueing included
   double core_slow = 1.0;    ///< how much longer computing takes in a worker for want of cores
   double disk_wait_s = 0.0;  ///< of the making: at the shared storage, queueing included

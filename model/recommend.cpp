@@ -85,17 +85,19 @@ Scenario scenario_of(const Option& option) {
 }
 
 void add_remedies(Predictor& predictor, const JobModel& job, Recommendation& out) {
-  const Scenario recommended = with_loader({}, out.best);
   for (const Option& option : options_for(job)) {
     const Scenario alone = scenario_of(option);
     LoaderChoice loader = out.best;
-    if (alone.cpus) {  // more cores want more workers
+    LoaderChoice before = out.best;
+    if (alone.cpus) {  // more cores want more workers; what those bring without the cores is not the cores' doing
       std::vector<std::string> ignored;
-      loader = find_knee(predictor, alone, out.best, most_workers(job, *alone.cpus / job.ranks_per_host, ignored));
+      const int most = most_workers(job, *alone.cpus / job.ranks_per_host, ignored);
+      loader = find_knee(predictor, alone, out.best, most);
+      before = find_knee(predictor, {}, out.best, most);
     }
     const Scenario scenario = with_loader(alone, loader);
     auto prediction = predictor.predict(scenario);
-    auto gain = predictor.gain(scenario, recommended);
+    auto gain = predictor.gain(scenario, with_loader({}, before));
     if (!prediction || !gain) continue;
     if (gain.value().mean < k_worth_it && gain.value().ci90_high < 2.0 * k_worth_it) {
       out.without_gain.push_back(option.title);

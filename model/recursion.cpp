@@ -41,7 +41,7 @@ double around_one(double value, double spread) {
 Recursion::Recursion(const JobModel& job)
     : batch_(job.batch),
       measured_step_s_(job.batch / job.rate),
-      measured_own_s_(job.compute_s),
+      measured_own_s_(job.compute_s + job.receive_s),
       making_(shape(job.making, job.cv_make, 1)),
       step_(shape(job.step, job.cv_step, 2)) {}
 
@@ -50,6 +50,7 @@ Played Recursion::play(const QuickInput& input, double batch) const {
   const double spread = std::sqrt(batch_ / batch);
   std::vector<simulation::BatchWork> work(k_batches);
   std::vector<simulation::StepWork> steps(k_batches);
+  const double receive_s = input.workers > 0 ? input.receive_s + more_receiving_s_ * batch / batch_ : 0.0;
   const bool disk_shared = input.disk_s > 0.0 && input.workers > 1;
   const bool cores_shared = input.workers + input.step_threads > input.cores;
   for (std::size_t i = 0; i < k_batches; ++i) {
@@ -59,7 +60,7 @@ Played Recursion::play(const QuickInput& input, double batch) const {
     work[i].cpu_s = making * input.cpu_s;
     work[i].other_s = making * (input.other_s + input.latency_s + (disk_shared ? 0.0 : input.disk_s));
     const double step = step_factor_ * step_[i];
-    steps[i] = {.device_s = step * input.device_s, .cpu_s = step * input.step_cpu_s};
+    steps[i] = {.device_s = step * input.device_s + receive_s, .cpu_s = step * input.step_cpu_s};
   }
   const simulation::LoaderSetup setup{input.workers, input.prefetch, input.in_order};
   // Workers alternate sample by sample; four turns a batch are as good as all of them, and one is not.
@@ -75,28 +76,31 @@ Played Recursion::play(const QuickInput& input, double batch) const {
   played.step_s = (run.delivered_s[last] - run.delivered_s[first]) / count;
   played.wait_s =
       std::accumulate(run.wait_s.begin() + static_cast<std::ptrdiff_t>(first) + 1, run.wait_s.end(), 0.0) / count;
+  played.own_s = played.step_s - played.wait_s;
+  played.wait_s += receive_s;
   return played;
 }
 
 void Recursion::fit(const QuickInput& as_found) {
   constexpr double k_near = 0.001;
-  constexpr double k_no_wait = 0.005;  ///< of a step: so little says nothing about the workers' speed
-  constexpr double k_widest = 1.5;
-  double low = 1.0 / k_widest;
-  double high = k_widest;
-  const bool waited = measured_step_s_ - measured_own_s_ > k_no_wait * measured_step_s_;
-  if (!waited) high = 1.0;
+  constexpr double k_starved = 0.1;  ///< of a step: who waits so much goes at the workers' pace
+  const double waited_s = std::max(0.0, measured_step_s_ - measured_own_s_);
+  const bool starved = waited_s > k_starved * measured_step_s_;
+  double low = starved ? 1.0 / 1.5 : 0.9;
+  double high = starved ? 1.5 : 1.0;
+  double missing_s = 0.0;
   for (int i = 0; i < 16; ++i) {
     const Played played = play(as_found, batch_);
-    const double own = played.step_s - played.wait_s;
-    if (own > 0.0) step_factor_ *= std::clamp(measured_own_s_ / own, 0.9, 1.1);
-    const double off = (played.wait_s - std::max(0.0, measured_step_s_ - measured_own_s_)) / measured_step_s_;
-    const bool settled = std::abs(off) < (waited ? k_near : k_no_wait) || (!waited && off < 0.0);
-    if (settled && std::abs(own - measured_own_s_) <= k_near * measured_step_s_) return;
+    missing_s = waited_s - (played.step_s - played.own_s);
+    if (played.own_s > 0.0) step_factor_ *= std::clamp(measured_own_s_ / played.own_s, 0.9, 1.1);
+    const bool settled = std::abs(missing_s) < k_near * measured_step_s_;
+    if (settled && std::abs(played.own_s - measured_own_s_) <= k_near * measured_step_s_) break;
     if (settled) continue;
-    (off > 0.0 ? high : low) = making_factor_;
+    if (missing_s > 0.0 && making_factor_ >= high) break;
+    (missing_s < 0.0 ? high : low) = making_factor_;
     making_factor_ = std::sqrt(low * high);
   }
+  if (missing_s > k_near * measured_step_s_ && as_found.workers > 0) more_receiving_s_ = missing_s;
 }
 
 }  // namespace stallcast

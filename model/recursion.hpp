@@ -9,7 +9,8 @@ namespace stallcast {
 
 struct Played {
   double step_s = 0.0;  ///< from delivery to delivery
-  double wait_s = 0.0;  ///< of it, until the batch was there
+  double own_s = 0.0;   ///< of it, the consumer itself, receiving included
+  double wait_s = 0.0;  ///< of it, until the consumer had the batch: receiving is part of both
 };
 
 /// Plays a fixed, seeded sequence of batches, the same one for every setting, so that two settings differ by what is
@@ -21,14 +22,16 @@ class Recursion {
   [[nodiscard]] Played play(const QuickInput& input, double batch) const;
 
   /// From here on stretches what workers and consumer do so that `as_found` gives the measured times: the consumer's
-  /// own time, and the wait where there was one to speak of.
+  /// own time, and the wait. A wait of little more than receiving says little about the workers, whose times were
+  /// measured themselves: what they do not explain of it stays, as time to receive a batch.
   void fit(const QuickInput& as_found);
 
  private:
   double batch_;
   double measured_step_s_;
-  double measured_own_s_;
+  double measured_own_s_;  ///< receiving included
   double making_factor_ = 1.0;
+  double more_receiving_s_ = 0.0;  ///< of a batch of batch_ samples
   double step_factor_ = 1.0;
   std::vector<double> making_{};  ///< relative to their mean, which is 1
   std::vector<double> step_{};

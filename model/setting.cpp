@@ -230,9 +230,10 @@ Setting setting_of(const JobModel& job, const Observation& seen) {
   Setting setting = as_found(job);
   if (seen.workers) setting.workers = *seen.workers;
   if (seen.phase == "cold" || seen.phase == "supply_cold") setting.miss = 1.0;
-  if (seen.phase == "cached" || seen.phase == "supply_cached") setting.miss = 0.0;
+  if (seen.phase == "cached" || seen.phase == "supply_cached" || seen.phase == "perturb_cpu") setting.miss = 0.0;
   if (seen.cached) setting.miss = 1.0 - *seen.cached;
   setting.miss_least = setting.miss_most = setting.miss;
+  setting.added_cpu_s = seen.added_cpu_s * job.disturbance;
   setting.consumes = seen.phase.rfind("supply", 0) != 0;
   setting.loads = seen.phase != "synthetic";
   return setting;
@@ -272,12 +273,13 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
     in.step_cpu_s = job.step_cpu_s * scale / (cpu_too ? setting.speedup : 1.0);
   }
   if (!setting.loads) return in;
+  if (setting.workers > 0) in.receive_s = job.receive_s * setting.batch / job.batch;
   const double making = std::exp(error.making * setting.making_sd) * setting.batch;
   const double prep = making * std::exp(parameters.prep);
   const Miss cost = miss_cost(job, setting, parameters);
   const double band = error.hits < 0.0 ? setting.miss_most - setting.miss : setting.miss - setting.miss_least;
   const double miss = setting.miss - error.hits * band;
-  in.cpu_s = prep * job.cpu_s;
+  in.cpu_s = prep * job.cpu_s + making * setting.added_cpu_s;
   in.other_s = prep * (setting.workers > 0 ? job.other_s : job.other_s - job.handover_s);
   in.disk_s = making * miss * cost.demand_s;
   in.latency_s = making * miss * cost.latency_s;

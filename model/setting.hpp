@@ -40,6 +40,7 @@ struct Setting {
   double miss_most = 0.0;
   std::optional<double> demand_s{};   ///< of storage shared by the rank's workers, per missed sample
   std::optional<double> latency_s{};  ///< per missed sample
+  double added_cpu_s = 0.0;           ///< per sample, in the worker
   bool consumes = true;               ///< false: batches are pulled back to back (supply)
   bool loads = true;                  ///< false: batches are there already (synthetic)
 
