@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2034
 # Shared by samples/quickstart, tests/run and .ci/run: installs what is missing on Debian or Ubuntu.
 # Source it; it defines functions and lists only. Progress goes to stderr.
 
