@@ -139,6 +139,7 @@ std::vector<Trio> paired_rounds(const Collected& data) {
 template <class Value>
 MeasuredEstimate<Fraction> share_of_cold(const std::vector<Trio>& trios, Value value) {
   std::vector<double> shares;
+  shares.reserve(trios.size());
   for (const Trio& trio : trios) shares.push_back(value(trio) / trio.cold);
   const Estimate<double> mean = mean_of(shares);
   return Estimate<Fraction>{mean.mean, std::max(-1.0, mean.ci95_low), std::min(1.0, mean.ci95_high), mean.n};
