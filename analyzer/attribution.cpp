@@ -41,7 +41,7 @@ StepWork step_of(const SteadyStep& step, const ReplayMachine& machine) {
   if (made_here) cpu = std::max(0.0, cpu - static_cast<double>(step.delivery->made.cpu_ns) * 1e-9);
   StepWork work;
   work.cpu_s = std::min(step.compute_s, cpu);
-  const double delay = std::min(step.compute_s - work.cpu_s, machine.consumer_run_delay_share * step.compute_s);
+  const double delay = std::min(step.compute_s - work.cpu_s, machine.consumer_run_delay_share * step.step_s());
   work.device_s = step.compute_s - work.cpu_s - delay;
   return work;
 }
@@ -97,6 +97,27 @@ double mean_step(const Trace& trace) {
   return sum / static_cast<double>(trace.steps.size());
 }
 
+/// Mean step where makings are known, give or take one turn of the workers: the job may be another one elsewhere (a
+/// second epoch finds its files in memory), while within a turn long and short steps alternate.
+double mean_step_near_known(const SteadyWindow& window) {
+  const std::vector<SteadyStep>& steps = window.steps;
+  const auto turn = static_cast<std::size_t>(std::clamp<std::int64_t>(window.loader.num_workers, 1, 1024));
+  std::vector<bool> near(steps.size(), false);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!steps[i].delivery->made_known) continue;
+    const std::size_t from = i > turn ? i - turn : 0;
+    for (std::size_t j = from; j < std::min(i + turn + 1, steps.size()); ++j) near[j] = true;
+  }
+  double sum = 0.0;
+  double count = 0.0;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (!near[i]) continue;
+    sum += steps[i].step_s();
+    count += 1.0;
+  }
+  return sum / count;
+}
+
 }  // namespace
 
 double storage_seconds(const record::BatchRecord& made, const ReplayMachine& machine) {
@@ -122,10 +143,9 @@ std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMac
   const Trace trace = trace_of(window, machine);
   const LoaderSetup setup = setup_of(window.loader);
   Attribution result;
+  result.step_s = mean_step_near_known(window);
   for (const SteadyStep& step : window.steps) {
-    // Only steps whose batch's making is known: the job may have changed (a second epoch finds its files in memory).
     if (!step.delivery->made_known) continue;
-    result.step_s += step.step_s() / static_cast<double>(known);
     result.storage_read_s += storage_seconds(step.delivery->made, machine) / static_cast<double>(known);
   }
   const double as_found = replay(setup, machine.cores, trace);

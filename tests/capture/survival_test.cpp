@@ -162,14 +162,14 @@ TEST_CASE("switching the recording off and on loses no delivery and leaves no ha
   CHECK(slot.state.load() == static_cast<std::uint32_t>(record::RankState::finished));
   std::vector<std::uint64_t> waits;
   for (const auto& wait : recording.waits) waits.push_back(wait.batch);
-  CHECK(waits == std::vector<std::uint64_t>{0, 3, 4});
+  CHECK(waits == std::vector<std::uint64_t>{0, 1, 2, 3, 4});  // kept whatever the switch, until the stop
   for (const auto& wait : recording.waits) CHECK(wait.begin_ns > recording.info.start_monotonic_ns);
   REQUIRE(recording.batches.size() == 2);
   CHECK(recording.batches[0].batch == 0);
   CHECK(recording.batches[1].batch == 4);
   CHECK(recording.samples.size() == 2);
-  REQUIRE(recording.steps.size() == 3);
-  CHECK(recording.steps[1].step == 3);
+  REQUIRE(recording.steps.size() == 5);
+  CHECK(recording.steps[3].step == 3);
   REQUIRE(recording.texts.size() == 1);
   CHECK(recording.texts[0].json == "{\"what\":\"said while paused\"}");
 }
