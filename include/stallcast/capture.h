@@ -38,12 +38,12 @@ void stallcast_wait_end(uint64_t iterator_id, uint64_t batch, uint32_t samples, 
 void stallcast_step(void);
 
 /* The maker of batches (a worker process, a thread, or the consumer itself with worker UINT32_MAX). */
-void stallcast_batch_asked(void);  /* begins to wait for work; optional */
+void stallcast_batch_asked(void); /* begins to wait for work; optional */
 void stallcast_batch_begin(uint64_t iterator_id, uint64_t batch, uint32_t worker);
 void stallcast_collate_begin(void);
 void stallcast_collate_end(void);
 void stallcast_batch_end(uint32_t samples);
-void stallcast_batch_put(void);    /* handed over; optional */
+void stallcast_batch_put(void); /* handed over; optional */
 
 /* One sample of the batch that this thread is making. index -1: none. */
 void stallcast_sample_begin(int64_t index);
