@@ -62,6 +62,20 @@ double penalty(const JobModel& job, const std::vector<Target>& targets, const Ve
   return sum;
 }
 
+/// How the logarithm of the rate at `setting` moves with each parameter.
+Vector slope_at(const JobModel& job, const Setting& setting, const Vector& at, const Vector& sd, StallCurves& curves) {
+  Vector slope;
+  for (int p = 0; p < 4; ++p) {
+    const double step = 0.05 * sd[p];
+    Vector moved = at;
+    moved[p] += step;
+    const double ahead = log_rate(job, setting, moved, curves);
+    moved[p] -= 2.0 * step;
+    slope[p] = (ahead - log_rate(job, setting, moved, curves)) / (2.0 * step);
+  }
+  return slope;
+}
+
 /// Gauss-Newton with the prior as four more observations; a step that does not improve is halved.
 Fit fit(const JobModel& job, const std::vector<Observation>& observations, StallCurves& curves) {
   const std::vector<Target> targets = targets_of(job, observations);
@@ -74,15 +88,7 @@ Fit fit(const JobModel& job, const std::vector<Observation>& observations, Stall
     Vector gradient = information * result.at;
     for (const Target& target : targets) {
       const double here = log_rate(job, target.setting, result.at, curves);
-      Vector slope;
-      for (int p = 0; p < 4; ++p) {
-        const double step = 0.05 * sd[p];
-        Vector moved = result.at;
-        moved[p] += step;
-        const double ahead = log_rate(job, target.setting, moved, curves);
-        moved[p] -= 2.0 * step;
-        slope[p] = (ahead - log_rate(job, target.setting, moved, curves)) / (2.0 * step);
-      }
+      const Vector slope = slope_at(job, target.setting, result.at, sd, curves);
       const double weight = 1.0 / (target.sd * target.sd);
       gradient += weight * (here - target.log_rate) * slope;
       information += weight * slope * slope.transpose();
@@ -142,7 +148,8 @@ std::vector<Draw> draw(const Fit& fitted, double error_scale) {
   return draws;
 }
 
-/// Each observation beyond the first three rates predicted from the rest.
+/// Each block beyond those that the split is made of, predicted from the rest. What exceeds the errors that the fit and
+/// the block's own noise explain is the model's.
 void backtest(const JobModel& job, Calibration& calibration, StallCurves& curves) {
   double squares = 0.0;
   double expected = 0.0;
@@ -153,11 +160,14 @@ void backtest(const JobModel& job, Calibration& calibration, StallCurves& curves
     std::vector<Observation> others = job.observations;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
     const Fit fitted = fit(job, others, curves);
-    const double predicted = std::exp(log_rate(job, setting_of(job, seen), fitted.at, curves));
+    const Setting setting = setting_of(job, seen);
+    const double predicted = std::exp(log_rate(job, setting, fitted.at, curves));
+    const Vector slope = slope_at(job, setting, fitted.at, prior_sd(job), curves);
+    const double explained = slope.dot(fitted.covariance * slope) + seen.relative_sd * seen.relative_sd;
     calibration.backtests.push_back({seen, predicted});
     const double off = std::log(predicted / seen.rate);
     constexpr double k_expected_sd = 0.025;
-    squares += std::max(0.0, off * off - seen.relative_sd * seen.relative_sd);
+    squares += std::max(0.0, off * off - explained);
     expected += k_expected_sd * k_expected_sd;
   }
   if (calibration.backtests.empty()) return;

@@ -20,13 +20,31 @@ constexpr const char* k_profile_cold =
 
 template <class Q>
 double relative_sd(const Estimate<Q>& estimate) {
+  constexpr double k_hardly_known = 1.0;
   const double half = 0.5 * (estimate.ci95_high - estimate.ci95_low).value();
-  return std::max(k_least_relative_sd, half / 1.96 / std::abs(estimate.mean.value()));
+  const double sd = half / 1.96 / std::abs(estimate.mean.value());
+  return std::isfinite(sd) ? std::clamp(sd, k_least_relative_sd, k_hardly_known) : k_hardly_known;
+}
+
+/// Times and rates that a training job can have; anything else in a profile is damage, and counts as absent.
+bool plausible(double value) {
+  constexpr double k_most = 1e9;
+  return std::isfinite(value) && value >= 0.0 && value <= k_most;
+}
+
+template <class Q>
+bool known(const MeasuredEstimate<Q>& estimate) {
+  return estimate.has_value() && plausible(estimate->mean.value());
 }
 
 template <class Q>
 double mean_or(const MeasuredEstimate<Q>& estimate, double otherwise) {
-  return estimate ? std::max(0.0, estimate->mean.value()) : otherwise;
+  return known(estimate) ? estimate->mean.value() : otherwise;
+}
+
+bool known_rate(const MeasuredEstimate<SamplesPerSecond>& rate) {
+  constexpr double k_slowest = 1e-6;
+  return known(rate) && rate->mean.value() > k_slowest;
 }
 
 void miss_input(JobModel& job, std::string input, std::string reason, std::string unlocked_by) {
@@ -46,7 +64,7 @@ void read_loader(const Profile& profile, JobModel& job) {
   job.prefetch = static_cast<int>(std::clamp<std::int64_t>(facts.prefetch_factor.value_or(2), 1, 1024));
   job.in_order = facts.in_order.value_or(true);
   job.cores = profile.host.usable_cpus / job.ranks_per_host;
-  if (!(profile.host.usable_cpus > 0.0)) {
+  if (!(profile.host.usable_cpus > 0.0) || !plausible(profile.host.usable_cpus)) {
     job.cores = k_unknown_cores;
     miss_input(job, "usable CPU cores", "the profile does not say how many cores the job may use", k_profile_more);
   }
@@ -62,7 +80,7 @@ void read_step(const Profile& profile, JobModel& job) {
   job.compute_s = std::clamp(compute.mean.value() / batches, 0.0, job.batch / job.rate);
   job.compute_relative_sd = job.compute_s > 0.0 ? relative_sd(compute) : k_least_relative_sd;
   double cpu = mean_or(profile.resources.consumer_cpu, 0.0) * job.batch;
-  if (!profile.resources.consumer_cpu) {
+  if (!known(profile.resources.consumer_cpu)) {
     job.notes.push_back("the step's own use of CPU cores was not measured: it is taken not to need any");
   }
   if (job.workers == 0) cpu = std::max(0.0, cpu - job.cpu_s * job.batch);  // it makes the batches as well
@@ -117,22 +135,23 @@ void take_interference_out(JobModel& job) {
 /// Where a worker's time goes; false if that was not measured.
 bool read_worker(const Profile& profile, JobModel& job) {
   const Resources& in = profile.resources;
-  if (!in.worker_wall || !in.worker_cpu) return false;
+  if (!known(in.worker_wall) || !known(in.worker_cpu)) return false;
   const double wall = std::max(0.0, in.worker_wall->mean.value());
   const double read = mean_or(in.read, 0.0);
   const double storage = std::clamp(read - mean_or(in.read_from_memory, 0.0), 0.0, wall);
   job.cpu_s = std::clamp(in.worker_cpu->mean.value(), 0.0, wall - storage);
   job.core_wait_s = std::clamp(mean_or(in.worker_run_delay, 0.0), 0.0, wall - storage - job.cpu_s);
-  if (!in.worker_run_delay && job.workers > 0) {
+  if (!known(in.worker_run_delay) && job.workers > 0) {
     job.notes.push_back("how long workers waited for a core was not measured: such waiting counts as fixed here");
   }
   job.other_s = wall - storage - job.cpu_s - job.core_wait_s;
   job.handover_s = std::min(job.other_s, job.workers > 0 ? mean_or(in.handover, 0.0) : 0.0);
-  job.miss = std::clamp(in.bytes_from_storage.value_or(storage > 0.0 ? 1.0 : 0.0), 0.0, 1.0);
+  const bool share_known = in.bytes_from_storage && plausible(*in.bytes_from_storage);
+  job.miss = share_known ? std::min(1.0, *in.bytes_from_storage) : storage > 0.0 ? 1.0 : 0.0;
   if (job.miss >= k_least_miss && storage > 0.0) {
     job.storage_s = storage / job.miss;
     job.storage_presence = std::min(1.0, job.rate * storage / std::max(1, job.workers));
-    if (!in.bytes_from_storage) {
+    if (!share_known) {
       job.notes.push_back("how much came from storage was not measured: every read is taken to have come from there");
     }
   } else {
@@ -179,7 +198,7 @@ void read_receiving(const Profile& profile, JobModel& job) {
 
 template <class Q>
 std::optional<double> value_of(const Measured<Q>& measured) {
-  if (!measured || !(measured->value() > 0.0)) return std::nullopt;
+  if (!measured || !std::isfinite(measured->value()) || !(measured->value() > 0.0)) return std::nullopt;
   return measured->value();
 }
 
@@ -236,9 +255,9 @@ void collect_observations(const Profile& profile, JobModel& job) {
   constexpr const char* k_phases[] = {"cold",      "cached",      "half_cached",  "perturb_cpu",
                                       "synthetic", "supply_cold", "supply_cached"};
   for (const Point& point : profile.points) {
-    const bool known = std::find(std::begin(k_phases), std::end(k_phases), point.phase) != std::end(k_phases);
-    if (point.method != "differential" || !known || !point.estimate || !understood(point)) continue;
-    if (!(point.estimate->mean.value() > 0.0)) continue;
+    const bool fits = std::find(std::begin(k_phases), std::end(k_phases), point.phase) != std::end(k_phases);
+    if (point.method != "differential" || !fits || !understood(point)) continue;
+    if (!known_rate(point.estimate)) continue;
     Observation seen{.phase = point.phase,
                      .workers = number_in<int>(point.setting, "workers"),
                      .cached = number_in<double>(point.setting, "cached"),
@@ -278,8 +297,8 @@ void storage_from_phases(JobModel& job) {
 Result<JobModel> job_model(const Profile& profile) {
   JobModel job;
   const auto& as_is = profile.rates.as_is;
-  if (!as_is || !(as_is->mean.value() > 0.0)) return lacks("rate of the job as found", as_is.reason());
-  if (!profile.resources.compute) return lacks("time of a step", profile.resources.compute.reason());
+  if (!known_rate(as_is)) return lacks("rate of the job as found", as_is.reason());
+  if (!known(profile.resources.compute)) return lacks("time of a step", profile.resources.compute.reason());
   read_loader(profile, job);
   job.rate = as_is->mean.value() / job.ranks;
   job.rate_relative_sd = relative_sd(*as_is);

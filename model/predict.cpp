@@ -190,6 +190,15 @@ std::vector<KeyAvailability> Predictor::keys() const {
   return keys;
 }
 
+std::optional<BytesPerSecond> Predictor::storage_ceiling() const {
+  const JobModel& job = state_->job;
+  Setting cold = as_found(job);
+  cold.miss = 1.0;
+  const double demand_s = demands(job, cold, state_->calibration.best, {}).disk_s / job.batch;
+  if (!job.storage_s || !job.sample_bytes || demand_s <= 0.0) return std::nullopt;
+  return BytesPerSecond(*job.sample_bytes * job.ranks / demand_s);
+}
+
 std::string Predictor::narrowed_by(const Scenario& scenario) {
   const auto setting = resolve(state_->job, scenario);
   if (!setting) return setting.error().hint;

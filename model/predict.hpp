@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -51,6 +52,10 @@ class Predictor {
   [[nodiscard]] Result<Gain> gain(const Scenario& scenario, const Scenario& base);
 
   [[nodiscard]] std::vector<KeyAvailability> keys() const;
+
+  /// What storage gives the whole job when it is kept busy, as far as the profile tells; empty if nothing was read from
+  /// storage or its bytes are not known.
+  [[nodiscard]] std::optional<BytesPerSecond> storage_ceiling() const;
 
   /// The measurement that would narrow the interval of `scenario` most, in words; empty if none stands out.
   [[nodiscard]] std::string narrowed_by(const Scenario& scenario);

@@ -10,8 +10,9 @@
 namespace stallcast {
 namespace {
 
-constexpr double k_no_stall = 0.03;    ///< share of the step: with less waiting there is nothing to win
-constexpr double k_worth_it = 0.02;    ///< gain of a change that is worth telling
+constexpr double k_no_stall = 0.03;  ///< share of the step: with less waiting there is nothing to win
+constexpr double k_worth_it = 0.02;  ///< gain of a change that is worth telling
+constexpr double k_may_help = 0.10;
 constexpr double k_clear_gain = 0.01;  ///< its lower end, for the loader to be changed without being asked to try
 
 LoaderChoice choice_found(const Profile& profile, const JobModel& job) {
@@ -58,11 +59,11 @@ std::vector<Option> cache_options(const JobModel& job) {
   return options;
 }
 
-std::vector<Option> options_for(const JobModel& job) {
+std::vector<Option> options_for(const JobModel& job, const Predictor& predictor) {
   std::vector<Option> options = cache_options(job);
-  const QuickInput found = demands(job, as_found(job), {}, {});
-  if (job.storage_s && found.disk_s > 0.0 && job.sample_bytes) {
-    const double now = *job.sample_bytes * job.ranks * job.batch * job.miss / found.disk_s;
+  const auto ceiling = predictor.storage_ceiling();
+  if (ceiling && job.miss > 0.0) {
+    const double now = ceiling->value();
     options.push_back({"storage of twice the bandwidth (" + text("%.3g MB/s", 2.0 * now / 1e6) + ")",
                        "another disk, file system or file server",
                        {{"storage_bandwidth", text("%.4gMB/s", 2.0 * now / 1e6)}}});
@@ -85,7 +86,7 @@ Scenario scenario_of(const Option& option) {
 }
 
 void add_remedies(Predictor& predictor, const JobModel& job, Recommendation& out) {
-  for (const Option& option : options_for(job)) {
+  for (const Option& option : options_for(job, predictor)) {
     const Scenario alone = scenario_of(option);
     LoaderChoice loader = out.best;
     LoaderChoice before = out.best;
@@ -99,8 +100,9 @@ void add_remedies(Predictor& predictor, const JobModel& job, Recommendation& out
     auto prediction = predictor.predict(scenario);
     auto gain = predictor.gain(scenario, with_loader({}, before));
     if (!prediction || !gain) continue;
-    if (gain.value().mean < k_worth_it && gain.value().ci90_high < 2.0 * k_worth_it) {
-      out.without_gain.push_back(option.title);
+    if (gain.value().mean < k_worth_it) {
+      // With a wide interval it may still help: then neither list would be honest.
+      if (gain.value().ci90_high < k_may_help) out.without_gain.push_back(option.title);
       continue;
     }
     out.remedies.push_back({option.title, option.cost, gain.value(), std::move(prediction).value()});

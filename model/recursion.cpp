@@ -89,13 +89,18 @@ void Recursion::fit(const QuickInput& as_found) {
   double low = starved ? 1.0 / 1.5 : 0.9;
   double high = starved ? 1.5 : 1.0;
   double missing_s = 0.0;
-  for (int i = 0; i < 16; ++i) {
+  for (int i = 0; i < 20; ++i) {
     const Played played = play(as_found, batch_);
     missing_s = waited_s - (played.step_s - played.own_s);
-    if (played.own_s > 0.0) step_factor_ *= std::clamp(measured_own_s_ / played.own_s, 0.9, 1.1);
-    const bool settled = std::abs(missing_s) < k_near * measured_step_s_;
-    if (settled && std::abs(played.own_s - measured_own_s_) <= k_near * measured_step_s_) break;
-    if (settled) continue;
+    const bool own_fits = std::abs(played.own_s - measured_own_s_) <= k_near * measured_step_s_;
+    if (!own_fits && played.own_s > 0.0 && i % 3 != 2) {  // every third round goes to the workers, come what may
+      step_factor_ *= std::clamp(measured_own_s_ / played.own_s, 0.9, 1.1);
+      continue;
+    }
+    if (std::abs(missing_s) < k_near * measured_step_s_) {
+      if (own_fits) break;
+      continue;
+    }
     if (missing_s > 0.0 && making_factor_ >= high) break;
     (missing_s < 0.0 ? high : low) = making_factor_;
     making_factor_ = std::sqrt(low * high);

@@ -1,0 +1,117 @@
+#include "model/cache.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <list>
+#include <numeric>
+#include <random>
+#include <unordered_map>
+#include <vector>
+
+namespace stallcast {
+namespace {
+
+enum class Policy { lru, random, keep_first };
+
+/// Hit ratio of one cache over reads that each take a random 1/nodes of the items, simulated item by item.
+double simulated(Policy policy, double x, int nodes) {
+  constexpr std::size_t k_items = 3000;
+  constexpr int k_epochs = 40;
+  constexpr int k_warm = 12;
+  const auto room = static_cast<std::size_t>(x * k_items);
+  std::mt19937 random(99);
+  std::list<std::size_t> order;  // least recently used first
+  std::unordered_map<std::size_t, std::list<std::size_t>::iterator> cached;
+  std::vector<std::size_t> slots;  // of the random policy
+  std::vector<std::size_t> items(k_items);
+  std::iota(items.begin(), items.end(), std::size_t{0});
+  double hits = 0.0;
+  double reads = 0.0;
+  for (int epoch = 0; epoch < k_epochs; ++epoch) {
+    std::shuffle(items.begin(), items.end(), random);
+    for (std::size_t i = 0; i < k_items / static_cast<std::size_t>(nodes); ++i) {
+      const std::size_t item = items[i];
+      const auto found = cached.find(item);
+      if (epoch >= k_warm) {
+        reads += 1.0;
+        hits += found != cached.end() ? 1.0 : 0.0;
+      }
+      if (found != cached.end()) {
+        if (policy == Policy::lru) order.splice(order.end(), order, found->second);
+        continue;
+      }
+      if (cached.size() == room) {
+        if (policy == Policy::keep_first) continue;
+        const std::size_t slot = random() % room;
+        const std::size_t out = policy == Policy::lru ? order.front() : slots[slot];
+        if (policy == Policy::lru) order.pop_front();
+        if (policy == Policy::random) slots[slot] = item;
+        cached.erase(out);
+      } else {
+        slots.push_back(item);
+      }
+      if (policy == Policy::lru) order.push_back(item);
+      cached[item] = policy == Policy::lru ? std::prev(order.end()) : order.end();
+    }
+  }
+  return hits / reads;
+}
+
+TEST_CASE("closed forms agree with caches simulated item by item") {
+  for (const double x : {0.2, 0.35, 0.5, 0.65, 0.8, 0.95}) {
+    CAPTURE(x);
+    CHECK(hit_minio(x) == doctest::Approx(simulated(Policy::keep_first, x, 1)).epsilon(0.001));
+    CHECK(std::abs(hit_lru(x) - simulated(Policy::lru, x, 1)) < 0.006);
+    CHECK(std::abs(hit_random(x) - simulated(Policy::random, x, 1)) < 0.006);
+  }
+}
+
+TEST_CASE("nodes that each read a random share of the data") {
+  for (const int nodes : {2, 4}) {
+    for (const double x : {0.3, 0.6}) {
+      CAPTURE(nodes);
+      CAPTURE(x);
+      CHECK(std::abs(hit_lru_shards(x, nodes) - simulated(Policy::lru, x, nodes)) < 0.01);
+      CHECK(std::abs(hit_random_shards(x, nodes) - simulated(Policy::random, x, nodes)) < 0.01);
+    }
+  }
+  CHECK(hit_lru_shards(0.5, 1) == doctest::Approx(hit_lru(0.5)).epsilon(1e-4));
+  CHECK(hit_lru_shards(0.4, 400) == doctest::Approx(0.4).epsilon(0.01));
+  CHECK(hit_random_shards(0.4, 400) == doctest::Approx(0.4).epsilon(0.01));
+}
+
+TEST_CASE("the page cache lies in its band and near what Linux was measured to do") {
+  const std::pair<double, double> measured[] = {{0.25, 0.071}, {0.5, 0.215}, {0.65, 0.363}, {0.8, 0.591}, {0.9, 0.755}};
+  for (const auto& [x, hit] : measured) {
+    const HitBand band = hit_page_cache(x);
+    CAPTURE(x);
+    CHECK(band.low == hit_lru(x));
+    CHECK(band.high == hit_random(x));
+    CHECK(std::abs(band.mean - hit) < 0.02);
+    CHECK(band.low <= band.mean);
+    CHECK(band.mean <= band.high);
+  }
+}
+
+TEST_CASE("nothing cached hits nothing, everything cached hits always, and more never hits less") {
+  for (const auto policy : {hit_minio, hit_lru, hit_random}) {
+    CHECK(policy(0.0) == 0.0);
+    CHECK(policy(1.0) == 1.0);
+    double before = 0.0;
+    for (int i = 1; i <= 100; ++i) {
+      const double hit = policy(0.01 * i);
+      CHECK(hit >= before);
+      CHECK(hit <= 0.01 * i + 1e-12);
+      before = hit;
+    }
+  }
+  double before = 0.0;
+  for (int i = 0; i <= 200; ++i) {
+    CHECK(hit_page_cache(0.005 * i).mean >= before);
+    before = hit_page_cache(0.005 * i).mean;
+  }
+}
+
+}  // namespace
+}  // namespace stallcast

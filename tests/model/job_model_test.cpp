@@ -1,0 +1,165 @@
+#include "model/job_model.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+
+#include "model/calibrate.hpp"
+#include "tests/model/made_profile.hpp"
+
+namespace stallcast {
+namespace {
+
+using made::profile_of;
+using made::TrueJob;
+
+JobModel read(const Profile& profile) {
+  auto job = job_model(profile);
+  REQUIRE(job.ok());
+  return job.value();
+}
+
+bool misses(const JobModel& job, const char* input) {
+  return std::any_of(job.missing.begin(), job.missing.end(),
+                     [&](const MissingInput& m) { return m.input == input && !m.unlocked_by.empty(); });
+}
+
+TEST_CASE("the demands of a job come back out of its profile") {
+  TrueJob truth;
+  truth.workers = 4;
+  truth.cores = 3.0;
+  truth.device_s = 0.04;
+  truth.step_cpu_s = 0.01;
+  truth.cpu_s = 0.005;
+  truth.disk_s = 0.002;
+  truth.latency_s = 0.001;
+  truth.miss = 0.7;
+  const JobModel job = read(profile_of(truth));
+  CHECK(job.workers == 4);
+  CHECK(job.cores == 3.0);
+  CHECK(job.cpu_s == doctest::Approx(truth.cpu_s).epsilon(0.01));
+  CHECK(job.other_s == doctest::Approx(truth.other_s).epsilon(0.05));
+  CHECK(job.miss == doctest::Approx(0.7));
+  CHECK(job.disturbance == 1.0);
+  CHECK(job.device_s + job.step_cpu_s == doctest::Approx(0.05).epsilon(0.05));
+  CHECK(job.step_cpu_s == doctest::Approx(0.01).epsilon(0.02));
+  CHECK(*job.storage_s > truth.disk_s + truth.latency_s);  // with the queueing of four readers
+  CHECK(job.cv_make == doctest::Approx(truth.cv_make).epsilon(0.15));
+  CHECK(job.attributed);
+  CHECK(job.observations.size() == 1);
+}
+
+TEST_CASE("without workers the consumer's CPU time holds the making, which is taken out") {
+  TrueJob truth;
+  truth.workers = 0;
+  truth.step_cpu_s = 0.02;
+  const JobModel job = read(profile_of(truth));
+  CHECK(job.workers == 0);
+  CHECK(job.step_cpu_s == doctest::Approx(0.02).epsilon(0.02));
+  CHECK(job.device_s == doctest::Approx(0.1).epsilon(0.05));
+}
+
+TEST_CASE("other jobs on the cores are seen, and said") {
+  TrueJob truth;
+  truth.workers = 1;
+  Profile profile = profile_of(truth);
+  profile.resources.worker_run_delay = Estimate<SecondsPerSample>{SecondsPerSample(truth.cpu_s), {}, {}, 300};
+  profile.resources.worker_wall.value().mean += SecondsPerSample(truth.cpu_s);
+  const JobModel job = read(profile);
+  CHECK(job.disturbance == doctest::Approx(2.0).epsilon(0.02));
+  CHECK(job.cpu_s == doctest::Approx(2.0 * truth.cpu_s).epsilon(0.02));
+  REQUIRE_FALSE(job.notes.empty());
+  CHECK(job.notes.back().find("other jobs") != std::string::npos);
+}
+
+TEST_CASE("what it costs to receive a ready batch is the shortest waits") {
+  TrueJob truth;
+  Profile profile = profile_of(truth);
+  const double wait = truth.batch / made::play(truth).rate - profile.resources.compute->mean.value();
+  for (int i = 0; i < 100; ++i) profile.resources.distributions["wait_s"].add(0.0001);
+  CHECK(read(profile).receive_s <= std::max(0.0, wait) + 1e-12);
+  profile.resources.compute.value().mean -= Seconds(0.001);
+  CHECK(read(profile).receive_s == doctest::Approx(0.0001).epsilon(0.05));
+  for (int i = 0; i < 2000; ++i) profile.resources.distributions["wait_s"].add(1.0);  // no batch is ever ready
+  CHECK(read(profile).receive_s == 0.0);
+}
+
+TEST_CASE("what is missing is named with what would unlock it") {
+  TrueJob truth;
+  truth.miss = 0.0;
+  Profile profile = profile_of(truth);
+  CHECK(misses(read(profile), "cost of reading from storage"));
+  profile.dataset.bytes_total = Measured<Bytes>::absent("no length");
+  profile.dataset.bytes_per_sample = Measured<BytesPerSample>::absent("mapped");
+  profile.host.usable_cpus = 0.0;
+  profile.resources.distributions.clear();
+  const JobModel job = read(profile);
+  CHECK(misses(job, "size of the data set"));
+  CHECK(misses(job, "bytes read per sample"));
+  CHECK(misses(job, "usable CPU cores"));
+  CHECK(misses(job, "distribution of batch_make_s"));
+}
+
+TEST_CASE("a profile without the essentials predicts nothing and says what is needed") {
+  const auto refused = [](auto spoil, const char* words) {
+    Profile profile = profile_of(TrueJob{});
+    spoil(profile);
+    const auto job = job_model(profile);
+    REQUIRE_FALSE(job.ok());
+    CHECK(job.error().code == ErrorCode::not_enough_data);
+    CHECK(job.error().what.find(words) != std::string::npos);
+    CHECK_FALSE(job.error().hint.empty());
+  };
+  refused([](Profile& p) { p.rates.as_is = MeasuredEstimate<SamplesPerSecond>::absent("no loader"); }, "no loader");
+  refused([](Profile& p) { p.resources.compute = MeasuredEstimate<Seconds>::absent("x"); }, "step");
+  refused([](Profile& p) { p.resources.worker_wall = MeasuredEstimate<SecondsPerSample>::absent("unseen"); }, "unseen");
+  CHECK_FALSE(job_model(Profile{}).ok());
+}
+
+TEST_CASE("differential points are observations; others are not") {
+  TrueJob truth;
+  truth.workers = 2;
+  truth.disk_s = 0.002;
+  truth.miss = 0.5;
+  Profile profile = profile_of(truth);
+  made::add_differential(profile, truth, "cold", {{"workers", "2"}});
+  TrueJob one = truth;
+  one.workers = 1;
+  made::add_differential(profile, one, "cached", {{"workers", "1"}});
+  made::add_differential(profile, truth, "perturb_read", {{"added_s_per_read", "0.0005"}});  // reads are not counted
+  made::add_differential(profile, truth, "cold", {{"unheard_of", "1"}});
+  profile.points.push_back(profile.points.front());
+  profile.points.back().method = "attributed";
+  const JobModel job = read(profile);
+  CHECK_FALSE(job.attributed);
+  REQUIRE(job.observations.size() == 3);
+  CHECK_FALSE(job.observations[1].workers.has_value());  // the job's own
+  CHECK(*job.observations[2].workers == 1);
+}
+
+TEST_CASE("the fit reproduces what was measured, and blocks predicted from the rest are reported") {
+  TrueJob truth;
+  truth.workers = 4;
+  truth.cores = 8.0;
+  truth.cpu_s = 0.02;
+  truth.disk_s = 0.002;
+  truth.miss = 0.5;
+  Profile profile = profile_of(truth);
+  profile.resources.read.value().mean = SecondsPerSample(0.5 * profile.resources.read->mean.value());  // a wrong start
+  for (const char* phase : {"cold", "cached", "synthetic", "supply_cold", "supply_cached"}) {
+    made::add_differential(profile, truth, phase, {});
+  }
+  TrueJob two = truth;
+  two.workers = 2;
+  made::add_differential(profile, two, "cached", {{"workers", "2"}});
+  StallCurves curves;
+  const Calibration calibration = calibrate(read(profile), curves);
+  CHECK(calibration.misfit < 0.02);
+  REQUIRE(calibration.backtests.size() == 1);
+  const Backtest& test = calibration.backtests.front();
+  CHECK(test.predicted_rate == doctest::Approx(test.seen.rate).epsilon(0.03));
+  CHECK(calibration.error_scale <= 1.2);
+}
+
+}  // namespace
+}  // namespace stallcast

@@ -1,0 +1,161 @@
+#include "model/scenario.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "model/nearest_word.hpp"
+
+namespace stallcast {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Error error_of(const Words& settings) {
+  const auto scenario = parse_scenario(settings);
+  REQUIRE_FALSE(scenario.ok());
+  return scenario.error();
+}
+
+bool says(const Error& error, const char* words) {
+  return (error.what + " / " + error.hint).find(words) != std::string::npos;
+}
+
+TEST_CASE("every key with its unit") {
+  const auto parsed =
+      parse_scenario(Words{"cache=35%", "cache_policy=minio", "cpus=1.5", "workers=4", "prefetch=8", "batch=64",
+                           "gpu_speedup=2x", "storage_bandwidth=25Gbit/s", "storage_latency=1.5ms"});
+  REQUIRE(parsed.ok());
+  const Scenario& scenario = parsed.value();
+  CHECK(*scenario.cache_fraction == doctest::Approx(0.35));
+  CHECK(*scenario.cache_policy == CachePolicy::minio);
+  CHECK(*scenario.cpus == 1.5);
+  CHECK(*scenario.workers == 4);
+  CHECK(*scenario.prefetch == 8);
+  CHECK(*scenario.batch == 64);
+  CHECK(*scenario.gpu_speedup == 2.0);
+  CHECK(scenario.storage_bandwidth->value() == doctest::Approx(3.125e9));
+  CHECK(scenario.storage_latency->value() == doctest::Approx(0.0015));
+  REQUIRE(scenario.items.size() == 9);
+  CHECK(scenario.items.front().key == "cache");
+  CHECK(scenario.items.front().value == "35%");
+}
+
+TEST_CASE("a cache may be a size") {
+  const auto parsed = parse_scenario(Words{"cache=100GiB"});
+  REQUIRE(parsed.ok());
+  CHECK_FALSE(parsed.value().cache_fraction.has_value());
+  CHECK(parsed.value().cache_size->value() == doctest::Approx(100.0 * 1073741824.0));
+}
+
+TEST_CASE("an unknown key names the nearest one") {
+  CHECK(says(error_of({"worker=4"}), "did you mean 'workers'?"));
+  CHECK(says(error_of({"storage-bandwidth=1GB/s"}), "did you mean 'storage_bandwidth'?"));
+  CHECK(says(error_of({"gpu_sepedup=2"}), "did you mean 'gpu_speedup'?"));
+  CHECK(says(error_of({"colour=blue"}), "keys: cache"));
+  CHECK(error_of({"worker=4"}).code == ErrorCode::usage);
+}
+
+TEST_CASE("keys whose models are not built yet are told apart from mistakes") {
+  for (const char* setting : {"nodes=4", "gpus_per_node=8", "storage_iops=10k/s", "shared_storage_bandwidth=1GB/s",
+                              "shared_storage_files_per_s=20k/s", "network_bandwidth=25Gbit/s", "network_latency=1us",
+                              "layout=shards:4MiB", "metadata=snapshot", "staging=overlap", "jobs=8",
+                              "coordinated_prep=on", "echo=2", "cache_policy=partitioned", "cache_policy=locality"}) {
+    CAPTURE(setting);
+    CHECK(says(error_of({setting}), "not available in this version"));
+    CHECK(error_of({setting}).code == ErrorCode::usage);
+  }
+}
+
+TEST_CASE("values that cannot be are refused") {
+  for (const char* setting : {"cache=120%",
+                              "cache=-5%",
+                              "cache=35",
+                              "cache=",
+                              "=4",
+                              "workers",
+                              "workers=-1",
+                              "workers=2.5",
+                              "workers=4000",
+                              "workers=4x",
+                              "prefetch=0",
+                              "batch=0",
+                              "cpus=0",
+                              "cpus=-2",
+                              "cpus=4x",
+                              "cpus=nan",
+                              "gpu_speedup=0",
+                              "gpu_speedup=-1",
+                              "gpu_speedup=1e9",
+                              "storage_bandwidth=-1MB/s",
+                              "storage_bandwidth=500",
+                              "storage_bandwidth=500MB",
+                              "storage_latency=5",
+                              "storage_latency=-1ms",
+                              "cache_policy=fifo",
+                              "cpus=inf"}) {
+    CAPTURE(setting);
+    CHECK(error_of({setting}).code == ErrorCode::usage);
+  }
+  CHECK(says(error_of({"storage_bandwidth=500"}), "500MB/s"));
+  CHECK(says(error_of({"cache=35"}), "35% or 100GiB"));
+  CHECK(says(error_of({"cache_policy=page_cache"}), "did you mean 'page-cache'?"));
+}
+
+TEST_CASE("settings that contradict each other, or come twice") {
+  CHECK(says(error_of({"workers=0", "prefetch=4"}), "prefetch"));
+  CHECK(says(error_of({"workers=2", "workers=4"}), "set twice"));
+  CHECK(parse_scenario(Words{"workers=0"}).ok());
+}
+
+TEST_CASE("sweeps make every combination, the last one fastest") {
+  const auto grid = parse_grid(Words{"gpu_speedup=2"}, Words{"workers=1,2", "cache=0%,50%,100%"});
+  REQUIRE(grid.ok());
+  REQUIRE(grid.value().size() == 6);
+  CHECK(*grid.value()[0].workers == 1);
+  CHECK(*grid.value()[1].cache_fraction == 0.5);
+  CHECK(*grid.value()[1].workers == 1);
+  CHECK(*grid.value()[5].workers == 2);
+  CHECK(*grid.value()[5].gpu_speedup == 2.0);
+  CHECK(grid.value()[5].items.size() == 3);
+}
+
+TEST_CASE("combinations without sense fall out of a grid over both keys only") {
+  const auto grid = parse_grid(Words{}, Words{"workers=0,1,2", "prefetch=2,4"});
+  REQUIRE(grid.ok());
+  CHECK(grid.value().size() == 4);
+  CHECK_FALSE(parse_grid(Words{"prefetch=4"}, Words{"workers=0,1"}).ok());
+  CHECK_FALSE(parse_grid(Words{}, Words{"workers=0", "prefetch=2,4"}).ok());
+}
+
+TEST_CASE("sweeps that are not") {
+  const auto refused = [](const Words& sweeps) { return !parse_grid(Words{}, sweeps).ok(); };
+  CHECK(refused({"workers"}));
+  CHECK(refused({"workers=1,,2"}));
+  CHECK(refused({"workers=1,2,"}));
+  CHECK(refused({"workers=,"}));
+  CHECK(refused({"workers=1,2", "workers=4"}));
+  CHECK(refused({"worker=1,2"}));
+}
+
+TEST_CASE("a grid that is too large says so before it is made") {
+  std::string values = "batch=1";
+  for (int i = 2; i <= 400; ++i) values += "," + std::to_string(i);
+  const auto grid = parse_grid(Words{}, Words{values, "prefetch" + values.substr(5)});
+  REQUIRE_FALSE(grid.ok());
+  CHECK(says(grid.error(), "100000"));
+}
+
+TEST_CASE("the nearest word") {
+  const std::string_view known[] = {"workers", "cache", "cache_policy"};
+  CHECK(*nearest_word("wrokers", known) == "workers");
+  CHECK(*nearest_word("CACHE", known) == "cache");
+  CHECK(*nearest_word("cache-policy", known) == "cache_policy");
+  CHECK_FALSE(nearest_word("", known).has_value());
+  CHECK_FALSE(nearest_word("temperature", known).has_value());
+  CHECK_FALSE(nearest_word(std::string(1000, 'w'), known).has_value());
+}
+
+}  // namespace
+}  // namespace stallcast
