@@ -1,5 +1,6 @@
 /// Who ran what: job, ranks, data set, timeline, and the machine as the replay sees it.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -93,7 +94,7 @@ Job job_of(const RunData& run, const std::vector<RankView>& ranks) {
   job.threads_per_worker = worker_threads(run);
   const double steps = first.window.optimizer_steps_per_batch;
   if (steps > 0.0) {
-    job.batches_per_step = std::max<std::int64_t>(1, static_cast<std::int64_t>(1.0 / steps + 0.5));
+    job.batches_per_step = std::max<std::int64_t>(1, std::llround(1.0 / steps));
   } else {
     job.batches_per_step = Measured<std::int64_t>::absent("no optimizer step was seen; a batch is taken for a step");
   }

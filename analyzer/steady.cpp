@@ -155,6 +155,7 @@ struct Ordered {
 /// one seen before, and ahead of the highest one seen after.
 void mark_gaps(std::vector<Ordered>& ordered, std::uint64_t in_flight) {
   std::vector<std::uint64_t> numbers;
+  numbers.reserve(ordered.size());
   for (const Ordered& each : ordered) numbers.push_back(each.delivery->wait.batch);
   std::sort(numbers.begin(), numbers.end());
   std::uint64_t highest = ordered.front().delivery->wait.batch;
