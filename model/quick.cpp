@@ -7,14 +7,30 @@ namespace stallcast {
 namespace {
 
 constexpr int k_most_iterations = 60;
-constexpr double k_tolerance = 1e-5;
-constexpr double k_damping = 0.6;  // plain iteration swings where two stations are equally loaded
+constexpr double k_tolerance = 1e-6;
+constexpr double k_damping = 0.7;
+constexpr double k_most_mixing = 3.0;
 
 /// Shares of time that a worker computes, a worker reads, the step computes.
 struct Presence {
   double computing = 0.0;
   double reading = 0.0;
   double stepping = 0.0;
+
+  Presence operator+(const Presence& o) const {
+    return {computing + o.computing, reading + o.reading, stepping + o.stepping};
+  }
+  Presence operator-(const Presence& o) const {
+    return {computing - o.computing, reading - o.reading, stepping - o.stepping};
+  }
+  Presence operator*(double f) const { return {computing * f, reading * f, stepping * f}; }
+  [[nodiscard]] double dot(const Presence& o) const {
+    return computing * o.computing + reading * o.reading + stepping * o.stepping;
+  }
+  [[nodiscard]] double size() const { return std::abs(computing) + std::abs(reading) + std::abs(stepping); }
+  [[nodiscard]] Presence within_bounds() const {
+    return {std::clamp(computing, 0.0, 1.0), std::clamp(reading, 0.0, 1.0), std::clamp(stepping, 0.0, 1.0)};
+  }
 };
 
 /// How long everything takes among so many others.
@@ -49,18 +65,27 @@ class SteadyState {
         floor_(slowest_shared(in_)),
         cores_shared_(in_.workers + in_.step_threads > in_.cores && in_.cpu_s + in_.step_cpu_s > 0.0) {}
 
+  /// Fixed point of "who is there" by Anderson mixing of depth one: plain iteration swings where two stations are
+  /// equally loaded, and the secant through the last two residuals settles it in a few steps.
   Met solve() {
     Presence there;
     Met met = meet(there);
     if (!cores_shared_ && (in_.disk_s <= 0.0 || in_.workers == 1)) return met;
+    Presence before;
+    Presence residual_before;
     for (int i = 0; i < k_most_iterations; ++i) {
-      const Presence next = presence(met);
-      const Presence moved{next.computing - there.computing, next.reading - there.reading,
-                           next.stepping - there.stepping};
-      if (std::abs(moved.computing) + std::abs(moved.reading) + std::abs(moved.stepping) < k_tolerance) break;
-      there.computing += k_damping * moved.computing;
-      there.reading += k_damping * moved.reading;
-      there.stepping += k_damping * moved.stepping;
+      const Presence residual = presence(met) - there;
+      if (residual.size() < k_tolerance) break;
+      double mix = 0.0;
+      if (i > 0) {
+        const Presence change = residual - residual_before;
+        mix = std::clamp(residual.dot(change) / std::max(change.dot(change), 1e-30), -k_most_mixing, k_most_mixing);
+      }
+      const Presence ahead = there + residual * k_damping;
+      const Presence ahead_before = before + residual_before * k_damping;
+      before = there;
+      residual_before = residual;
+      there = (ahead * (1.0 - mix) + ahead_before * mix).within_bounds();
       met = meet(there);
     }
     return met;

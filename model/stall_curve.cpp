@@ -46,18 +46,17 @@ double interpolate(const StallPoints& curve, double log2_load) {
 }  // namespace
 
 double StallCurve::relative_step(double load) const {
-  const double log2_load = std::log2(std::max(load, 1e-9));
-  const double low = interpolate(*below, log2_load);
-  return std::exp(share <= 0.0 ? low : low + share * (interpolate(*above, log2_load) - low));
+  return std::exp(interpolate(points, std::log2(std::max(load, 1e-9))));
 }
 
 StallCurve StallCurves::find(const StallKey& key) {
   const double cv = std::clamp(key.cv_make, 0.0, k_making_bucket * (k_most_buckets - 1));
   const int below = bucket(cv, k_making_bucket);
-  StallCurve curve;
-  curve.share = cv / k_making_bucket - below;
-  curve.below = &points(key, below);
-  curve.above = curve.share > 0.0 ? &points(key, below + 1) : curve.below;
+  const double share = cv / k_making_bucket - below;
+  StallCurve curve{points(key, below)};
+  if (share <= 0.0) return curve;
+  const StallPoints& above = points(key, below + 1);
+  for (std::size_t i = 0; i < above.size(); ++i) curve.points[i] += share * (above[i] - curve.points[i]);
   return curve;
 }
 

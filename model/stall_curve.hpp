@@ -25,18 +25,16 @@ struct StallKey {
 /// ln of the relative step at twelve loads from 1/4 to 8.
 using StallPoints = std::array<double, 12>;
 
-/// The curve of one key: between two simulated ones of neighbouring variability.
+/// The curve of one key, between two simulated ones of neighbouring variability.
 struct StallCurve {
-  const StallPoints* below = nullptr;
-  const StallPoints* above = nullptr;
-  double share = 0.0;  ///< of the way from below to above
+  StallPoints points{};
 
   /// Mean time from delivery to delivery over the step's own mean time, where workers need `load` times as long as the
   /// step (load = making / workers / step). At least max(1, load); grows with load, falls with the prefetch factor.
   [[nodiscard]] double relative_step(double load) const;
 };
 
-/// Curves made on first use and kept: not to be shared between threads, and must outlive the curves it gives.
+/// Curves made on first use and kept: not to be shared between threads.
 class StallCurves {
  public:
   [[nodiscard]] StallCurve find(const StallKey& key);
