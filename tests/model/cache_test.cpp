@@ -83,7 +83,9 @@ TEST_CASE("nodes that each read a random share of the data") {
 
 TEST_CASE("the page cache lies in its band and near what Linux was measured to do") {
   const std::pair<double, double> measured[] = {{0.25, 0.071}, {0.5, 0.215}, {0.65, 0.363}, {0.8, 0.591}, {0.9, 0.755}};
-  for (const auto& [x, hit] : measured) {
+  for (const auto& [cached, seen] : measured) {
+    const double x = cached;  // clang 14 does not capture bindings
+    const double hit = seen;
     const HitBand band = hit_page_cache(x);
     CAPTURE(x);
     CHECK(band.low == hit_lru(x));
