@@ -23,7 +23,7 @@ constexpr char k_overhead_variable[] = "STALLCAST_OVERHEAD";
 
 struct ProfileOptions {
   std::string output{};
-  std::string phases = "as_is";
+  std::string phases = "cold,cached,synthetic,supply";
   std::string budget{};
   std::string evict = "own";
   std::string target = "2%";
@@ -82,8 +82,11 @@ Status take_phases(const ProfileOptions& options, RecordOptions& record) {
     return rates_are_tight(folder, limit);
   };
   phased.on_progress = show_phase;
+  print_note(
+      fmt::format("this is a throwaway run: from its first training steps on it trains on repeated and replayed "
+                  "batches, keeps no checkpoint, and is ended within {:.0f} s (--phases as_is leaves it alone)",
+                  phased.wants.budget.value()));
   record.phased = std::move(phased);
-  print_note("this is a throwaway run: it trains on repeated and replayed batches, keeps no checkpoint, and is ended");
   return {};
 }
 
@@ -154,11 +157,12 @@ void add_profile(CLI::App& app, Session& session) {
       ->type_name("DIR");
   command
       ->add_option("--phases", options->phases,
-                   "What to measure: cold,cached,synthetic,supply (a throwaway run) or as_is (a passive one)")
+                   "What to measure: cold,cached,synthetic,supply (the default, a throwaway run)\n"
+                   "or as_is (a passive one, the job goes on undisturbed)")
       ->type_name("LIST");
   command
       ->add_option("--budget", options->budget,
-                   "Measure for at most this long (phases: default 60s, then the run is ended)")
+                   "Measure for at most this long (default: 60s with phases, then the run is ended)")
       ->type_name("TIME");
   command->add_option("--target", options->target, "End earlier once every rate is known to +- this (default: 2%)")
       ->type_name("PERCENT");

@@ -52,6 +52,7 @@ PhaseSchedule::View PhaseSchedule::view() const {
     const std::uint64_t turns = slot.turns.load(std::memory_order_relaxed);
     view.slowest_turn = view.armed ? std::min(view.slowest_turn, turns) : turns;
     view.fastest_turn = std::max(view.fastest_turn, turns);
+    view.missed += slot.missed.load(std::memory_order_relaxed);
     view.pass_first = slot.pass_first.load(std::memory_order_relaxed);
     view.pass_end = std::min(view.pass_end, slot.pass_end.load(std::memory_order_relaxed));
     view.workers = slot.workers.load(std::memory_order_relaxed);
@@ -152,6 +153,12 @@ void PhaseSchedule::publish(Segment segment) {
   control_.segment_count.store(count + 1, std::memory_order_release);
 }
 
+/// First turn for which no rank can have asked for an index list before it reads what is published now.
+std::uint64_t PhaseSchedule::earliest_turn(const View& view) const {
+  return view.fastest_turn + 2ULL * view.in_flight + 4 +
+         static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_look_s));
+}
+
 /// Publishes the next segment behind what is published. A block does not straddle the end of an epoch: it then begins
 /// with the next one. The blocks of a round up to the last cached one stay within one epoch where they fit: workers
 /// that live for an epoch stage the files that they have read themselves.
@@ -159,9 +166,7 @@ bool PhaseSchedule::publish_next(const View& view) {
   if (round_.empty()) begin_round(view);
   if (round_.empty()) return false;
   Segment segment = round_.front();
-  const std::uint64_t earliest =
-      view.fastest_turn + 2ULL * view.in_flight + 4 + static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_look_s));
-  segment.first = std::max(next_turn_, earliest);
+  segment.first = std::max(next_turn_, earliest_turn(view));
   const std::uint64_t length = is_supply(segment.phase) ? 0 : segment.batches;
   if (view.pass_end != UINT64_MAX) {
     const std::uint64_t epoch = view.pass_end - view.pass_first;
@@ -193,11 +198,23 @@ bool PhaseSchedule::out_of_time(const View& view, std::uint64_t now_ns) const {
   return elapsed + needed > wants_.budget.value();
 }
 
+/// Where no block can be run, the state as found is all there is to measure: until the budget is spent.
+void PhaseSchedule::end_in_time(const View& view, std::uint64_t now_ns) {
+  if (static_cast<double>(now_ns - armed_ns_) / k_second_ns < wants_.budget.value()) return;
+  next_turn_ = earliest_turn(view);
+  publish_end();
+}
+
 void PhaseSchedule::step(std::uint64_t now_ns) {
-  if (ended_ || !obstacle_.empty()) return;
+  if (ended_) return;
   const View now = view();
   if (!now.armed) return;
   if (armed_ns_ == 0) armed_ns_ = last_look_ns_ = now_ns;
+  if (!obstacle_.empty()) {
+    follow(now, now_ns);
+    end_in_time(now, now_ns);
+    return;
+  }
   if (block_batches_ == 0) plan_blocks(now, now_ns);
   follow(now, now_ns);
   if (block_batches_ == 0) return;
@@ -209,6 +226,10 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
   while (static_cast<double>(next_turn_) < static_cast<double>(now.fastest_turn) + ahead) {
     if (!publish_next(now)) return;
   }
+}
+
+std::uint64_t PhaseSchedule::missed() const {
+  return view().missed;
 }
 
 PhaseProgress PhaseSchedule::progress(std::uint64_t now_ns) const {

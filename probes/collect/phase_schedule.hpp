@@ -53,7 +53,11 @@ class PhaseSchedule {
   /// Rounds whose segments have all been passed by every rank.
   [[nodiscard]] int complete_rounds() const { return complete_rounds_; }
 
-  /// Why no phases can be run, once a rank said so or the epochs turned out too short; empty otherwise.
+  /// Segments that ranks could not run, because they read of them too late.
+  [[nodiscard]] std::uint64_t missed() const;
+
+  /// Why no blocks can be run, once the epochs turned out too short; empty otherwise. The run then ends with its
+  /// budget.
   [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
 
  private:
@@ -64,6 +68,7 @@ class PhaseSchedule {
     std::uint64_t fastest_turn = 0;
     std::uint64_t pass_first = 0;
     std::uint64_t pass_end = UINT64_MAX;
+    std::uint64_t missed = 0;
     std::uint32_t workers = 0;
     std::uint32_t in_flight = 0;  ///< W k
   };
@@ -75,6 +80,8 @@ class PhaseSchedule {
   bool publish_next(const View& view);
   void publish(record::Segment segment);
   void publish_end();
+  void end_in_time(const View& view, std::uint64_t now_ns);
+  [[nodiscard]] std::uint64_t earliest_turn(const View& view) const;
   [[nodiscard]] bool out_of_time(const View& view, std::uint64_t now_ns) const;
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
 

@@ -103,6 +103,20 @@ void PhasedRun::ask_for_enough() {
   });
 }
 
+std::vector<DataIssue> PhasedRun::issues_at_end() const {
+  std::vector<DataIssue> issues;
+  if (!schedule_.obstacle().empty()) {
+    issues.push_back({"phases-impossible", Severity::warning, 1, "no phases: " + schedule_.obstacle(),
+                      "profile with fewer workers or a smaller prefetch factor, or with more data an epoch"});
+  }
+  if (const std::uint64_t missed = schedule_.missed(); missed > 0) {
+    issues.push_back({"phases-missed", Severity::info, static_cast<std::int64_t>(missed),
+                      "blocks that a rank read of too late and left out",
+                      "the machine was too busy for the tool itself"});
+  }
+  return issues;
+}
+
 std::vector<std::pair<std::string, std::string>> PhasedRun::variables(const fs::path& run_folder) {
   return {{"WANDB_MODE", "offline"},
           {"WANDB_DIR", (run_folder / "discard").string()},

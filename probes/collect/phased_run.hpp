@@ -44,6 +44,9 @@ class PhasedRun {
 
   [[nodiscard]] const std::vector<DataIssue>& issues() const { return issues_; }
 
+  /// What kept phases from being run as planned; asked when the command has ended.
+  [[nodiscard]] std::vector<DataIssue> issues_at_end() const;
+
   /// Variables that keep the job from telling anyone about this run: experiment trackers offline.
   [[nodiscard]] static std::vector<std::pair<std::string, std::string>> variables(
       const std::filesystem::path& run_folder);

@@ -226,6 +226,9 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
                              watch_options(options, phased.value().get()));
   log_missing_consumer(end, options.command, variable(own, "PATH"), log);
   log_losses(end, folder.control(), log);
+  if (phased.value()) {
+    for (const DataIssue& issue : phased.value()->issues_at_end()) log.append(issue);
+  }
   log.append(to_line(EndLine{monotonic_ns(), end.exit_code, end.signal, end.interrupted}));
   run.exit_code = end.exit_code;
   run.signal = end.signal;

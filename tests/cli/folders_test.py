@@ -157,7 +157,8 @@ class OrdinaryUser(CliTest):
             self.skipTest("an ordinary user cannot reach a Python")
 
     def profile_as_user(self, out, *command):
-        return subprocess.run([*self.user, CLI, "profile", "-o", str(out), "--", *map(str, command)], check=False,
+        return subprocess.run([*self.user, CLI, "profile", "-o", str(out), "--phases", "as_is", "--",
+                               *map(str, command)], check=False,
                               cwd="/", env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=PATIENCE_S)
 

@@ -38,14 +38,15 @@ class CliTest(unittest.TestCase):
         return subprocess.run([CLI, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               timeout=PATIENCE_S, check=False, **how)
 
-    def profile(self, *command, options=(), **how):
-        return self.cli("profile", "-o", self.out, *options, "--", *command, **how)
+    def profile(self, *command, options=(), phases="as_is", **how):
+        """A passive run unless `phases` says otherwise."""
+        return self.cli("profile", "-o", self.out, "--phases", phases, *options, "--", *command, **how)
 
-    def start(self, *command, options=(), **how):
-        """Starts `profile` around a command and returns the process."""
+    def start(self, *command, options=(), phases="as_is", **how):
+        """Starts `profile` around a command and returns the process; passive unless `phases` says otherwise."""
         how.setdefault("env", self.environment)
-        process = subprocess.Popen([CLI, "profile", "-o", str(self.out), *options, "--", *map(str, command)],
-                                   cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        process = subprocess.Popen([CLI, "profile", "-o", str(self.out), "--phases", phases, *options, "--",
+                                    *map(str, command)], cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, **how)
         self.addCleanup(end, process)
         return process

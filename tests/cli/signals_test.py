@@ -66,7 +66,7 @@ class Signals(CliTest):
             os.chdir(self.folder)
             os.environ.clear()
             os.environ.update(self.environment)
-            os.execv(CLI, [CLI, "profile", "-o", str(self.out), "--", PYTHON, JOB, "0", "0.02",
+            os.execv(CLI, [CLI, "profile", "-o", str(self.out), "--phases", "as_is", "--", PYTHON, JOB, "0", "0.02",
                            "count=%s" % self.counts, "until=%s" % (self.folder / "never")])
         self.wait_until_iterating()
         os.write(terminal, b"\x03")

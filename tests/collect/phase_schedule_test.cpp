@@ -125,13 +125,16 @@ TEST_CASE("no block straddles the end of an epoch") {
   }
 }
 
-TEST_CASE("an epoch too short for a block is said, and nothing is published") {
+TEST_CASE("an epoch too short for a block is said, and the run then ends with its budget") {
   Job job;
   job.epoch = 12;
   PhaseSchedule schedule(*job.control, usual_wants());
   job.run(schedule, 20.0);
   CHECK(job.published().empty());
   CHECK(schedule.obstacle().find("12 batches") != std::string::npos);
+  job.run(schedule, 45.0);
+  REQUIRE(job.published().size() == 1);
+  CHECK(job.published()[0].phase == static_cast<std::uint32_t>(Phase::end));
 }
 
 TEST_CASE("the end is published so that the run keeps to its budget") {

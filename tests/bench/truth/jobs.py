@@ -68,11 +68,14 @@ def find_tool(given):
     return ""
 
 
-def run_profiled(tool, command, limits=None, environment=None):
-    """Runs the job under `stallcast profile`; returns (the job's own summary, the profile)."""
+def run_profiled(tool, command, limits=None, environment=None, phases="as_is"):
+    """Runs the job under `stallcast profile`; returns (the job's own summary, the profile).
+
+    A run with phases is ended before the job prints its summary, which is then None.
+    """
     output = tempfile.mkdtemp(prefix="profile-", dir=bench_folder())
     try:
-        whole = [tool, "profile", "--force", "-o", output, "--phases", "as_is", "--", *command]
+        whole = [tool, "profile", "--force", "-o", output, "--phases", phases, "--", *command]
         whole_environment = {**os.environ, **(environment or {})}
         done = subprocess.run(limits.wrap(whole) if limits else whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               text=True, check=False, stdin=subprocess.DEVNULL, env=whole_environment)
@@ -80,6 +83,6 @@ def run_profiled(tool, command, limits=None, environment=None):
             raise RuntimeError(f"{whole} ended with {done.returncode}:\n{done.stderr[-2000:]}")
         summaries = [line for line in done.stdout.splitlines() if line.startswith('{"samples_per_s"')]
         profile = json.loads(pathlib.Path(output, "profile.json").read_text())
-        return json.loads(summaries[-1]), profile
+        return json.loads(summaries[-1]) if summaries else None, profile
     finally:
         shutil.rmtree(output, ignore_errors=True)

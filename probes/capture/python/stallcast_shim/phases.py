@@ -105,6 +105,11 @@ def _bind():
     return True
 
 
+def is_armed():
+    """Whether this process trains on repeated and replayed batches from now on."""
+    return _run.armed_loader is not None
+
+
 class Phased:
     """One armed pass. `base` is the turn of the pass's batch 0, counted as if it had been armed from there."""
 

@@ -1,7 +1,8 @@
 """A phased run trains on repeated and replayed batches: nothing that it saves may replace what the user has.
 
 Functions that write checkpoints are redirected to a discard folder inside the run folder, which goes with the run. Each
-redirection is one data issue per function. A passive run is not touched.
+redirection is one data issue per function. A passive run is not touched, and neither is a run before its phases begin:
+until then, or for good where no loader can be switched, it is the user's own training.
 """
 
 import functools
@@ -38,6 +39,8 @@ def patch(module):
 def _redirected(real, title, parameter, position):
     @functools.wraps(real)
     def write(*args, **kwargs):
+        if not phases.is_armed():
+            return real(*args, **kwargs)
         try:
             args, kwargs = _discard(title, args, kwargs, parameter, position)
         except Exception as error:
