@@ -14,7 +14,9 @@ using simulation::LoaderSetup;
 using simulation::StepWork;
 
 constexpr std::size_t k_fewest_batches = 8;
-constexpr double k_least_known = 0.3;            ///< of the batches: half of a run may be recorded without their making
+constexpr double k_least_known = 0.3;  ///< of the batches: half of a run may be recorded without their making
+constexpr double k_same_step = 0.02;   ///< a replay this near to the measured step needs no explanation
+constexpr int k_bisections = 7;
 constexpr std::size_t k_replayed_batches = 600;  ///< a short trace is repeated up to here: the ends then weigh little
 
 /// The measured sequence, as the simulation takes it.
@@ -23,7 +25,9 @@ struct Trace {
   std::vector<StepWork> steps{};
 };
 
-BatchWork work_of(const record::BatchRecord& made, const ReplayMachine& machine) {
+/// `foreign`: share of the waiting for a core that was others' doing. The rest is not part of the trace: the replay
+/// lets the workers wait for each other's cores itself.
+BatchWork work_of(const record::BatchRecord& made, const ReplayMachine& machine, double foreign) {
   const double handed_over =
       made.put_ns > made.end_ns ? static_cast<double>(made.put_ns) : static_cast<double>(made.end_ns);
   const double wall = std::max(0.0, (handed_over - static_cast<double>(made.begin_ns)) * 1e-9);
@@ -31,29 +35,29 @@ BatchWork work_of(const record::BatchRecord& made, const ReplayMachine& machine)
   BatchWork work;
   work.read_s = std::min(storage_seconds(made, machine), wall);
   work.cpu_s = std::min(static_cast<double>(made.cpu_ns) * 1e-9, wall - work.read_s);
-  work.other_s = std::max(0.0, wall - work.read_s - work.cpu_s - delay);
+  work.other_s = std::max(0.0, wall - work.read_s - work.cpu_s - (1.0 - foreign) * delay);
   return work;
 }
 
-StepWork step_of(const SteadyStep& step, const ReplayMachine& machine) {
+StepWork step_of(const SteadyStep& step, const ReplayMachine& machine, double foreign) {
   double cpu = std::max(0.0, step.consumer_cpu_s);
   const bool made_here = step.delivery->made_known && step.delivery->made.header.aux == UINT32_MAX;
   if (made_here) cpu = std::max(0.0, cpu - static_cast<double>(step.delivery->made.cpu_ns) * 1e-9);
   StepWork work;
   work.cpu_s = std::min(step.compute_s, cpu);
   const double delay = std::min(step.compute_s - work.cpu_s, machine.consumer_run_delay_share * step.step_s());
-  work.device_s = step.compute_s - work.cpu_s - delay;
+  work.device_s = step.compute_s - work.cpu_s - (1.0 - foreign) * delay;
   return work;
 }
 
-Trace trace_of(const SteadyWindow& window, const ReplayMachine& machine) {
+Trace trace_of(const SteadyWindow& window, const ReplayMachine& machine, double foreign) {
   Trace trace;
   for (std::size_t i = 0; i < window.steps.size(); ++i) {
     const SteadyStep& step = window.steps[i];
     if (!step.delivery->made_known) continue;
-    trace.work.push_back(work_of(step.delivery->made, machine));
+    trace.work.push_back(work_of(step.delivery->made, machine, foreign));
     // The step that follows the delivery of batch i is the compute part of the next one.
-    trace.steps.push_back(step_of(window.steps[std::min(i + 1, window.steps.size() - 1)], machine));
+    trace.steps.push_back(step_of(window.steps[std::min(i + 1, window.steps.size() - 1)], machine, foreign));
   }
   const std::size_t measured = trace.work.size();
   for (std::size_t i = 0; measured > 0 && trace.work.size() < k_replayed_batches; ++i) {
@@ -118,6 +122,22 @@ double mean_step_near_known(const SteadyWindow& window) {
   return sum / count;
 }
 
+/// The share of the waiting for cores that the replay needs to be given to take as long as the job did: what the job's
+/// own processes do to each other's cores it knows, what other processes of the machine did it does not.
+double foreign_share(const SteadyWindow& window, const ReplayMachine& machine, const LoaderSetup& setup,
+                     double step_s) {
+  const auto replayed = [&](double share) { return replay(setup, machine.cores, trace_of(window, machine, share)); };
+  if (replayed(0.0) >= (1.0 - k_same_step) * step_s) return 0.0;
+  if (replayed(1.0) <= step_s) return 1.0;
+  double low = 0.0;
+  double high = 1.0;
+  for (int i = 0; i < k_bisections; ++i) {
+    const double middle = (low + high) / 2.0;
+    (replayed(middle) < step_s ? low : high) = middle;
+  }
+  return (low + high) / 2.0;
+}
+
 }  // namespace
 
 double storage_seconds(const record::BatchRecord& made, const ReplayMachine& machine) {
@@ -140,13 +160,19 @@ std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMac
       static_cast<double>(known) < k_least_known * static_cast<double>(window.steps.size())) {
     return std::nullopt;
   }
-  const Trace trace = trace_of(window, machine);
   const LoaderSetup setup = setup_of(window.loader);
   Attribution result;
   result.step_s = mean_step_near_known(window);
+  result.foreign_delay_share = foreign_share(window, machine, setup, result.step_s);
+  const Trace trace = trace_of(window, machine, result.foreign_delay_share);
   for (const SteadyStep& step : window.steps) {
     if (!step.delivery->made_known) continue;
-    result.storage_read_s += storage_seconds(step.delivery->made, machine) / static_cast<double>(known);
+    const record::BatchRecord& made = step.delivery->made;
+    if (made.run_delay_ns != UINT64_MAX) {
+      const double delay = static_cast<double>(made.run_delay_ns) * 1e-9;
+      result.foreign_delay_s += result.foreign_delay_share * delay / static_cast<double>(known);
+    }
+    result.storage_read_s += storage_seconds(made, machine) / static_cast<double>(known);
   }
   const double as_found = replay(setup, machine.cores, trace);
   if (!(as_found > 0.0) || !(result.step_s > 0.0)) return std::nullopt;  // times that nothing can have taken

@@ -8,7 +8,8 @@
 namespace stallcast::sections {
 namespace {
 
-constexpr double k_trusted_replay_error = 0.10;  ///< beyond it the split is absent: its premise does not hold
+constexpr double k_trusted_replay_error = 0.15;  ///< beyond it the split is absent: its premise does not hold
+constexpr double k_named_other_load = 0.05;      ///< of the workers' time
 constexpr double k_split_error = 0.015;          ///< of the attribution itself (benchmark tests/bench/attribution)
 constexpr double k_from_storage = 0.95;          ///< share of bytes read from storage that makes a run "cold"
 constexpr double k_from_memory = 0.02;           ///< share below which it is "cached"
@@ -99,6 +100,7 @@ std::optional<Attribution> attribute_all(const std::vector<RankView>& ranks, con
     sum.supply_step_s += one->supply_step_s / count;
     sum.supply_cached_step_s += one->supply_cached_step_s / count;
     sum.storage_read_s += one->storage_read_s / count;
+    sum.foreign_delay_s += one->foreign_delay_s / count;
     sum.replay_error = std::max(sum.replay_error, one->replay_error);
   }
   return sum;
@@ -215,6 +217,17 @@ void withdraw_rates(Profile& profile) {
   for (Point& point : profile.points) point.estimate = unknown;
 }
 
+/// Other processes on the same cores are part of what was found, and of every rate that follows from it.
+void name_other_load(const Attribution& found, Profile& profile) {
+  const double workers = static_cast<double>(std::max<std::int64_t>(profile.job.num_workers.value_or(0), 1));
+  const double share = found.foreign_delay_s / (workers * found.step_s);
+  if (share < k_named_other_load) return;
+  add_issue(profile.issues, {"other-load", Severity::warning, 1,
+                             "other processes of this machine kept the workers from its cores for " +
+                                 std::to_string(static_cast<int>(std::lround(100.0 * share))) + " % of their time",
+                             "measure on a quiet machine, or take the rates as those beside this load"});
+}
+
 void divide_waiting(const std::vector<RankView>& ranks, const ReplayMachine& machine, const JobTimes& times,
                     Profile& profile) {
   const auto found = attribute_all(ranks, machine);
@@ -232,6 +245,7 @@ void divide_waiting(const std::vector<RankView>& ranks, const ReplayMachine& mac
     return;
   }
   fill_split(ranks, times, *found, profile);
+  name_other_load(*found, profile);
 }
 
 }  // namespace
