@@ -125,7 +125,7 @@ Profile analyze_run(const RunData& run) {
     mark_absent(profile, profile.outcome.words);
     return profile;
   }
-  const ReplayMachine machine = sections::replay_machine(run, ranks.front(), ranks_beside(ranks, ranks.front()));
+  const ReplayMachine machine = sections::replay_machine(run, ranks, ranks_beside(ranks, ranks.front()));
   profile.measured_s = window_length(ranks);
   profile.resources = sections::resources_of(run, ranks, machine);
   profile.ranks = sections::ranks_of(ranks);

@@ -145,12 +145,11 @@ double storage_seconds(const record::BatchRecord& made, const ReplayMachine& mac
   const double calls = static_cast<double>(made.io.reads) + made.io.opens + made.io.stats;
   const double resident =
       calls * machine.read_seconds_per_call + static_cast<double>(made.io.read_bytes) * machine.read_seconds_per_byte;
-  // Waiting for storage is neither computing nor waiting for a core: where cores are short, reads of resident files
-  // take long, too.
   const double delay = made.run_delay_ns == UINT64_MAX ? 0.0 : static_cast<double>(made.run_delay_ns) * 1e-9;
   const double wall = made.end_ns > made.begin_ns ? static_cast<double>(made.end_ns - made.begin_ns) * 1e-9 : 0.0;
-  const double blocked = wall - static_cast<double>(made.cpu_ns) * 1e-9 - delay;
-  return std::max(0.0, std::min(seen - resident, blocked));
+  const double blocked = std::max(0.0, wall - static_cast<double>(made.cpu_ns) * 1e-9 - delay);
+  const double beyond = std::max(0.0, seen - resident);
+  return std::min(beyond, blocked + machine.storage_share * beyond);
 }
 
 std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMachine& machine) {

@@ -35,9 +35,12 @@ struct RankView {
 /// Steps over time, thinned to at most `most_rows` rows that keep sums and extremes.
 [[nodiscard]] std::vector<TimelineRow> timeline_of(const std::vector<RankView>& ranks, std::size_t most_rows);
 
+/// Share of the bytes that the making of batches read that came from storage (/proc/PID/io), at most 1.
+[[nodiscard]] Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>& ranks);
+
 /// What the machine tells the replay (`ranks`: on its host): cores per rank, cost of resident reads, the consumer's run
-/// delay.
-[[nodiscard]] ReplayMachine replay_machine(const RunData& run, const RankView& rank, std::size_t ranks);
+/// delay, and what share of the bytes came from storage.
+[[nodiscard]] ReplayMachine replay_machine(const RunData& run, const std::vector<RankView>& all, std::size_t ranks);
 
 /// Rates, stalls and points: the measured state as found, and the attributed ones.
 void fill_rates_and_stalls(const std::vector<RankView>& ranks, const ReplayMachine& machine, Profile& profile);

@@ -205,8 +205,10 @@ std::vector<TimelineRow> timeline_of(const std::vector<RankView>& ranks, std::si
   return rows;
 }
 
-ReplayMachine replay_machine(const RunData& run, const RankView& rank, std::size_t ranks) {
+ReplayMachine replay_machine(const RunData& run, const std::vector<RankView>& all, std::size_t ranks) {
+  const RankView& rank = all.front();
   ReplayMachine machine;
+  machine.storage_share = storage_share(run, all).value_or(0.0);
   if (run.log.host && run.log.host->usable_cpus > 0.0) {
     machine.cores = run.log.host->usable_cpus / static_cast<double>(std::max<std::size_t>(ranks, 1));
   } else {

@@ -115,7 +115,14 @@ struct TickSpan {
   const Tick* first = nullptr;
   const Tick* last = nullptr;
   double samples = 0.0;
+
+  [[nodiscard]] bool known() const { return first != nullptr && first != last && samples > 0.0; }
+  [[nodiscard]] double storage_bytes() const {
+    return static_cast<double>(last->tree_read_bytes - first->tree_read_bytes);
+  }
 };
+
+constexpr char k_no_span[] = "/proc/PID/io could not be read, or the run was too short";
 
 TickSpan delivering_span(const RunLog& log) {
   TickSpan span;
@@ -138,29 +145,13 @@ TickSpan delivering_span(const RunLog& log) {
 
 void fill_storage(const RunData& run, const std::vector<RankView>& ranks, Resources& out) {
   const TickSpan span = delivering_span(run.log);
-  if (span.first == nullptr || span.first == span.last || span.samples <= 0.0) {
-    const char* reason = "/proc/PID/io could not be read, or the run was too short";
-    out.bytes_from_storage = Measured<Fraction>::absent(reason);
-    out.storage_bandwidth = Measured<BytesPerSecond>::absent(reason);
+  out.bytes_from_storage = storage_share(run, ranks);
+  if (!span.known()) {
+    out.storage_bandwidth = Measured<BytesPerSecond>::absent(k_no_span);
     return;
   }
-  const double from_storage = static_cast<double>(span.last->tree_read_bytes - span.first->tree_read_bytes);
-  const double window_s = static_cast<double>(span.last->t_ns - span.first->t_ns) * 1e-9;
-  out.storage_bandwidth = BytesPerSecond(from_storage / window_s);
-  double read = 0.0;
-  double samples = 0.0;
-  for (const RankView& rank : ranks) {
-    for (const SteadyStep& step : rank.window.steps) {
-      if (!step.delivery->made_known) continue;
-      read += static_cast<double>(step.delivery->made.io.read_bytes);
-      samples += step.samples;
-    }
-  }
-  if (read <= 0.0 || samples <= 0.0) {
-    out.bytes_from_storage = Measured<Fraction>::absent("no read of a file was seen while batches were made");
-    return;
-  }
-  out.bytes_from_storage = std::min(1.0, from_storage / span.samples / (read / samples));
+  out.storage_bandwidth =
+      BytesPerSecond(span.storage_bytes() / (static_cast<double>(span.last->t_ns - span.first->t_ns) * 1e-9));
 }
 
 void fill_memory(const RunData& run, const Host& host, Resources& out) {
@@ -216,6 +207,24 @@ void fill_distributions(const RunData& run, const std::vector<RankView>& ranks, 
 }
 
 }  // namespace
+
+Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>& ranks) {
+  const TickSpan span = delivering_span(run.log);
+  if (!span.known()) return Measured<Fraction>::absent(k_no_span);
+  double read = 0.0;
+  double samples = 0.0;
+  for (const RankView& rank : ranks) {
+    for (const SteadyStep& step : rank.window.steps) {
+      if (!step.delivery->made_known) continue;
+      read += static_cast<double>(step.delivery->made.io.read_bytes);
+      samples += step.samples;
+    }
+  }
+  if (read <= 0.0 || samples <= 0.0) {
+    return Measured<Fraction>::absent("no read of a file was seen while batches were made");
+  }
+  return std::min(1.0, span.storage_bytes() / span.samples / (read / samples));
+}
 
 Resources resources_of(const RunData& run, const std::vector<RankView>& ranks, const ReplayMachine& machine) {
   Resources out;
