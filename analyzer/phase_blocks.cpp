@@ -102,6 +102,22 @@ Window pulled_window(const Pass& pass, std::span<const Delivery> block, const Se
   return window;
 }
 
+/// Replayed batches, once the workers have come to rest: they still make what was asked for before the block, and slow
+/// the compute meanwhile. The first step still follows the block before.
+Window replayed_window(const Pass& pass, std::span<const Delivery> block) {
+  std::uint64_t rest_ns = block.front().wait.end_ns;
+  const std::uint64_t end_ns = block.back().wait.end_ns;
+  for (const Delivery& delivery : pass.deliveries) {
+    if (!delivery.made_known || delivery.made.begin_ns >= end_ns) continue;
+    rest_ns = std::max(rest_ns, std::max(delivery.made.put_ns, delivery.made.end_ns));
+  }
+  Window window;
+  const auto first = std::find_if(block.begin() + 1, block.end(),
+                                  [&](const Delivery& delivery) { return delivery.wait.begin_ns >= rest_ns; });
+  if (first == block.end()) return window;
+  return {static_cast<std::size_t>(first - block.begin()), block.size() - 1, false};
+}
+
 double mean_end_s(std::span<const Delivery> block, std::size_t from, std::size_t count) {
   double sum = 0.0;
   const std::uint64_t origin = block.front().wait.begin_ns;
@@ -171,7 +187,9 @@ PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun
   const LoaderFacts facts = loader != consumer.loaders.end() ? loader->second : LoaderFacts{};
   Window window;
   std::size_t bunch = 1;
-  if (run.phase == Phase::synthetic || run.workers == 0) {
+  if (run.phase == Phase::synthetic && run.workers > 0) {
+    window = replayed_window(pass, deliveries);
+  } else if (run.phase == Phase::synthetic || run.workers == 0) {
     window = {1, deliveries.size() - 1, deliveries.size() < 3};  // the first step still follows the block before
   } else {
     window = pulled_window(pass, deliveries, run, evidence);
@@ -193,14 +211,16 @@ std::string percent(double part, double whole) {
 Premise cold_premise(const PhaseBlock& block, Premise premise) {
   const PhaseEvidence& seen = block.evidence;
   premise.expected = "at most 2 % of the opened bytes resident, at least 90 % of the read bytes from storage";
+  // What is read twice is fetched once.
+  const double fetchable = seen.opened_bytes > 0.0 ? std::min(seen.read_bytes, seen.opened_bytes) : seen.read_bytes;
   const bool asked = seen.unknown_opens == 0 && seen.opened_bytes > 0.0;
   const bool evicted = !asked || seen.resident_bytes <= k_cold_resident * seen.opened_bytes;
-  const bool stored = !seen.storage_known || seen.storage_bytes >= k_cold_storage * seen.read_bytes;
+  const bool stored = !seen.storage_known || seen.storage_bytes >= k_cold_storage * fetchable;
   premise.check = seen.storage_known ? (asked ? "residency, storage_bytes" : "storage_bytes") : "residency";
   premise.seen = (asked ? percent(seen.resident_bytes, seen.opened_bytes) + " resident" : "residency cannot be asked");
   if (seen.foreign_bytes > 0.0)
     premise.seen += " (" + percent(seen.foreign_bytes, seen.opened_bytes) + " not ours to evict)";
-  premise.seen += seen.storage_known ? ", " + percent(seen.storage_bytes, seen.read_bytes) + " from storage"
+  premise.seen += seen.storage_known ? ", " + percent(seen.storage_bytes, fetchable) + " from storage"
                                      : ", bytes from storage not known";
   premise.holds = evicted && stored && (asked || seen.storage_known) && seen.read_bytes > 0.0;
   return premise;

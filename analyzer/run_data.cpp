@@ -162,23 +162,17 @@ void order_deliveries(Pass& pass) {
   }
 }
 
-/// Deliveries that belong to phases: they show a state that we made, not the one that was found. Supply batches are
-/// numbered far beyond any pass.
+/// Deliveries since the first phase began. They show states that we made, not the one that was found: between two
+/// blocks, too, the queue and the page cache are what the block before has left.
 void mark_segments(const ProcessRecording& process, PassMap& passes) {
-  constexpr std::uint64_t k_supply_numbers = 1ULL << 40;
-  for (auto& [id, pass] : passes) {
-    for (Delivery& delivery : pass.deliveries) delivery.in_segment = delivery.wait.batch >= k_supply_numbers;
-  }
+  std::uint64_t begin_ns = UINT64_MAX;
   for (const record::TextEntry& entry : process.texts) {
     if (entry.kind != TextKind::segment) continue;
     const json text = json::parse(entry.json, nullptr, /*allow_exceptions=*/false);
-    const auto pass = text.is_object() ? passes.find(id_of(text, "iterator_id")) : passes.end();
-    if (pass == passes.end()) continue;
-    const std::uint64_t first = id_of(text, "first");
-    const std::uint64_t batches = id_of(text, "batches");
-    for (Delivery& delivery : pass->second.deliveries) {
-      if (delivery.wait.batch >= first && delivery.wait.batch - first < batches) delivery.in_segment = true;
-    }
+    if (text.is_object()) begin_ns = std::min(begin_ns, id_of(text, "t_ns"));
+  }
+  for (auto& [id, pass] : passes) {
+    for (Delivery& delivery : pass.deliveries) delivery.in_segment = delivery.wait.begin_ns >= begin_ns;
   }
 }
 

@@ -37,7 +37,7 @@ struct Delivery {
   bool made_known = false;
   record::BatchRecord made{};
   bool steps_with_predecessor = false;  ///< the batch before it (by number) was recorded too
-  bool in_segment = false;              ///< part of a phase: not the job as found
+  bool in_segment = false;              ///< since the first phase began: not the job as found
 };
 
 /// One pass over one loader: deliveries in order of batch number. The end-of-epoch wait is not among them.

@@ -222,6 +222,24 @@ void name_outliers(const Collected& data, Profile& profile) {
   }
 }
 
+/// What was run and counts for nothing, by phase, with the last reason.
+void name_rejected(const Collected& data, Profile& profile) {
+  std::map<Phase, std::pair<int, int>> counts;  // rejected, all
+  for (const PhaseBlock& block : data.blocks) {
+    auto& [rejected, all] = counts[block.run.phase];
+    rejected += block.rejected.empty() ? 0 : 1;
+    ++all;
+  }
+  for (const auto& [phase, count] : counts) {
+    if (count.first == 0) continue;
+    add_issue(profile.issues,
+              {"blocks-rejected", Severity::info, count.first,
+               std::to_string(count.first) + " of " + std::to_string(count.second) + " blocks of phase " +
+                   phase_name(phase) + " count for nothing: " + data.rejected.at(phase),
+               "a longer --budget gives more blocks"});
+  }
+}
+
 /// Nothing was resident at any open, so the cold blocks are what the user has today.
 bool found_cold(const Collected& data) {
   double opened = 0.0;
@@ -278,6 +296,7 @@ bool fill_differential(const RunData& run, const std::vector<RankView>& ranks, P
     compare_with_attributed(attributed, profile);
   }
   name_outliers(data, profile);
+  name_rejected(data, profile);
   return true;
 }
 

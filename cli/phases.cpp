@@ -48,7 +48,9 @@ Result<collect::PhaseWants> parse_phases(const std::string& list) {
                    "use a list of as_is, cold, cached, synthetic, supply, supply_cold, half_cached"};
     }
     // The state as found is measured before the first round of any run.
-    if (*phase != Phase::as_is) wants.phases.push_back(*phase);
+    if (*phase == Phase::as_is) continue;
+    wants.phases.push_back(*phase);
+    if (name == "supply") wants.phases.push_back(Phase::supply_cold);
   }
   return wants;
 }

@@ -81,6 +81,7 @@ void file_opened(int fd, const char* path, int flags) {
   const Part whole{
       .fd = fd, .file = &file, .range = {0, size}, .key = file_key(file), .is_cold = is_cold(*state, opened.file_id)};
   settle(state->seen, whole);
+  mark_whole_file(*state, whole.key);
   if (state->remembers.load(k_relaxed) != 0) remember_file(state->files, fd, path, opened.length, file);
 }
 

@@ -25,7 +25,7 @@ constexpr auto k_relaxed = std::memory_order_relaxed;
 constexpr std::uint64_t k_chunk = 32;
 constexpr std::uint64_t k_ahead = 4 * k_chunk;
 
-enum class Mark : std::uint64_t { counted = 1, cleared = 2 };
+enum class Mark : std::uint64_t { counted = 1, cleared = 2, whole = 3 };
 
 /// One file in one batch.
 struct Reading {
@@ -36,20 +36,19 @@ struct Reading {
   std::uint64_t end;  ///< granule after the file's last
 };
 
-std::uint64_t mark_of(const Reading& reading, std::uint64_t granule, Mark mark) {
-  const std::uint64_t words[] = {reading.key, granule, reading.state.serial.load(k_relaxed),
-                                 static_cast<std::uint64_t>(mark)};
+std::uint64_t mark_of(const PhaseState& state, std::uint64_t file, std::uint64_t granule, Mark mark) {
+  const std::uint64_t words[] = {file, granule, state.serial.load(k_relaxed), static_cast<std::uint64_t>(mark)};
   return hash_words(words, 4);
 }
 
 /// Lossy: a collision forgets a mark, and the granule is asked about again.
 void set_mark(const Reading& reading, std::uint64_t granule, Mark mark) {
-  const std::uint64_t value = mark_of(reading, granule, mark);
+  const std::uint64_t value = mark_of(reading.state, reading.key, granule, mark);
   reading.state.ranges[value % k_range_slots].store(value, k_relaxed);
 }
 
 bool has_mark(const Reading& reading, std::uint64_t granule, Mark mark) {
-  const std::uint64_t value = mark_of(reading, granule, mark);
+  const std::uint64_t value = mark_of(reading.state, reading.key, granule, mark);
   return reading.state.ranges[value % k_range_slots].load(k_relaxed) == value;
 }
 
@@ -134,6 +133,11 @@ void clear_ahead(const Reading& reading, std::uint64_t from) {
 
 }  // namespace
 
+void mark_whole_file(PhaseState& state, std::uint64_t file) {
+  const std::uint64_t value = mark_of(state, file, 0, Mark::whole);
+  state.ranges[value % k_range_slots].store(value, k_relaxed);
+}
+
 ReadSource before_read(int fd, const ReadPlan& plan) {
   PhaseState* state = looking_state();
   if (state == nullptr || fd < 0 || fd >= k_tracked_fds || plan.bytes == 0) return k_no_source;
@@ -150,6 +154,10 @@ ReadSource before_read(int fd, const ReadPlan& plan) {
   const std::uint64_t end = (begin + bytes - 1) / k_granule + 1;
   const std::uint64_t last = static_cast<std::uint64_t>(file.st_size - 1) / k_granule;
   const Reading reading{.state = *state, .fd = fd, .file = file, .key = file_key(file), .end = last + 1};
+  if (has_mark(reading, 0, Mark::whole)) {  // a second descriptor of what was opened in this batch: numpy.load() dups
+    state->opened_in[fd].store(state->serial.load(k_relaxed), k_relaxed);
+    return k_no_source;
+  }
   if (plan.buffer != nullptr && is_staged(reading, first, end)) {
     const int copy = shadow_of(*state, identity_of(file));
     if (copy >= 0) {

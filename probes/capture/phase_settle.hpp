@@ -29,6 +29,9 @@ void settle(PhaseSeen& seen, const Part& part);
 /// Evicts what may be of the part, uncounted. True if nothing of it is resident now.
 bool clear_pages(const Part& part);
 
+/// A file (file_key) was settled as a whole in this batch, whichever descriptor it is read through.
+void mark_whole_file(PhaseState& state, std::uint64_t file);
+
 /// Whether what goes by `id` is cold in this batch.
 bool is_cold(const PhaseState& state, std::uint64_t id);
 

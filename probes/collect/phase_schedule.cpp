@@ -12,6 +12,7 @@ using record::Segment;
 
 constexpr double k_second_ns = 1e9;
 constexpr double k_as_is_s = 3.0;  ///< as found, before the first round
+constexpr double k_synthetic_s = 1.0;
 constexpr double k_block_s = 1.5;  ///< measured part of a block, at the rate as found
 constexpr std::uint64_t k_fewest_measured = 12;
 constexpr std::uint64_t k_most_batches = 400;
@@ -62,8 +63,65 @@ PhaseSchedule::View PhaseSchedule::view() const {
   return view;
 }
 
+/// The segment that the slowest rank is in: supply batches come before the turn that they name. nullptr: as found.
+const Segment* PhaseSchedule::current(const View& view) const {
+  const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
+  const Segment* found = nullptr;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Segment& segment = control_.segments[i];
+    if (segment.phase == static_cast<std::uint32_t>(Phase::end)) break;
+    const std::uint64_t turns = is_supply(segment.phase) ? 1 : segment.batches;
+    if (segment.first <= view.slowest_turn && view.slowest_turn < segment.first + turns) {
+      if (is_supply(segment.phase)) return &segment;
+      found = &segment;
+    }
+  }
+  return found;
+}
+
+/// What the batches of each phase cost, so that the end can be foreseen.
+void PhaseSchedule::add_spent(const View& view, std::uint64_t now_ns) {
+  if (followed_ns_ != 0) {
+    Spent& spent = spent_[followed_phase_];
+    spent.seconds += static_cast<double>(now_ns - followed_ns_) / k_second_ns;
+    spent.batches += static_cast<double>(view.slowest_turn - followed_turn_);
+    if (followed_supply_ > 0 && view.slowest_turn > followed_turn_) spent.batches += followed_supply_;
+  }
+  const Segment* segment = current(view);
+  followed_phase_ = segment == nullptr ? 0 : segment->phase;
+  followed_supply_ = segment != nullptr && is_supply(segment->phase) ? segment->batches : 0;
+  followed_ns_ = now_ns;
+  followed_turn_ = view.slowest_turn;
+}
+
+double PhaseSchedule::seconds_of(std::uint32_t phase, double batches) const {
+  constexpr auto k_cold = static_cast<std::uint32_t>(Phase::cold);
+  constexpr auto k_cached = static_cast<std::uint32_t>(Phase::cached);
+  const bool is_cold = phase == k_cold || phase == static_cast<std::uint32_t>(Phase::supply_cold);
+  for (const std::uint32_t like : {phase, is_cold ? k_cold : k_cached}) {  // not run yet: as the one most like it
+    if (spent_[like].batches >= 1.0) return batches * spent_[like].seconds / spent_[like].batches;
+  }
+  return batches / std::max(slowest_rate_, 1e-3);
+}
+
+/// Turns ahead of the fastest rank whose batches are replayed: no index list is asked for, so what follows them is
+/// asked for that much earlier.
+std::uint64_t PhaseSchedule::replayed_ahead(const View& view) const {
+  const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
+  std::uint64_t turns = 0;
+  for (std::uint32_t i = count; i-- > 0;) {
+    const Segment& segment = control_.segments[i];
+    const std::uint64_t end = segment.first + (is_supply(segment.phase) ? 0 : segment.batches);
+    if (end < view.fastest_turn) break;
+    if (segment.phase != static_cast<std::uint32_t>(Phase::synthetic) || end == view.fastest_turn) continue;
+    turns += end - std::max(segment.first, view.fastest_turn);
+  }
+  return turns;
+}
+
 /// Rates as the ranks pass turns, and the rounds they have completed.
 void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
+  add_spent(view, now_ns);
   const double since_look = static_cast<double>(now_ns - last_look_ns_) / k_second_ns;
   if (since_look >= 0.2) {
     fastest_rate_ = std::max(fastest_rate_, static_cast<double>(view.fastest_turn - last_turn_) / since_look);
@@ -99,6 +157,7 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
     const std::uint64_t lost = 2ULL * view.in_flight + 6;  // turns of an epoch that are gone before a block can begin
     const std::uint64_t half = length > lost ? (length - lost) / 2 : 0;  // cold and cached in one epoch
     batches = std::min({batches, std::max(half, transients + 8), length - 2});
+    most_synthetic_ = std::clamp<std::uint64_t>(half, 8, k_most_batches);
   }
   block_batches_ = batches;
   slowest_rate_ = rate;
@@ -110,7 +169,9 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
 /// One further block a round, so that the model has something to be fitted on.
 std::optional<Segment> PhaseSchedule::extra(const View& view) const {
   Segment segment = segment_of(Phase::cached, block_batches_, next_round_);
-  switch (next_round_ % 4) {
+  // Two rounds of each of the first kinds come before one of the others: one block has no interval.
+  constexpr std::uint32_t k_order[] = {0, 1, 0, 1, 2, 3, 2, 3};
+  switch (k_order[next_round_ % std::size(k_order)]) {
     case 0:
       if (view.workers < 2) return std::nullopt;
       segment.workers = std::max(1U, view.workers / 2);
@@ -130,11 +191,21 @@ std::optional<Segment> PhaseSchedule::extra(const View& view) const {
   }
 }
 
+/// At the fastest rate seen, which is that of replayed batches once there were some; and as long again as the workers
+/// need to come to rest, because they still make what was asked for before.
+std::uint64_t PhaseSchedule::synthetic_batches(const View& view) const {
+  const double made_per_s = std::max(spent_[static_cast<std::uint32_t>(Phase::cached)].rate(), slowest_rate_);
+  const double seconds = k_synthetic_s + static_cast<double>(view.in_flight) / std::max(made_per_s, 1e-3);
+  const auto wanted = static_cast<std::uint64_t>(std::ceil(fastest_rate_ * seconds));
+  return std::clamp<std::uint64_t>(wanted, 8, most_synthetic_);
+}
+
 void PhaseSchedule::begin_round(const View& view) {
   for (const Phase phase : wants_.phases) {
-    const bool is_synthetic = phase == Phase::synthetic;
+    // A cold supply block takes as long as a cold one, and says little beyond it where storage binds.
+    if (phase == Phase::supply_cold && wants_.phases.size() > 1 && next_round_ % 2 == 1) continue;
     round_.push_back(
-        segment_of(phase, is_synthetic ? std::max<std::uint64_t>(block_batches_ / 2, 8) : block_batches_, next_round_));
+        segment_of(phase, phase == Phase::synthetic ? synthetic_batches(view) : block_batches_, next_round_));
   }
   const auto more = wants_.extras ? extra(view) : std::nullopt;
   if (more) round_.push_back(*more);
@@ -155,7 +226,7 @@ void PhaseSchedule::publish(Segment segment) {
 
 /// First turn for which no rank can have asked for an index list before it reads what is published now.
 std::uint64_t PhaseSchedule::earliest_turn(const View& view) const {
-  return view.fastest_turn + 2ULL * view.in_flight + 4 +
+  return view.fastest_turn + replayed_ahead(view) + 2ULL * view.in_flight + 4 +
          static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_look_s));
 }
 
@@ -190,12 +261,25 @@ void PhaseSchedule::publish_end() {
   ended_ = true;
 }
 
-/// True where the next block would end after the budget, at the slowest rate seen.
-bool PhaseSchedule::out_of_time(const View& view, std::uint64_t now_ns) const {
-  const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
-  const std::uint64_t ahead = next_turn_ > view.slowest_turn ? next_turn_ - view.slowest_turn : 0;
-  const double needed = static_cast<double>(ahead + block_batches_) / std::max(slowest_rate_, 1e-3);
-  return elapsed + needed > wants_.budget.value();
+/// True where the next block would end after the budget, by what the batches of its phase have cost so far.
+bool PhaseSchedule::out_of_time(const View& view, std::uint64_t now_ns) {
+  if (round_.empty()) begin_round(view);
+  if (round_.empty()) return true;
+  double needed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
+  const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
+  std::uint64_t turns_ahead = next_turn_ > view.slowest_turn ? next_turn_ - view.slowest_turn : 0;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const Segment& segment = control_.segments[i];
+    const bool supply = is_supply(segment.phase);
+    const std::uint64_t end = segment.first + (supply ? 1 : segment.batches);
+    if (end <= view.slowest_turn) continue;
+    const std::uint64_t left = supply ? segment.batches : end - std::max(segment.first, view.slowest_turn);
+    needed += seconds_of(segment.phase, static_cast<double>(left));
+    if (!supply) turns_ahead -= std::min(turns_ahead, left);
+  }
+  needed += seconds_of(static_cast<std::uint32_t>(Phase::as_is), static_cast<double>(turns_ahead));
+  needed += seconds_of(round_.front().phase, static_cast<double>(round_.front().batches));
+  return needed > wants_.budget.value();
 }
 
 /// Where no block can be run, the state as found is all there is to measure: until the budget is spent.
@@ -218,12 +302,16 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
   if (block_batches_ == 0) plan_blocks(now, now_ns);
   follow(now, now_ns);
   if (block_batches_ == 0) return;
-  if (out_of_time(now, now_ns) || (enough_ && complete_rounds_ >= wants_.fewest_rounds)) {
+  if (enough_ && complete_rounds_ >= wants_.fewest_rounds) {
     publish_end();
     return;
   }
   const double ahead = 2.0 * now.in_flight + 6.0 + fastest_rate_ * 2.0 * k_look_s;
-  while (static_cast<double>(next_turn_) < static_cast<double>(now.fastest_turn) + ahead) {
+  while (static_cast<double>(next_turn_) < static_cast<double>(now.fastest_turn + replayed_ahead(now)) + ahead) {
+    if (out_of_time(now, now_ns)) {
+      publish_end();
+      return;
+    }
     if (!publish_next(now)) return;
   }
 }
@@ -247,6 +335,7 @@ PhaseProgress PhaseSchedule::progress(std::uint64_t now_ns) const {
     const Segment& segment = control_.segments[i];
     if (segment.first <= now.slowest_turn && now.slowest_turn < segment.first + segment.batches) {
       progress.phase = name_of(segment.phase);
+      progress.batches_per_s = spent_[segment.phase].rate();
     }
   }
   return progress;

@@ -10,6 +10,7 @@
 /// before it), W for the bunching of arrivals and W k at its end, and then measure 1.5 s: 4 + 2 + 4 + 12 = 22 batches.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -82,8 +83,20 @@ class PhaseSchedule {
   void publish_end();
   void end_in_time(const View& view, std::uint64_t now_ns);
   [[nodiscard]] std::uint64_t earliest_turn(const View& view) const;
-  [[nodiscard]] bool out_of_time(const View& view, std::uint64_t now_ns) const;
+  [[nodiscard]] bool out_of_time(const View& view, std::uint64_t now_ns);
+  [[nodiscard]] const record::Segment* current(const View& view) const;
+  void add_spent(const View& view, std::uint64_t now_ns);
+  [[nodiscard]] double seconds_of(std::uint32_t phase, double batches) const;
+  [[nodiscard]] std::uint64_t replayed_ahead(const View& view) const;
+  [[nodiscard]] std::uint64_t synthetic_batches(const View& view) const;
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
+
+  /// What the batches of one phase have cost.
+  struct Spent {
+    double seconds = 0.0;
+    double batches = 0.0;
+    [[nodiscard]] double rate() const { return seconds > 0.0 ? batches / seconds : 0.0; }
+  };
 
   record::ControlBlock& control_;
   PhaseWants wants_;
@@ -92,6 +105,12 @@ class PhaseSchedule {
   std::uint32_t next_round_ = 0;
   std::uint64_t next_turn_ = 0;      ///< after everything published
   std::uint64_t block_batches_ = 0;  ///< 0: not decided yet
+  std::uint64_t most_synthetic_ = 400;
+  std::array<Spent, 16> spent_{};  ///< by phase
+  std::uint64_t followed_ns_ = 0;
+  std::uint64_t followed_turn_ = 0;
+  std::uint32_t followed_phase_ = 0;
+  std::uint32_t followed_supply_ = 0;
   std::uint64_t armed_ns_ = 0;
   std::uint64_t last_look_ns_ = 0;
   std::uint64_t last_turn_ = 0;

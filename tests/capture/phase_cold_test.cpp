@@ -41,6 +41,18 @@ TEST_CASE("a file that the run found absent is its own, and is dropped when it i
   CHECK(seen[1].evicted_bytes == k_size);
 }
 
+TEST_CASE("a file that is read through a second descriptor, too, is fetched once") {
+  PhasedRun run;
+  const auto file = make_file(data_folder(), "duplicate", 5 * 4096);
+  run.guest({begin(Phase::cold, 0), "dup:" + file.string(), "end",  //
+             begin(Phase::cold, 1), "dup:" + file.string(), "end"});
+  const auto seen = run.evidence();
+  REQUIRE(seen.size() == 2);  // the first batch of a run may read a page more, to find out whom to ask
+  CHECK(seen[1].opened_bytes == 5 * 4096);
+  CHECK(seen[1].evicted_bytes == 5 * 4096);
+  CHECK(seen[1].storage_bytes == 5 * 4096);
+}
+
 TEST_CASE("what is the run's own is known to all its processes") {
   PhasedRun run;
   const auto file = make_file(data_folder(), "shared", k_size);

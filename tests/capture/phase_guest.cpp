@@ -5,6 +5,7 @@
 ///   begin:PHASE:SEGMENT:ROUND:BATCH[:ARGUMENT[:SEED]]   end   (a batch in a phase)
 ///   batch  done_batch  sample  done                    (the calls of the C API)
 ///   read:PATH  openat:FOLDER:NAME  fopen:PATH  mmap:PATH  stat:PATH  write:PATH
+///   dup:PATH   reads a page, and the file through a second descriptor, as numpy.load() does
 ///   keep:PATH  pread:OFFSET:BYTES  next:BYTES  stream:PATH  fread:BYTES
 ///   hold:PATH  maps the file and keeps the map        drop:PATH  drops the file's pages
 ///   user:UID   goes on as that user                   refuse:CALL:ERROR  the kernel refuses that system call
@@ -72,6 +73,16 @@ std::string read_all(int fd) {
 
 void read_and_close(int fd) {
   report(read_all(fd));
+  ::close(fd);
+}
+
+void read_by_duplicate(const Words& words) {
+  const int fd = ::open(words.at(1).c_str(), O_RDONLY | O_CLOEXEC);
+  char page[4096];
+  require(fd >= 0 && ::read(fd, page, sizeof(page)) > 0, "read");
+  const int second = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  require(second >= 0 && ::lseek(second, 0, SEEK_SET) == 0, "duplicate");
+  read_and_close(second);
   ::close(fd);
 }
 
@@ -229,6 +240,7 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"done", [](const Words&) { stallcast_sample_end(); }},
       {"read", [](const Words& w) { read_and_close(::open(w.at(1).c_str(), O_RDONLY | O_CLOEXEC)); }},
       {"openat", read_at},
+      {"dup", read_by_duplicate},
       {"fopen", read_stream},
       {"mmap", read_map},
       {"hold", hold_map},

@@ -92,6 +92,11 @@ class IssuerTest(unittest.TestCase):
         self.assertEqual(issuer.missed, 1)
         self.assertEqual(phases, [None] * 3 + [CACHED] * 4 + [None] * 7)
 
+    def test_what_an_earlier_pass_ran_is_not_missed_by_the_next(self):
+        issuer = Issuer(plan_of(segment(0, 5, 4, COLD), segment(1, 24, 4, COLD)), 20, 40)
+        self.assertEqual([item.number for item in issue_all(issuer) if item.segment], [24, 25, 26, 27])
+        self.assertEqual(issuer.missed, 0)
+
     def test_a_segment_over_the_end_of_a_pass_is_refused_and_not_missed(self):
         issuer = Issuer(plan_of(segment(0, 5, 5, COLD)), 0, 10)
         self.assertTrue(all(item.segment is None for item in issue_all(issuer)))

@@ -107,6 +107,7 @@ class Issuer:
         self.turn = turn
         self.end = end
         self.missed = 0
+        self._begin = turn
         self._checked = 0
         self._supply = None  # (segment, batches issued)
         self._supplied = set()
@@ -116,6 +117,8 @@ class Issuer:
         self.plan.refresh()
         for segment in self.plan.unchecked(self._checked):
             self._checked += 1
+            if segment.first < self._begin and segment.phase != END:
+                continue  # an earlier pass's
             late = segment.first < self.turn and segment.phase != END
             last = segment.first + (0 if segment.phase in SUPPLY else segment.batches)
             too_long = self.end is not None and segment.first < self.end and last >= self.end

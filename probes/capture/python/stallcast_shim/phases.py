@@ -216,7 +216,11 @@ class Phased:
         self._announce(segment)
 
     def _segment(self):
-        return _run.plan.covering(self.turn())
+        """Of the batch that the script asks for; None beyond the last batch, whose turn is the next pass's first."""
+        turn = self.turn()
+        if self.issuer.end is not None and turn >= self.issuer.end:
+            return None
+        return _run.plan.covering(turn)
 
     def _announce(self, segment):
         if segment.index <= self.announced:
