@@ -222,10 +222,10 @@ class DataSets(PhasesTest):
             stateful=dict(stateful=True, persistent=True),
             no_batches=dict(batch_size=None, samples=60, workers=1, step_s=0.002),
         )
-        for name, (samples, batch_size) in {"augment": (SAMPLES, 8), "stateful": (SAMPLES, 8), "no_batches": (60, 1)}.items():
+        for name, passes in {"augment": (SAMPLES, 8), "stateful": (SAMPLES, 8), "no_batches": (60, 1)}.items():
             with self.subTest(job=name):
                 self.assert_measured(ran[name])
-                self.assert_passes_whole(ran[name], samples, batch_size)
+                self.assert_passes_whole(ran[name], *passes)
                 self.assertIsNotNone(ran[name].rate("synthetic"), ran[name].profile["absent"])
 
     def test_data_in_memory_is_never_cold(self):
