@@ -65,7 +65,7 @@ Outcome outcome_of(const RunData& run, bool loader_found, bool enough) {
   if (log.interrupted) {
     outcome.status = "interrupted";
     outcome.words = "the run was interrupted; what was measured until then is reported";
-  } else if (run.has_log && log.ended && outcome.child_exit_code != 0) {
+  } else if (run.has_log && log.ended && outcome.child_exit_code != 0 && !log.ended_by_us) {
     outcome.status = "child_failed";
     outcome.words = "the command ended with status " + std::to_string(outcome.child_exit_code) +
                     "; what was measured until then is reported";
@@ -75,6 +75,8 @@ Outcome outcome_of(const RunData& run, bool loader_found, bool enough) {
   } else if (!enough) {
     outcome.status = "not_enough_data";
     outcome.words = "a loader was seen, but too few steps to measure";
+  } else if (log.ended_by_us) {
+    outcome.words = "the command hung and was ended; what was measured until then is reported";
   } else {
     outcome.words = "the run was measured";
   }

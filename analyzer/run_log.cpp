@@ -117,12 +117,17 @@ void take_tick(const json& line, RunLog& log) {
   log.ticks.push_back(std::move(tick));
 }
 
+bool flag(const json& line, const char* key) {
+  const auto found = line.find(key);
+  return found != line.end() && found->is_boolean() && found->get<bool>();
+}
+
 void take_end(const json& line, RunLog& log) {
   log.ended = true;
   log.exit_code = small_integer(line, "exit_code", 0);
   log.signal = small_integer(line, "signal", 0);
-  const auto interrupted = line.find("interrupted");
-  log.interrupted = interrupted != line.end() && interrupted->is_boolean() && interrupted->get<bool>();
+  log.interrupted = flag(line, "interrupted");
+  log.ended_by_us = flag(line, "ended_by_us");
 }
 
 void take_line(const json& line, RunLog& log) {

@@ -66,6 +66,7 @@ struct RunLog {
   int exit_code = 0;
   int signal = 0;
   bool interrupted = false;
+  bool ended_by_us = false;  ///< the command hung and the tool ended it
   std::int64_t bad_lines = 0;
 };
 

@@ -15,6 +15,8 @@ using record::Phase;
 
 constexpr double k_outlier = 0.25;  ///< a block this far (log) from the median of its phase is named
 constexpr double k_same_wait = 0.02;
+constexpr std::size_t k_rounds_to_correlate = 4;
+constexpr double k_most_correlated = 0.7;  ///< beyond it a few rounds say next to nothing
 
 /// What identifies one kind of measurement: phase, workers, argument.
 struct Setting {
@@ -41,6 +43,7 @@ struct Collected {
   std::map<Phase, std::string> rejected{};  ///< last reason per phase
   std::map<Phase, std::vector<Premise>> premises{};
   std::uint64_t all_workers = 0;
+  double correlation = 0.0;  ///< of neighbouring rounds: the machine's speed wanders
 };
 
 void collect_rank(const RankView& rank, const RunData& run, Collected& out) {
@@ -76,19 +79,40 @@ void finish_rounds(std::size_t ranks, Collected& out) {
   }
 }
 
+std::vector<double> log_rates(const Rounds& rounds) {
+  std::vector<double> logs;
+  for (const auto& [round, cell] : rounds) logs.push_back(std::log(cell.samples / cell.seconds));
+  return logs;
+}
+
+/// How much neighbouring rounds resemble each other. All phases run on the same machine, so what each of them says is
+/// averaged: a few rounds of one phase alone say little. It counts half its standard error higher than estimated, as
+/// too narrow an interval is the worse mistake (tests/analyzer/phases_test.cpp holds the coverage).
+double correlation_of(const Settings& settings) {
+  double sum = 0.0;
+  double values = 0.0;
+  int phases = 0;
+  for (const auto& [setting, rounds] : settings) {
+    if (rounds.size() < k_rounds_to_correlate) continue;
+    sum += neighbour_correlation(log_rates(rounds));
+    values += static_cast<double>(rounds.size());
+    ++phases;
+  }
+  return phases > 0 ? std::clamp(sum / phases + 0.5 / std::sqrt(values), 0.0, k_most_correlated) : 0.0;
+}
+
 /// Pooled rate with the interval of the log rates over rounds.
-MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds) {
+MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlation) {
   double samples = 0.0;
   double seconds = 0.0;
-  std::vector<double> logs;
   for (const auto& [round, cell] : rounds) {
     samples += cell.samples;
     seconds += cell.seconds;
-    logs.push_back(std::log(cell.samples / cell.seconds));
   }
+  const std::vector<double> logs = log_rates(rounds);
   if (logs.size() < 2) return MeasuredEstimate<SamplesPerSecond>::absent("fewer than two rounds gave a valid block");
   const Estimate<double> spread = mean_of(logs);
-  const double half = (spread.ci95_high - spread.ci95_low) / 2.0;
+  const double half = (spread.ci95_high - spread.ci95_low) / 2.0 * widening(correlation, spread.n);
   const double mean = samples / seconds;
   return Estimate<SamplesPerSecond>{SamplesPerSecond(mean), SamplesPerSecond(mean * std::exp(-half)),
                                     SamplesPerSecond(mean * std::exp(half)), static_cast<std::int64_t>(logs.size())};
@@ -108,7 +132,7 @@ std::string why_absent(const Collected& data, Phase phase) {
 MeasuredEstimate<SamplesPerSecond> phase_rate(const Collected& data, Phase phase) {
   const Rounds* rounds = rounds_of(data, phase);
   if (rounds == nullptr) return MeasuredEstimate<SamplesPerSecond>::absent(why_absent(data, phase));
-  return rate_of(*rounds);
+  return rate_of(*rounds, data.correlation);
 }
 
 /// The blocks of one round that a split needs, each in seconds per sample.
@@ -145,10 +169,22 @@ MeasuredEstimate<Fraction> share_of_cold(const std::vector<Trio>& trios, Value v
   return Estimate<Fraction>{mean.mean, std::max(-1.0, mean.ci95_low), std::min(1.0, mean.ci95_high), mean.n};
 }
 
+double difference_of(const Trio& trio) {
+  return trio.cached - trio.synthetic;
+}
+
 /// What the waiting does not explain of cached - synthetic is the compute slowed by the workers. Where a device
-/// computes on while the host waits, the waiting exceeds the difference, which then is all there is.
-double prep_of(const Trio& trio) {
-  return std::min(trio.cached_wait, trio.cached - trio.synthetic);
+/// computes on while the host waits, the waiting exceeds the difference, which then is all there is. Which of the two
+/// holds is a property of the job: chosen round by round, the lesser of two noisy numbers would be too low on average.
+double (*prep_of_rounds(const std::vector<Trio>& trios))(const Trio&) {
+  double waited = 0.0;
+  double difference = 0.0;
+  for (const Trio& trio : trios) {
+    waited += trio.cached_wait;
+    difference += difference_of(trio);
+  }
+  if (waited > difference) return difference_of;
+  return [](const Trio& trio) { return trio.cached_wait; };
 }
 
 std::string why_no_split(const Collected& data) {
@@ -166,8 +202,9 @@ void fill_split(const Collected& data, Stalls& stalls) {
     return;
   }
   stalls.fetch = share_of_cold(trios, [](const Trio& t) { return t.cold - t.cached; });
+  const auto prep_of = prep_of_rounds(trios);
   stalls.prep = share_of_cold(trios, prep_of);
-  stalls.interference = share_of_cold(trios, [](const Trio& t) { return t.cached - t.synthetic - prep_of(t); });
+  stalls.interference = share_of_cold(trios, [prep_of](const Trio& t) { return difference_of(t) - prep_of(t); });
 }
 
 void add_points(const Collected& data, Profile& profile) {
@@ -182,7 +219,7 @@ void add_points(const Collected& data, Profile& profile) {
       point.setting["added_s_per_read"] = std::to_string(static_cast<double>(setting.argument) * 1e-9);
     if (setting.phase == Phase::perturb_cpu)
       point.setting["added_cpu_s_per_sample"] = std::to_string(static_cast<double>(setting.argument) * 1e-9);
-    point.estimate = rate_of(rounds);
+    point.estimate = rate_of(rounds, data.correlation);
     const auto premises = data.premises.find(setting.phase);
     if (premises != data.premises.end() && !premises->second.empty()) point.premises.push_back(premises->second.back());
     profile.points.push_back(std::move(point));
@@ -276,6 +313,7 @@ bool fill_differential(const RunData& run, const std::vector<RankView>& ranks, P
   }
   if (data.blocks.empty()) return false;
   finish_rounds(ranks.size(), data);
+  data.correlation = correlation_of(data.settings);
   const Stalls attributed = profile.stalls;
   profile.premises.clear();
   add_premises(data, profile);

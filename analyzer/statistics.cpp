@@ -67,6 +67,23 @@ Estimate<double> mean_of(std::span<const double> values) {
   return {center, center - half, center + half, static_cast<std::int64_t>(values.size())};
 }
 
+double neighbour_correlation(std::span<const double> values) {
+  STALLCAST_CHECK(values.size() >= 3);
+  const double raw = lag_one(values);
+  return raw + (1.0 + 3.0 * raw) / static_cast<double>(values.size());
+}
+
+double widening(double rho, std::int64_t n) {
+  STALLCAST_CHECK(rho >= 0.0 && rho < 1.0 && n >= 2);
+  const double count = static_cast<double>(n);
+  double of_mean = 1.0;  // variance of the mean, in those of independent values
+  for (std::int64_t lag = 1; lag < n; ++lag) {
+    of_mean += 2.0 * (1.0 - static_cast<double>(lag) / count) * std::pow(rho, static_cast<double>(lag));
+  }
+  const double seen = (count - of_mean) / (count - 1.0);  // of the variance, around the values' own mean
+  return std::sqrt(of_mean / seen);
+}
+
 Estimate<double> ratio_of_sums(std::span<const double> numerator, std::span<const double> denominator) {
   STALLCAST_CHECK(numerator.size() == denominator.size() && numerator.size() >= 2);
   const double bottom = std::accumulate(denominator.begin(), denominator.end(), 0.0);

@@ -194,13 +194,19 @@ void take_pass(const Pass& pass, const LoaderFacts& facts, const std::vector<std
     const Delivery& before = *deliveries[i - 1].delivery;
     const Delivery& now = *deliveries[i].delivery;
     if (!deliveries[i].follows || now.in_segment || before.in_segment) continue;
-    const SteadyStep step = make_step(before, now, facts.batch_size);
-    if (any_within(others, step.begin_ns, step.end_ns)) {
-      ++window.interrupted_steps;
-      continue;
-    }
+    SteadyStep step = make_step(before, now, facts.batch_size);
+    step.beside_another = any_within(others, step.begin_ns, step.end_ns);
     window.steps.push_back(step);
   }
+}
+
+/// An evaluation now and then is not the step that is asked about; a second loader of every step is.
+void drop_interrupted(SteadyWindow& window) {
+  const auto interrupted = std::count_if(window.steps.begin(), window.steps.end(),
+                                         [](const SteadyStep& step) { return step.beside_another; });
+  if (2 * interrupted > static_cast<std::ptrdiff_t>(window.steps.size())) return;
+  std::erase_if(window.steps, [](const SteadyStep& step) { return step.beside_another; });
+  window.interrupted_steps = interrupted;
 }
 
 /// Lengths of the steps, each averaged with the `bunch` - 1 that follow.
@@ -251,6 +257,7 @@ SteadyWindow steady_window(const Consumer& consumer) {
   }
   const std::vector<std::uint64_t> others = other_waits(groups, training);
   for (const Pass* pass : training->passes) take_pass(*pass, training->facts, others, window);
+  drop_interrupted(window);
   drop_warm_up(window);
   return window;
 }

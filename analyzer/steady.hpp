@@ -17,6 +17,7 @@ struct SteadyStep {
   double samples = 0.0;              ///< of the batch delivered at the end; 0 if not known
   double consumer_cpu_s = -1.0;      ///< CPU time of the consuming process in the step; negative if not known
   std::uint32_t ready = UINT32_MAX;  ///< batches that lay ready when the consumer asked
+  bool beside_another = false;       ///< another loader was iterated within it
   const Delivery* delivery = nullptr;
 
   [[nodiscard]] double step_s() const { return compute_s + wait_s; }
@@ -29,7 +30,8 @@ struct SteadyWindow {
   std::vector<SteadyStep> steps{};
   std::int64_t deliveries = 0;             ///< of the training loader, all of them
   std::int64_t warm_up_steps = 0;          ///< left out because the job was still getting up to speed
-  std::int64_t interrupted_steps = 0;      ///< left out because another loader was iterated within them (evaluation)
+  std::int64_t interrupted_steps = 0;      ///< left out because another loader was iterated within them (evaluation);
+                                           ///< none where most steps have that: it is part of the step then
   std::vector<double> first_wait_s{};      ///< waiting for the first batch of each pass: the pause at epoch boundaries
   double optimizer_steps_per_batch = 0.0;  ///< 0 where no optimizer step was seen
 };

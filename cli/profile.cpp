@@ -112,12 +112,14 @@ Result<RecordOptions> record_options(const ProfileOptions& options, const Sessio
 }
 
 /// The recordings are safe; what can be said of them is said. A failure of ours must not hide the command's own status.
-Status report_run(const RecordedRun& run, bool quiet) {
+/// Returns the status in the profile's outcome.
+Result<std::string> report_run(const RecordedRun& run, bool quiet) {
   show_progress("reading the recordings ...");
   const auto profile = analyze(run.recordings);
   clear_progress();
   if (!profile) return profile.error();
-  return deliver(profile.value(), run.output, quiet);
+  STALLCAST_RETURN_IF_ERROR(deliver(profile.value(), run.output, quiet));
+  return profile.value().outcome.status;
 }
 
 int run_profile(const ProfileOptions& options, const Session& session) {
@@ -138,13 +140,14 @@ int run_profile(const ProfileOptions& options, const Session& session) {
     return run.exit_code;
   }
   if (run.collect_error) print_error(*run.collect_error);
-  const Status reported = report_run(run, options.quiet);
+  const Result<std::string> reported = report_run(run, options.quiet);
   if (!reported.ok()) print_error(reported.error());
   const bool failed = !reported.ok() || run.collect_error.has_value();
   if (failed) {
     print_note(fmt::format("the recordings are in {0}: try `stallcast analyze {0} -o OTHER`", run.recordings.string()));
   }
-  if (run.exit_code != 0) return run.exit_code;
+  const bool measured = run.ended_by_us && reported.ok() && reported.value() == "measured";
+  if (run.exit_code != 0 && !measured) return run.exit_code;
   return failed ? k_exit_wrapper : k_exit_ok;
 }
 

@@ -105,7 +105,8 @@ std::string to_line(const EndLine& end) {
                   {"t_ns", end.t_ns},
                   {"exit_code", end.exit_code},
                   {"signal", end.signal},
-                  {"interrupted", end.interrupted}});
+                  {"interrupted", end.interrupted},
+                  {"ended_by_us", end.ended_by_us}});
 }
 
 }  // namespace stallcast::collect

@@ -1,6 +1,9 @@
 #include "probes/collect/phase_schedule.hpp"
 
+#include <signal.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <utility>
 
@@ -19,6 +22,8 @@ constexpr std::uint64_t k_most_batches = 400;
 constexpr std::uint64_t k_slack_turns = 2;
 constexpr std::uint64_t k_ring_turns = 10;  ///< the shim keeps the first batches for replay
 constexpr double k_look_s = 0.3;            ///< the ranks may run this long until we have looked and published again
+constexpr double k_late_s = 2.0;            ///< beyond the budget, before blocks are cut short
+constexpr double k_hung_s = 30.0;           ///< beyond the budget, before the job counts as hung
 constexpr std::uint64_t k_added_read_ns = 500'000;
 constexpr std::uint64_t k_added_cpu_ns = 500'000;
 
@@ -60,6 +65,7 @@ PhaseSchedule::View PhaseSchedule::view() const {
     view.in_flight = view.workers * std::max(1U, slot.prefetch.load(std::memory_order_relaxed));
     view.armed = true;
   }
+  if (taken_ > 0 && view.armed) view.pass_end = std::min(view.pass_end, view.pass_first + taken_);
   return view;
 }
 
@@ -84,7 +90,8 @@ void PhaseSchedule::add_spent(const View& view, std::uint64_t now_ns) {
   if (followed_ns_ != 0) {
     Spent& spent = spent_[followed_phase_];
     spent.seconds += static_cast<double>(now_ns - followed_ns_) / k_second_ns;
-    spent.batches += static_cast<double>(view.slowest_turn - followed_turn_);
+    // A rank that arms later is slower at first.
+    if (view.slowest_turn > followed_turn_) spent.batches += static_cast<double>(view.slowest_turn - followed_turn_);
     if (followed_supply_ > 0 && view.slowest_turn > followed_turn_) spent.batches += followed_supply_;
   }
   const Segment* segment = current(view);
@@ -117,6 +124,14 @@ std::uint64_t PhaseSchedule::replayed_ahead(const View& view) const {
     turns += end - std::max(segment.first, view.fastest_turn);
   }
   return turns;
+}
+
+/// A script may leave its passes before their end: they are then as long as what it takes of them.
+void PhaseSchedule::follow_passes(const View& view) {
+  if (view.pass_first == pass_first_ && pass_end_ > 0) return;
+  if (view.pass_first > pass_first_ && view.pass_first < pass_end_) taken_ = view.pass_first - pass_first_;
+  pass_first_ = view.pass_first;
+  pass_end_ = view.pass_end;
 }
 
 /// Rates as the ranks pass turns, and the rounds they have completed.
@@ -242,9 +257,12 @@ bool PhaseSchedule::publish_next(const View& view) {
   if (view.pass_end != UINT64_MAX) {
     const std::uint64_t epoch = view.pass_end - view.pass_first;
     const std::uint64_t together = std::min(together_, epoch) == together_ ? std::max(length, together_) : length;
-    if (segment.first < view.pass_end && segment.first + together >= view.pass_end) segment.first = view.pass_end;
-    // Beyond the next epoch's end nothing is known to fit: wait until it has begun.
-    if (segment.first >= view.pass_end && segment.first + length >= view.pass_end + epoch) return false;
+    if (epoch == 0) return false;  // the rank is writing it down
+    std::uint64_t end = view.pass_end;
+    while (end <= segment.first) end += epoch;
+    if (segment.first + together >= end) segment.first = end;
+    // Beyond the next epoch's end nothing is known to fit: wait until it has begun, where there is time for that.
+    if (segment.first >= view.pass_end + epoch && earliest_turn(view) < view.pass_end) return false;
   }
   round_.erase(round_.begin());
   together_ -= std::min(together_, length);
@@ -252,6 +270,17 @@ bool PhaseSchedule::publish_next(const View& view) {
   next_turn_ = segment.first + length;
   if (round_.empty()) round_ends_.push_back(next_turn_);
   return true;
+}
+
+/// The end needs no index lists in advance: no rank asks for more than a turn or two until it reads of it.
+void PhaseSchedule::end_at_once(const View& view, std::uint64_t now_ns) {
+  const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
+  if (cut_ || elapsed < wants_.budget.value() + k_late_s) return;
+  cut_ = true;
+  const std::uint64_t soon = view.fastest_turn + 2 + static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_look_s));
+  if (ended_ && soon >= next_turn_) return;
+  next_turn_ = soon;
+  publish_end();
 }
 
 void PhaseSchedule::publish_end() {
@@ -290,10 +319,16 @@ void PhaseSchedule::end_in_time(const View& view, std::uint64_t now_ns) {
 }
 
 void PhaseSchedule::step(std::uint64_t now_ns) {
-  if (ended_) return;
   const View now = view();
   if (!now.armed) return;
-  if (armed_ns_ == 0) armed_ns_ = last_look_ns_ = now_ns;
+  if (armed_ns_ == 0) armed_ns_ = last_look_ns_ = moved_ns_ = now_ns;
+  if (now.slowest_turn != moved_turn_) {
+    moved_turn_ = now.slowest_turn;
+    moved_ns_ = now_ns;
+  }
+  end_at_once(now, now_ns);
+  if (ended_) return;
+  follow_passes(now);
   if (!obstacle_.empty()) {
     follow(now, now_ns);
     end_in_time(now, now_ns);
@@ -314,6 +349,23 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
     }
     if (!publish_next(now)) return;
   }
+}
+
+std::optional<std::string> PhaseSchedule::overdue(std::uint64_t now_ns) const {
+  if (armed_ns_ == 0) return std::nullopt;
+  const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
+  if (elapsed < wants_.budget.value() + k_hung_s) return std::nullopt;
+  for (std::uint32_t rank = 0; rank < record::k_max_ranks; ++rank) {
+    const auto pid = static_cast<pid_t>(control_.ranks[rank].pid.load(std::memory_order_relaxed));
+    if (control_.phases[rank].armed.load(std::memory_order_acquire) == 0 || pid <= 0) continue;
+    if (kill(pid, 0) != 0 && errno == ESRCH) continue;  // its script ended by itself
+    const double still = static_cast<double>(now_ns - moved_ns_) / k_second_ns;
+    return "process " + std::to_string(pid) + " had not come to the end of the run " +
+           std::to_string(static_cast<int>(elapsed)) + " s after its phases began: it took " +
+           std::to_string(control_.phases[rank].turns.load(std::memory_order_relaxed)) + " batches, the last one " +
+           std::to_string(static_cast<int>(still)) + " s before it was ended";
+  }
+  return std::nullopt;
 }
 
 std::uint64_t PhaseSchedule::missed() const {

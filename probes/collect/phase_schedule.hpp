@@ -51,6 +51,10 @@ class PhaseSchedule {
 
   [[nodiscard]] PhaseProgress progress(std::uint64_t now_ns) const;
 
+  /// Once the budget has been over for 30 s and a rank that lives still has not come to the end of the run: what it did
+  /// last, in words. It hangs, or its steps take longer than all that.
+  [[nodiscard]] std::optional<std::string> overdue(std::uint64_t now_ns) const;
+
   /// Rounds whose segments have all been passed by every rank.
   [[nodiscard]] int complete_rounds() const { return complete_rounds_; }
 
@@ -75,6 +79,7 @@ class PhaseSchedule {
   };
 
   [[nodiscard]] View view() const;
+  void follow_passes(const View& view);
   void follow(const View& view, std::uint64_t now_ns);
   void plan_blocks(const View& view, std::uint64_t now_ns);
   void begin_round(const View& view);
@@ -82,6 +87,7 @@ class PhaseSchedule {
   void publish(record::Segment segment);
   void publish_end();
   void end_in_time(const View& view, std::uint64_t now_ns);
+  void end_at_once(const View& view, std::uint64_t now_ns);
   [[nodiscard]] std::uint64_t earliest_turn(const View& view) const;
   [[nodiscard]] bool out_of_time(const View& view, std::uint64_t now_ns);
   [[nodiscard]] const record::Segment* current(const View& view) const;
@@ -111,6 +117,9 @@ class PhaseSchedule {
   std::uint64_t followed_turn_ = 0;
   std::uint32_t followed_phase_ = 0;
   std::uint32_t followed_supply_ = 0;
+  std::uint64_t pass_first_ = 0;  ///< of the pass seen last
+  std::uint64_t pass_end_ = 0;    ///< as its loader's length has it
+  std::uint64_t taken_ = 0;       ///< batches after which the script left a pass; 0: it does not
   std::uint64_t armed_ns_ = 0;
   std::uint64_t last_look_ns_ = 0;
   std::uint64_t last_turn_ = 0;
@@ -122,6 +131,9 @@ class PhaseSchedule {
   int complete_rounds_ = 0;
   bool enough_ = false;
   bool ended_ = false;
+  bool cut_ = false;  ///< the end was published again, for the next turn
+  std::uint64_t moved_turn_ = 0;
+  std::uint64_t moved_ns_ = 0;  ///< when the slowest rank was last seen to take a turn
   std::string obstacle_{};
 };
 

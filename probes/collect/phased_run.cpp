@@ -103,8 +103,20 @@ void PhasedRun::ask_for_enough() {
   });
 }
 
+bool PhasedRun::has_hung(std::uint64_t now_ns) {
+  if (!hung_.empty()) return true;
+  const auto overdue = schedule_.overdue(now_ns);
+  if (overdue) hung_ = *overdue;
+  return overdue.has_value();
+}
+
 std::vector<DataIssue> PhasedRun::issues_at_end() const {
   std::vector<DataIssue> issues;
+  if (!hung_.empty()) {
+    issues.push_back({"job-hung", Severity::error, 1, hung_,
+                      "if it took no batches, a worker or the script hangs: DataLoader(timeout=60) makes that an "
+                      "error; if it is only slow, raise --budget"});
+  }
   if (!schedule_.obstacle().empty()) {
     issues.push_back({"phases-impossible", Severity::warning, 1, "no phases: " + schedule_.obstacle(),
                       "profile with fewer workers or a smaller prefetch factor, or with more data an epoch"});

@@ -42,6 +42,9 @@ class PhasedRun {
   /// Ten times a second while the command runs.
   void beat(std::uint64_t now_ns);
 
+  /// True once the job is so far beyond its budget that it cannot be expected to come to its end: to be ended.
+  [[nodiscard]] bool has_hung(std::uint64_t now_ns);
+
   [[nodiscard]] const std::vector<DataIssue>& issues() const { return issues_; }
 
   /// What kept phases from being run as planned; asked when the command has ended.
@@ -66,6 +69,7 @@ class PhasedRun {
   std::uint64_t next_progress_ns_ = 0;
   std::filesystem::path stage_{};
   std::vector<DataIssue> issues_{};
+  std::string hung_{};  ///< what was seen of a job that had to be ended
   std::unique_ptr<Guardian> guardian_{};
 };
 

@@ -157,6 +157,7 @@ WatchOptions watch_options(const RecordOptions& options, PhasedRun* phased) {
   if (phased != nullptr) {
     watching.duty = OverheadDuty::off;  // a stretch without records would be a hole in a block
     watching.on_beat = [phased](std::uint64_t now_ns) { phased->beat(now_ns); };
+    watching.must_end = [phased](std::uint64_t now_ns) { return phased->has_hung(now_ns); };
   }
   if (options.time_budget) {
     watching.recording_limit_ns = static_cast<std::uint64_t>(options.time_budget->value() * 1e9);
@@ -229,10 +230,11 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   if (phased.value()) {
     for (const DataIssue& issue : phased.value()->issues_at_end()) log.append(issue);
   }
-  log.append(to_line(EndLine{monotonic_ns(), end.exit_code, end.signal, end.interrupted}));
+  log.append(to_line(EndLine{monotonic_ns(), end.exit_code, end.signal, end.interrupted, end.ended_by_us}));
   run.exit_code = end.exit_code;
   run.signal = end.signal;
   run.interrupted = end.interrupted;
+  run.ended_by_us = end.ended_by_us;
   collect_run(begun.value(), output.value(), run);
   return run;
 }

@@ -34,14 +34,16 @@ struct RecordedRun {
   int exit_code = 0;  ///< of the command (128 + signal); 126 or 127 if it could not be started
   int signal = 0;
   bool interrupted = false;      ///< we were asked to end
+  bool ended_by_us = false;      ///< it hung in a phased run, and we ended it
   std::string launch_failure{};  ///< why it could not be started
   std::filesystem::path output{};
   std::filesystem::path recordings{};    ///< folder to analyze
   std::optional<Error> collect_error{};  ///< the recordings stayed in the run folder, which `recordings` then names
 };
 
-/// Runs the command to its end and collects what was recorded. Never ends or disturbs the command; in a passive run
-/// our own death does not touch it. An error means that the command was not started and nothing was left on disk.
+/// Runs the command to its end and collects what was recorded. Never ends or disturbs the command in a passive run, and
+/// our own death does not touch it then; a phased run has an end that we choose. An error means that the command was
+/// not started and nothing was left on disk.
 [[nodiscard]] Result<RecordedRun> record_run(const RecordOptions& options);
 
 /// A run folder for launchers that start the ranks themselves, and the variables that carry it to them.

@@ -46,6 +46,8 @@ class Watch {
   void sleep_until(std::uint64_t deadline);
   void take_signals();
   void reap();
+  void end_job(std::uint64_t now);
+  void signal_job(int number);
   void wait_for_descendants();
 
   pid_t child_;
@@ -57,6 +59,7 @@ class Watch {
   WatchEnd end_{};
   bool ended_ = false;
   bool hurry_ = false;  ///< somebody wants us gone: no grace
+  std::uint64_t kill_at_ns_ = 0;
   std::uint64_t begin_ns_ = monotonic_ns();
   std::uint64_t next_edge_ns_ = begin_ns_;
   std::optional<std::uint64_t> first_batch_ns_{};
@@ -72,6 +75,7 @@ class Watch {
 void Watch::beat(std::uint64_t now) {
   control_.heartbeat_ns.store(now, std::memory_order_relaxed);
   if (options_.on_beat) options_.on_beat(now);
+  if (!ended_ && (end_.ended_by_us || (options_.must_end && options_.must_end(now)))) end_job(now);
   if (!first_batch_ns_) {
     const auto ranks = read_ranks(control_);
     const bool iterating = std::any_of(ranks.begin(), ranks.end(), [](const RankReading& rank) {
@@ -219,11 +223,28 @@ void Watch::reap() {
   }
 }
 
+/// SIGTERM at first, SIGKILL once the grace is over.
+void Watch::end_job(std::uint64_t now) {
+  if (!end_.ended_by_us) {
+    end_.ended_by_us = true;
+    kill_at_ns_ = now + options_.end_grace_ns;
+    signal_job(SIGTERM);
+  } else if (now >= kill_at_ns_) {
+    signal_job(SIGKILL);
+  }
+}
+
+void Watch::signal_job(int number) {
+  tree_.discover();
+  for (const Process& process : tree_.processes()) kill(process.pid, number);
+}
+
 void Watch::wait_for_descendants() {
   const std::uint64_t deadline = monotonic_ns() + options_.descendants_grace_ns;
   while (true) {
     tree_.discover();
     tree_.measure_cpu();
+    if (end_.ended_by_us) signal_job(SIGKILL);
     if (tree_.processes().empty() || hurry_ || monotonic_ns() >= deadline) break;
     control_.heartbeat_ns.store(monotonic_ns(), std::memory_order_relaxed);
     sleep_until(std::min(deadline, monotonic_ns() + k_heartbeat_ns / 2));

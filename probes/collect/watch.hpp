@@ -22,13 +22,16 @@ struct WatchOptions {
   OverheadDuty duty = OverheadDuty::usual;
   std::optional<std::uint64_t> recording_limit_ns{};  ///< from the first batch on; the command goes on without us
   std::uint64_t descendants_grace_ns = 2'000'000'000ULL;
-  std::function<void(std::uint64_t now_ns)> on_beat{};  ///< ten times a second while the command runs
+  std::function<void(std::uint64_t now_ns)> on_beat{};   ///< ten times a second while the command runs
+  std::function<bool(std::uint64_t now_ns)> must_end{};  ///< likewise: true ends the job; absent: nothing does
+  std::uint64_t end_grace_ns = 5'000'000'000ULL;         ///< from SIGTERM to SIGKILL
 };
 
 struct WatchEnd {
   int exit_code = 0;  ///< 128 + signal if a signal ended the command
   int signal = 0;
   bool interrupted = false;
+  bool ended_by_us = false;                ///< must_end said so
   bool consumer_seen = false;              ///< a process took batches
   std::string isolating_flag{};            ///< of a Python process that the Python part could not get into
   bool environment_stripped = false;       ///< a Python process had lost our variables
@@ -37,8 +40,8 @@ struct WatchEnd {
 };
 
 /// Runs until `child` has ended and its descendants have, or the grace is over. Never signals anybody but by passing
-/// on what was sent to us; never ends a process. Writes ticks to `log`; the recording switch of `control` is on at
-/// the end of a run, its stop switch too.
+/// on what was sent to us; ends no process unless must_end says so. Writes ticks to `log`; the recording switch of
+/// `control` is on at the end of a run, its stop switch too.
 [[nodiscard]] WatchEnd watch(pid_t child, record::ControlBlock& control, ToolLog& log, SignalGate& gate,
                              ProcessTree tree, const WatchOptions& options);
 

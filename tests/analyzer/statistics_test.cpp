@@ -118,3 +118,31 @@ TEST_CASE("a trend of an exact line has no uncertainty, and a series around zero
   const std::vector<double> zeros(5, 0.0);
   CHECK(relative_trend(zeros).mean == 0.0);
 }
+
+TEST_CASE("a mean's interval is widened by what neighbours have in common") {
+  CHECK(widening(0.0, 2) == 1.0);
+  CHECK(widening(0.0, 50) == 1.0);
+  CHECK(widening(0.4, 8) == doctest::Approx(1.56).epsilon(0.01));
+  // Long series: n_eff = n (1 - rho) / (1 + rho).
+  CHECK(widening(0.5, 100'000) == doctest::Approx(std::sqrt(3.0)).epsilon(0.001));
+  for (double rho = 0.1; rho < 0.75; rho += 0.1) CHECK(widening(rho, 6) > widening(rho - 0.1, 6));
+}
+
+TEST_CASE("short series tell on average how much neighbours resemble each other") {
+  for (const double rho : {0.0, 0.4}) {
+    std::mt19937_64 random(11);
+    std::normal_distribution<double> normal(0.0, 1.0);
+    double sum = 0.0;
+    constexpr int k_series = 4000;
+    for (int series = 0; series < k_series; ++series) {
+      std::vector<double> values(8);
+      double state = normal(random);
+      for (double& value : values) {
+        value = state;
+        state = rho * state + std::sqrt(1.0 - rho * rho) * normal(random);
+      }
+      sum += neighbour_correlation(values);
+    }
+    CHECK(std::abs(sum / k_series - rho) < 0.15);
+  }
+}

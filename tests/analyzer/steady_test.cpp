@@ -258,3 +258,13 @@ TEST_CASE("a stretch without recording is no step where batches overtake each ot
     }
   }
 }
+
+TEST_CASE("a second loader of every step is part of the step") {
+  JobSpec spec = compute_bound();
+  spec.evaluate_every = 1;
+  spec.evaluation_batches = 1;
+  const RunData run = make_run(spec);
+  const SteadyWindow window = window_of(run);
+  CHECK(window.interrupted_steps == 0);
+  CHECK(window.steps.size() > 150);
+}

@@ -1,5 +1,6 @@
 /// The schedule of phases against a made-up job: what is published, when, and when it ends.
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -181,6 +182,76 @@ TEST_CASE("several ranks: the slowest counts for progress, the fastest for what 
   schedule.step(job.now_ns + k_beat_ns);
   CHECK(job.published().size() >= before);
   CHECK(schedule.complete_rounds() == 0);
+}
+
+TEST_CASE("epochs shorter than what must be published ahead still get whole blocks") {
+  Job job;
+  job.rate = 100.0;
+  job.epoch = 24;
+  job.workers = 1;
+  PhaseSchedule schedule(*job.control, usual_wants());
+  job.run(schedule, 20.0);
+  const auto segments = job.published();
+  REQUIRE(segments.size() > 8);
+  for (const Segment& segment : segments) {
+    if (length_of(segment) > 0) CHECK(segment.first / 24 == (segment.first + segment.batches) / 24);
+  }
+}
+
+TEST_CASE("a pass that the script leaves early is as long as what it takes of it") {
+  Job job;
+  PhaseSchedule schedule(*job.control, usual_wants());
+  const std::uint64_t taken = 60;
+  double turn = 0.0;
+  for (int beat = 0; beat < 600; ++beat) {
+    turn += 1.0;
+    job.now_ns += k_beat_ns;
+    job.put(turn);
+    record::PhaseSlot& slot = job.control->phases[0];
+    slot.pass_first.store(slot.turns.load() / taken * taken);
+    slot.pass_end.store(slot.pass_first.load() + 100);  // what the loader says
+    schedule.step(job.now_ns);
+  }
+  std::uint64_t whole = 0;
+  for (const Segment& segment : job.published()) {
+    if (length_of(segment) == 0 || segment.first < 2 * taken) continue;
+    CHECK(segment.first / taken == (segment.first + segment.batches) / taken);
+    ++whole;
+  }
+  CHECK(whole > 4);
+}
+
+TEST_CASE("blocks that turn out slower than all before are cut short once the budget is over") {
+  Job job;
+  job.workers = 0;
+  PhaseWants wants = usual_wants();
+  wants.budget = Seconds(20.0);
+  PhaseSchedule schedule(*job.control, wants);
+  job.run(schedule, 4.0);
+  job.rate = 0.5;
+  job.run(schedule, 20.0);
+  const auto segments = job.published();
+  REQUIRE(segments.back().phase == static_cast<std::uint32_t>(Phase::end));
+  CHECK(segments.back().first <= job.control->phases[0].turns.load() + 8);
+}
+
+TEST_CASE("a job that takes no batches any more is overdue 30 s after its budget, one that is gone is not") {
+  Job job;
+  PhaseWants wants = usual_wants();
+  wants.budget = Seconds(10.0);
+  PhaseSchedule schedule(*job.control, wants);
+  job.control->ranks[0].pid.store(static_cast<std::uint64_t>(getpid()));
+  CHECK_FALSE(schedule.overdue(job.now_ns));
+  job.run(schedule, 8.0);
+  job.rate = 0.0;
+  job.run(schedule, 31.0);
+  CHECK_FALSE(schedule.overdue(job.now_ns));
+  job.run(schedule, 2.0);
+  const auto overdue = schedule.overdue(job.now_ns);
+  REQUIRE(overdue);
+  CHECK(overdue->find("80 batches, the last one 33 s before") != std::string::npos);
+  job.control->ranks[0].pid.store(1U << 30U);
+  CHECK_FALSE(schedule.overdue(job.now_ns));
 }
 
 }  // namespace

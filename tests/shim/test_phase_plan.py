@@ -7,7 +7,7 @@ import unittest
 sys.path.insert(0, os.environ["STALLCAST_TEST_SHIM"])
 
 from stallcast_shim import phase_plan  # noqa: E402
-from stallcast_shim.phase_plan import COLD, CACHED, END, SUPPLY_CACHED, SYNTHETIC, Issuer, Plan, Rounds, Segment  # noqa: E402
+from stallcast_shim.phase_plan import COLD, CACHED, END, SUPPLY_CACHED, SYNTHETIC, Issuer, Lists, Plan, Rounds, Segment  # noqa: E402
 
 
 def segment(index, first, batches, phase, round_=0, workers=0):
@@ -102,10 +102,64 @@ class IssuerTest(unittest.TestCase):
         self.assertTrue(all(item.segment is None for item in issue_all(issuer)))
         self.assertEqual(issuer.missed, 0)
 
+    def test_a_supply_segment_before_the_next_pass_is_not_made_in_this_one(self):
+        plan = plan_of(segment(0, 6, 3, SUPPLY_CACHED))
+        self.assertEqual([item.number for item in issue_all(Issuer(plan, 0, 6))], list(range(6)))
+        numbers = [item.number for item in issue_all(Issuer(plan, 6, 9))]
+        self.assertEqual([number >= phase_plan.SUPPLY_NUMBERS for number in numbers], [True] * 3 + [False] * 3)
+
+    def test_a_further_pass_misses_nothing_of_the_one_before(self):
+        plan = plan_of(segment(0, 2, 3, COLD), segment(1, 5, 3, CACHED), segment(2, 12, 3, COLD, 1))
+        issue_all(Issuer(plan, 0, 10))
+        issuer = Issuer(plan, 10, 20)
+        phases = [item.segment.phase if item.segment else None for item in issue_all(issuer)]
+        self.assertEqual(phases, [None] * 2 + [COLD] * 3 + [None] * 5)
+        self.assertEqual(issuer.missed, 0)
+
+    def test_a_segment_that_the_pass_before_ended_within_is_not_gone_on_with(self):
+        plan = plan_of(segment(0, 2, 6, COLD))
+        issue_all(Issuer(plan, 0, 10))
+        issuer = Issuer(plan, 5, 15)  # the script left the pass before at turn 5
+        self.assertTrue(all(item.segment is None for item in issue_all(issuer)))
+        self.assertEqual(issuer.missed, 0)
+
+    def test_a_pass_that_was_left_refuses_nothing_of_the_next(self):
+        plan = plan_of(segment(0, 6, 6, COLD))
+        ahead = Issuer(plan, 0, 10)
+        self.assertTrue(all(item.segment is None for item in issue_all(ahead)))  # it does not fit before turn 10
+        phases = [item.segment.phase if item.segment else None for item in issue_all(Issuer(plan, 6, 16))]
+        self.assertEqual(phases, [COLD] * 6 + [None] * 4)
+
     def test_an_unknown_length_ends_nothing(self):
         issuer = Issuer(plan_of(segment(0, 5, 5, COLD)), 0, None)
         numbers = [issuer.next().number for _ in range(50)]
         self.assertEqual(numbers, list(range(50)))
+
+
+class ListsTest(unittest.TestCase):
+    def test_the_last_list_is_kept_for_the_last_batch(self):
+        lists = Lists(iter("abcz"))
+        self.assertEqual([lists.draw() for _ in range(3)], list("abc"))
+        self.assertEqual(lists.last(), "z")
+
+    def test_what_lies_between_is_not_used(self):
+        lists = Lists(iter("abcz"))
+        lists.draw()
+        self.assertEqual(lists.last(), "z")
+
+    def test_lists_come_again_where_more_are_drawn_than_there_are(self):
+        lists = Lists(iter("abz"))
+        self.assertEqual([lists.draw() for _ in range(7)], list("ab" "abab" "a"))
+        self.assertEqual(lists.last(), "z")
+
+    def test_a_pass_of_one_batch(self):
+        self.assertEqual(Lists(iter("z")).last(), "z")
+        lists = Lists(iter("z"))
+        self.assertEqual([lists.draw(), lists.draw(), lists.last()], ["z"] * 3)
+
+    def test_an_empty_pass(self):
+        with self.assertRaises(StopIteration):
+            Lists(iter("")).draw()
 
 
 if __name__ == "__main__":

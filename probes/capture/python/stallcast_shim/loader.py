@@ -37,6 +37,8 @@ class Loader:
     def __init__(self):
         self.loader_id = next(_loader_ids)
         self.epochs = 0
+        self.delivered = 0  # batches of all its passes
+        self.steps = 0  # optimizer steps that followed a batch of it
         self.text = None  # until its first iterator exists
         self.generation = -1  # of the process that it is announced in
 
@@ -57,7 +59,7 @@ class Pass:
         self.sizes = {}  # batch number -> samples, of the index lists that are not delivered yet
         self.counts_ready = True  # until the data queue cannot tell its length
         self.phased = None  # phases.Phased once the pass is armed
-        self.steps = 0  # optimizer steps since its first wait
+        self.is_over = False  # the script has seen its end
         self.is_refused = False  # it cannot be phased, and that was said
 
 

@@ -44,8 +44,12 @@ class Plan:
         """This segment cannot be run here (missed, or it does not fit into the pass)."""
         self._refused.add(segment.index)
 
-    def is_refused(self, segment):
-        return segment.index in self._refused
+    def reconsider(self, turn):
+        """A pass begins at this turn: what the one before refused because it took itself for longer may be run."""
+        for segment in reversed(self._segments):
+            if segment.first < turn:
+                return
+            self._refused.discard(segment.index)
 
     def covering(self, turn):
         """The segment that the turn lies in; None if it is as found."""
@@ -76,6 +80,48 @@ class Plan:
         return self._segments[checked:]
 
 
+class Lists:
+    """The index lists of one pass, as the script's sampler gives them. The last one is kept for the pass's last batch.
+
+    Blocks that repeat a round's lists draw fewer than there are turns; a round without such blocks (supply alone) draws
+    more. Where the sampler has no more, lists that were drawn come again: no pass ends early because of us.
+    """
+
+    MOST_KEPT = 4096
+
+    def __init__(self, real):
+        self._real = real
+        self._drawn = collections.deque(maxlen=self.MOST_KEPT)
+        self._ahead = []  # the list after the one drawn last
+
+    def draw(self):
+        if not self._ahead:
+            self._look()
+        following = next(self._real, None)
+        if following is None:
+            return self._again()
+        drawn, self._ahead[0] = self._ahead[0], following
+        self._drawn.append(drawn)
+        return drawn
+
+    def last(self):
+        """The script's own last index list: it may be shorter than the others. Those between are not used."""
+        if not self._ahead:
+            self._look()
+        for following in self._real:
+            self._ahead[0] = following
+        return self._ahead[0]
+
+    def _look(self):
+        self._ahead.append(next(self._real))
+
+    def _again(self):
+        if not self._drawn:
+            return self._ahead[0]
+        self._drawn.rotate(-1)
+        return self._drawn[-1]
+
+
 class Rounds:
     """The index lists of each round, drawn as needed and shared by its segments."""
 
@@ -99,7 +145,7 @@ class Issuer:
 
     `turn` is that of the next batch to be made, `end` the turn after the pass's last one (None: not known). A segment
     that was published too late, or that would not be over one turn before the pass ends, is refused as a whole: the
-    pass keeps its length and its last batch.
+    pass keeps its length and its last batch. Segments that were over when the pass began are none of its business.
     """
 
     def __init__(self, plan, turn, end):
@@ -107,34 +153,35 @@ class Issuer:
         self.turn = turn
         self.end = end
         self.missed = 0
-        self._begin = turn
+        self._start = turn
         self._checked = 0
         self._supply = None  # (segment, batches issued)
         self._supplied = set()
+        plan.reconsider(turn)
 
     def check(self):
         """Refuses what was published and cannot be run; called before either walker looks."""
         self.plan.refresh()
         for segment in self.plan.unchecked(self._checked):
             self._checked += 1
-            if segment.first < self._begin and segment.phase != END:
-                continue  # an earlier pass's
-            late = segment.first < self.turn and segment.phase != END
             last = segment.first + (0 if segment.phase in SUPPLY else segment.batches)
-            too_long = self.end is not None and segment.first < self.end and last >= self.end
-            if late or (too_long and segment.phase != END):
+            if segment.phase == END or (segment.first < self._start and last <= self._start):
+                continue
+            late = segment.first < self.turn
+            if late or (self.end is not None and segment.first < self.end <= last):
                 self.plan.refuse(segment)
-                self.missed += late
+                self.missed += late and segment.first >= self._start  # else the pass before ended within it
 
     def next(self):
         """The next Item; None at the end of the pass."""
         self.check()
         while True:
+            is_over = self.end is not None and self.turn >= self.end
+            if is_over and self._supply is None:
+                return None  # a supply segment before the turn that is `end` belongs to the next pass
             item = self._next_supply()
             if item is not None:
                 return item
-            if self.end is not None and self.turn >= self.end:
-                return None
             segment = self.plan.covering(self.turn)
             if segment is not None and segment.phase == SYNTHETIC:
                 self.turn = segment.first + segment.batches

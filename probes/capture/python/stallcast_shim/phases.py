@@ -9,15 +9,19 @@ run as found. The script sees as many batches in a pass as without us, and the l
 
 import collections
 import itertools
+import multiprocessing
 import os
 import sys
 import time
+import weakref
 
 from . import capture, phase_plan, replay
 from .capture import calls
 
-ARM_AFTER = 8  # batches of a pass before it is armed: imports, lazy initialisation and the first steps are over
+ARM_AFTER = 8  # batches of a loader before it is armed: imports, lazy initialisation and the first steps are over
 ARM_WITHOUT_STEPS = 20  # the same where the script never calls an optimizer
+
+PASS = "_stallcast_pass"  # attribute of an iterator: its loader.Pass
 
 _UNKNOWN_END = (1 << 64) - 1
 
@@ -58,6 +62,7 @@ class _Run:
         self.rounds = None
         self.turns = 0  # taken by the script since arming
         self.armed_loader = None
+        self.phased = None  # the Phased that was made last
         self.ring = replay.Ring()
         self.steps_seen = False
         self.last_pass = None  # of the last wait
@@ -111,7 +116,10 @@ def is_armed():
 
 
 class Phased:
-    """One armed pass. `base` is the turn of the pass's batch 0, counted as if it had been armed from there."""
+    """One armed pass. `base` is the turn of the pass's batch 0, counted as if it had been armed from there.
+
+    Made in the middle of a pass, it finds batches under way: they are as found, and the issuer begins after them.
+    """
 
     def __init__(self, iterator, current_pass):
         self.current_pass = current_pass
@@ -119,19 +127,28 @@ class Phased:
         self.workers = iterator._num_workers
         self.prefetch = getattr(iterator, "_prefetch_factor", 0) or 0
         begin = current_pass.sent if self.workers else current_pass.delivered
-        self.base = _run.turns - begin
+        self.base = _run.turns - current_pass.delivered
         self.position = current_pass.delivered
+        self.iterator = weakref.ref(iterator)
         length = _length(iterator)
         end = None if length is None else self.base + length
         self.issuer = phase_plan.Issuer(_run.plan, self.base + begin, end)
-        self.real_indices = iterator._sampler_iter
+        self.lists = phase_plan.Lists(iterator._sampler_iter)
         self.held = 0
         self.limit = 0  # workers that may be given work; 0: all
         self.announced = -1
         self.taken = begin - 1  # number of the batch whose indices were taken last
         self.under_way = collections.deque(range(current_pass.delivered, begin))  # numbers in order of delivery
-        _run.draw = lambda: next(self.real_indices)
+        _run.draw = self.lists.draw
+        if _run.phased is not None:
+            _run.missed += _run.phased.issuer.missed
+        _run.phased = self
         self._publish(1)
+
+    def is_over(self):
+        """Whether the script has seen the end of this pass, or has let go of it."""
+        iterator = self.iterator()  # one of persistent workers goes on to the next pass
+        return self.current_pass.is_over or getattr(iterator, PASS, None) is not self.current_pass
 
     def _publish(self, armed):
         end = self.issuer.end
@@ -141,7 +158,7 @@ class Phased:
         )
 
     def turn(self):
-        """Of the batch that the script asks for next; before `base + sent` it was under way when we armed."""
+        """Of the batch that the script asks for next."""
         return self.base + self.position
 
     # --- what is made next ---------------------------------------------------------------------------------------
@@ -169,15 +186,8 @@ class Phased:
         if item.segment is not None:
             return _run.rounds.index(item.segment, item.position)
         if self.issuer.end is not None and item.number == self.issuer.end - 1:
-            return self._last_indices()
-        return next(self.real_indices)
-
-    def _last_indices(self):
-        """The script's own last index list: it may be shorter than the others. Those between are not used."""
-        last = next(self.real_indices)
-        for last in self.real_indices:
-            pass
-        return last
+            return self.lists.last()
+        return self.lists.draw()
 
     def _choose_workers(self, iterator, segment):
         wanted = segment.workers if segment is not None and segment.workers < self.workers else 0
@@ -216,7 +226,7 @@ class Phased:
         self._announce(segment)
 
     def _segment(self):
-        """Of the batch that the script asks for; None beyond the last batch, whose turn is the next pass's first."""
+        """That the script's next batch belongs to; beyond the last one it is the next pass's."""
         turn = self.turn()
         if self.issuer.end is not None and turn >= self.issuer.end:
             return None
@@ -254,16 +264,27 @@ class Phased:
         segment = self._segment()
         if not was_replayed and self._is_ring_turn(segment):
             _run.ring.keep(batch, samples)
-        self.position += 1
-        _run.turns = max(_run.turns, self.turn())
+        self._pass_turn()
         if self.workers:
             self.refill(iterator)
+
+    def failed(self, is_turn):
+        """A batch came as an exception, which the script may survive: it then goes on with the next one."""
+        if self.under_way:
+            self.under_way.popleft()
+        if is_turn:
+            self._pass_turn()
+
+    def _pass_turn(self):
+        self.position += 1
+        _run.turns = max(_run.turns, self.turn())
         self._publish(1)
 
     def _is_ring_turn(self, segment):
-        """The ring is filled before the first segment, and renewed by the first batches of each cold one."""
+        """The ring is filled before the first segment, and renewed by the first batches of each cold one. The last batch
+        of a pass may be a smaller one."""
         if segment is None:
-            return len(_run.ring) < replay.RING
+            return len(_run.ring) < replay.RING and self.turn() + 1 != self.issuer.end
         return segment.phase == phase_plan.COLD and self.turn() - segment.first < 2
 
 
@@ -282,7 +303,7 @@ def arm(iterator, current_pass):
     phased = current_pass.phased
     if phased is not None or not is_phased():
         return phased
-    if not _is_due(iterator, current_pass):
+    if not _is_due(current_pass):
         return None
     reason = _unsupported(iterator)
     if reason is not None:
@@ -297,17 +318,30 @@ def arm_new_pass(iterator, current_pass):
     """A further pass over the loader that is armed: phases go on from its first batch. Called before any index is taken."""
     if current_pass.phased is not None or _run.armed_loader is None or not is_phased():
         return
-    if current_pass.loader is _run.armed_loader and _unsupported(iterator) is None:
+    if current_pass.loader is _run.armed_loader and _run.phased.is_over() and _unsupported(iterator) is None:
         current_pass.phased = Phased(iterator, current_pass)
 
 
-def _is_due(iterator, current_pass):
-    if current_pass.is_refused or _run.armed_loader not in (None, current_pass.loader):
+def _is_due(current_pass):
+    """Whether this pass is to be armed. One pass is at a time: turns are counted along it."""
+    if current_pass.is_refused:
         return False
-    delivered = current_pass.delivered
-    if delivered < ARM_AFTER:
+    loader = current_pass.loader
+    if _run.phased is not None:
+        if not _run.phased.is_over():
+            return False
+        if loader is _run.armed_loader or _is_successor(loader, _run.armed_loader):
+            return True
+    if loader.delivered < ARM_AFTER:
         return False
-    return current_pass.steps > 0 or (delivered >= ARM_WITHOUT_STEPS and not _run.steps_seen)
+    return loader.steps > 0 or (loader.delivered >= ARM_WITHOUT_STEPS and not _run.steps_seen)
+
+
+def _is_successor(loader, armed):
+    """A script may make its loader anew for every epoch: the same in all that describes it."""
+    if loader.text is None or armed.text is None:
+        return False
+    return dict(loader.text, loader_id=0) == dict(armed.text, loader_id=0)
 
 
 def _unsupported(iterator):
@@ -335,7 +369,7 @@ def count_step():
     """An optimizer step was made: the pass that this thread took a batch of last is one that trains."""
     _run.steps_seen = True
     if _run.last_pass is not None:
-        _run.last_pass.steps += 1
+        _run.last_pass.loader.steps += 1
 
 
 def finish(iterator):
@@ -348,6 +382,9 @@ def finish(iterator):
             pass
     try:
         iterator._shutdown_workers()
+        for child in multiprocessing.active_children():  # workers of other loaders
+            if child.daemon:
+                child.terminate()
     except Exception:
         pass
     torch = sys.modules.get("torch")

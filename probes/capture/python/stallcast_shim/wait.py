@@ -10,7 +10,7 @@ from . import capture, phases, sizes
 from .capture import calls
 from .thread import current
 
-ATTRIBUTE = "_stallcast_pass"
+ATTRIBUTE = phases.PASS
 
 
 def patch(base, announce):
@@ -50,6 +50,7 @@ def _wait(real, iterator, current_pass, phased):
     current.busy = True
     current.waiting = current_pass
     replays = phased is not None and phased.replays()
+    received = getattr(iterator, "_rcvd_idx", None)
     calls.wait_begin()
     try:
         if replays:
@@ -64,6 +65,13 @@ def _wait(real, iterator, current_pass, phased):
     except StopIteration:
         _ended(current_pass, before)
         raise
+    except Exception:
+        if current_pass.phased is None or getattr(iterator, "_rcvd_idx", -1) == received:
+            raise
+        current_pass.phased.failed(phased is not None)
+        if phased is not None:
+            raise
+        return None  # of a supply block: the script did not ask for this batch
     finally:
         current.busy = False
         current.waiting = None
@@ -155,6 +163,7 @@ def _delivered(iterator, current_pass, before, batch):
         flags = 0 if current_pass.delivered else capture.FIRST
         calls.wait_end(current_pass.iterator_id, number, samples, ready, flags)
         current_pass.delivered += 1
+        current_pass.loader.delivered += 1
         return samples
     except Exception as error:
         capture.fail("ending a wait", error)
@@ -162,6 +171,7 @@ def _delivered(iterator, current_pass, before, batch):
 
 
 def _ended(current_pass, before):
+    current_pass.is_over = True
     if not calls.enabled:
         return
     try:

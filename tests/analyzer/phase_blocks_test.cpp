@@ -1,0 +1,258 @@
+#include "analyzer/phase_blocks.hpp"
+
+#include <doctest/doctest.h>
+#include <fmt/core.h>
+
+#include <string>
+
+using namespace stallcast;
+using record::Phase;
+
+namespace {
+
+constexpr std::uint64_t k_supply_numbers = 1ULL << 40;
+constexpr std::uint64_t k_ms = 1'000'000;
+constexpr std::int32_t k_consumer = 100;
+constexpr std::int32_t k_worker = 101;
+
+/// One block of a pass, written delivery by delivery; times in ms.
+struct Recorded {
+  Consumer consumer{};
+  std::vector<record::ProcessRecording> processes{2};
+
+  explicit Recorded(Phase phase, std::uint64_t batches, std::uint64_t workers) {
+    consumer.pid = processes[0].info.pid = k_consumer;
+    processes[1].info.pid = k_worker;
+    consumer.loaders[1].batch_size = 8;
+    consumer.passes.push_back({0, 1, 0, {k_worker}, {}});
+    processes[0].texts.push_back(
+        {record::TextKind::segment,
+         fmt::format(R"({{"segment":3,"phase":{},"round":2,"iterator_id":0,"first":0,"batches":{},"workers":{}}})",
+                     static_cast<int>(phase), batches, workers)});
+  }
+
+  void deliver(std::uint64_t number, double asked_ms, double got_ms, double begun_ms, std::uint32_t samples = 8) {
+    Delivery delivery;
+    delivery.wait.batch = number;
+    delivery.wait.begin_ns = at(asked_ms);
+    delivery.wait.end_ns = at(got_ms);
+    delivery.wait.samples = samples;
+    delivery.made_known = begun_ms >= 0.0;
+    if (delivery.made_known) delivery.made.begin_ns = at(begun_ms);
+    delivery.made.io.read_bytes = 1000;
+    consumer.passes[0].deliveries.push_back(delivery);
+  }
+
+  record::PhaseRecord& find(std::uint64_t number) {
+    record::PhaseRecord found{};
+    found.header.aux = 3;
+    found.batch = number;
+    found.opens = 1;
+    found.opened_bytes = found.storage_bytes = 1000;
+    processes[1].phases.push_back(found);
+    return processes[1].phases.back();
+  }
+
+  [[nodiscard]] PhaseBlock block() const {
+    const std::vector<PhaseBlock> blocks = phase_blocks(consumer, processes);
+    REQUIRE(blocks.size() == 1);
+    return blocks[0];
+  }
+
+  static std::uint64_t at(double ms) { return 1'000'000'000ULL + static_cast<std::uint64_t>(ms * 1e6); }
+};
+
+/// The worked example of the header: 2 workers x 2 prefetched, deliveries every 10 ms in bunches of 2. Each batch is
+/// begun when the one four before it is delivered; the block begins at 0, so 0-3 were begun before it.
+Recorded worked_example() {
+  Recorded made(Phase::cold, 20, 2);
+  for (int i = 0; i < 22; ++i) {
+    const double got = 20.0 * (i / 2) + 10.0 + (i % 2);
+    const double begun = i < 4 ? 0.0 : 20.0 * ((i - 4) / 2) + 10.0 + (i % 2);
+    if (i < 4) {
+      made.deliver(static_cast<std::uint64_t>(i), got - 5.0, got, -1.0);
+      Delivery& early = made.consumer.passes[0].deliveries.back();
+      early.made_known = true;
+      early.made.begin_ns = Recorded::at(0.0) - 50 * k_ms;
+    } else {
+      made.deliver(static_cast<std::uint64_t>(i), got - 5.0, got, begun);
+    }
+  }
+  return made;
+}
+
+PhaseBlock cold_block() {
+  PhaseBlock block;
+  block.run.phase = Phase::cold;
+  block.evidence = {10, 10, 0, 0, 1e6, 0.0, 0.0, 0.0, 1e6, 1e6, true};
+  return block;
+}
+
+PhaseBlock cached_block() {
+  PhaseBlock block;
+  block.run.phase = Phase::cached;
+  block.evidence = {10, 10, 10, 0, 1e6, 1e6, 0.0, 0.0, 0.0, 1e6, true};
+  return block;
+}
+
+}  // namespace
+
+TEST_CASE("a block's window is what was begun and delivered within it, averaged over bunches at both ends") {
+  const PhaseBlock block = worked_example().block();
+  CHECK(block.rejected.empty());
+  CHECK(block.run.phase == Phase::cold);
+  CHECK(block.run.round == 2);
+  // Batch 4 is begun at 10 ms. Batch 20 is begun when 16 is delivered: 16 is the last that is delivered before that.
+  CHECK(block.batches == 11);  // 6..16: both ends are averaged over 2 arrivals
+  CHECK(block.left_out == 9);
+  CHECK(block.samples == 88.0);
+  CHECK(block.seconds == doctest::Approx(((151.0 + 170.0) / 2.0 - (50.0 + 51.0) / 2.0) * 1e-3));
+  CHECK(block.wait_seconds == doctest::Approx(11 * 5e-3));
+}
+
+TEST_CASE("what is begun after the block is not what ends the window where it is not known when") {
+  Recorded made = worked_example();
+  for (std::size_t i = 20; i < 22; ++i) made.consumer.passes[0].deliveries[i].made_known = false;
+  CHECK(made.block().batches == 14);  // 6..19
+}
+
+TEST_CASE("the window opens when the last worker has staged the round's files") {
+  Recorded made = worked_example();
+  made.find(8).stage_ns = 30 * k_ms;
+  const PhaseBlock block = made.block();
+  CHECK(block.rejected.empty());
+  CHECK(block.batches == 7);  // 8 is the first that was begun then: 10..16
+}
+
+TEST_CASE("the evidence is that of the window's batches alone") {
+  Recorded made = worked_example();
+  for (std::uint64_t i = 0; i < 20; ++i) made.find(i).resident_bytes = i < 6 ? 1000 : 10;
+  const PhaseBlock block = made.block();
+  CHECK(block.evidence.batches == 11);
+  CHECK(block.evidence.resident_bytes == 110.0);
+  CHECK(block.evidence.read_bytes == 11000.0);
+  CHECK(block.evidence.storage_known);
+  made.processes[1].phases[7].storage_bytes = UINT64_MAX;
+  CHECK_FALSE(made.block().evidence.storage_known);
+}
+
+TEST_CASE("replayed batches and those without workers need no transients but the first step") {
+  for (const bool replayed : {true, false}) {
+    Recorded made(replayed ? Phase::synthetic : Phase::cold, 10, replayed ? 2 : 0);
+    for (std::uint64_t i = 0; i < 10; ++i) {
+      made.deliver(i, 10.0 * static_cast<double>(i), 10.0 * static_cast<double>(i) + 1.0, -1.0);
+    }
+    const PhaseBlock block = made.block();
+    CHECK(block.rejected.empty());
+    CHECK(block.batches == 8);
+    CHECK(block.seconds == doctest::Approx(0.080));
+  }
+}
+
+TEST_CASE("supply batches have numbers of their own") {
+  Recorded made(Phase::supply_cached, 12, 0);
+  for (std::uint64_t i = 0; i < 3; ++i) made.deliver(i, 1.0, 2.0, -1.0);
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    const double got = 10.0 + 2.0 * static_cast<double>(i);
+    made.deliver(k_supply_numbers + (3ULL << 16U) + i, got - 2.0, got, -1.0);
+  }
+  const PhaseBlock block = made.block();
+  CHECK(block.rejected.empty());
+  CHECK(block.seconds_per_sample() == doctest::Approx(0.002 / 8));
+}
+
+TEST_CASE("a block that lacks batches counts for nothing") {
+  Recorded shorter(Phase::synthetic, 11, 2);
+  Recorded gap(Phase::synthetic, 10, 2);
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    shorter.deliver(i, 10.0 * static_cast<double>(i), 10.0 * static_cast<double>(i) + 1.0, -1.0);
+    gap.deliver(i + (i > 4), 10.0 * static_cast<double>(i), 10.0 * static_cast<double>(i) + 1.0, -1.0);
+  }
+  CHECK(shorter.block().rejected == "it was cut short");
+  CHECK(gap.block().rejected == "it was cut short");
+}
+
+TEST_CASE("a block whose transients leave too little counts for nothing, nor does one of unknown size") {
+  Recorded made = worked_example();
+  made.find(12).stage_ns = 1;  // leaves 14..16
+  CHECK(made.block().rejected.find("too few batches") == 0);
+  Recorded nameless(Phase::synthetic, 10, 2);
+  nameless.consumer.loaders[1].batch_size = -1;
+  for (std::uint64_t i = 0; i < 10; ++i) nameless.deliver(i, 1.0, 2.0 + static_cast<double>(i), -1.0, 0);
+  CHECK(nameless.block().rejected.find("not known") != std::string::npos);
+}
+
+TEST_CASE("cold: evicted and read from storage, as far as either can be told") {
+  CHECK(check_premise(cold_block()).holds);
+  CHECK(check_premise(cold_block()).check == "residency, storage_bytes");
+  PhaseBlock block = cold_block();
+  block.evidence.resident_bytes = 0.03e6;
+  CHECK_FALSE(check_premise(block).holds);
+  block = cold_block();
+  block.evidence.storage_bytes = 0.85e6;
+  CHECK_FALSE(check_premise(block).holds);
+  block = cold_block();
+  block.evidence.storage_known = false;
+  CHECK(check_premise(block).holds);
+  CHECK(check_premise(block).check == "residency");
+  block.evidence.unknown_opens = 1;
+  CHECK_FALSE(check_premise(block).holds);  // neither can be told
+  block.evidence.storage_known = true;
+  CHECK(check_premise(block).holds);
+  CHECK(check_premise(block).check == "storage_bytes");
+  block = cold_block();
+  block.evidence.read_bytes = block.evidence.storage_bytes = 0.0;
+  CHECK_FALSE(check_premise(block).holds);  // nothing was read at all
+}
+
+TEST_CASE("pages that were not ours to evict are named") {
+  PhaseBlock block = cold_block();
+  block.evidence.resident_bytes = block.evidence.foreign_bytes = 0.5e6;
+  const Premise premise = check_premise(block);
+  CHECK_FALSE(premise.holds);
+  CHECK(premise.seen.find("50.0 % not ours to evict") != std::string::npos);
+}
+
+TEST_CASE("cached: staged or resident, and nothing from storage") {
+  for (const Phase phase : {Phase::cached, Phase::supply_cached, Phase::perturb_read, Phase::perturb_cpu}) {
+    PhaseBlock block = cached_block();
+    block.run.phase = phase;
+    CHECK(check_premise(block).holds);
+    block.evidence.storage_bytes = 0.03e6;
+    CHECK_FALSE(check_premise(block).holds);
+  }
+  PhaseBlock block = cached_block();
+  block.evidence.staged_opens = 9;
+  CHECK(check_premise(block).holds);  // resident all the same
+  block.evidence.resident_bytes = 0.9e6;
+  CHECK_FALSE(check_premise(block).holds);
+  block = cached_block();
+  block.evidence.storage_known = false;
+  CHECK(check_premise(block).holds);
+  block = cached_block();
+  block.evidence.opens = block.evidence.staged_opens = 0;  // a shard that stays open
+  block.evidence.opened_bytes = block.evidence.resident_bytes = 0.0;
+  CHECK(check_premise(block).holds);
+  block.evidence.storage_known = false;
+  CHECK_FALSE(check_premise(block).holds);
+}
+
+TEST_CASE("replayed batches have nothing to prove") {
+  PhaseBlock block;
+  block.run.phase = Phase::synthetic;
+  CHECK(check_premise(block).holds);
+  CHECK(check_premise(block).check == "none");
+}
+
+TEST_CASE("segment texts that are no objects are passed over, missing fields are nothing") {
+  record::ProcessRecording process;
+  for (const char* text : {"[]", "{", "7", R"({"segment":-1,"phase":"x"})", R"({"segment":5,"first":9,"round":1})"}) {
+    process.texts.push_back({record::TextKind::segment, text});
+  }
+  const auto runs = segments_of(process);
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0].segment == 0);
+  CHECK(runs[1].segment == 5);
+  CHECK(runs[1].first == 9);
+  CHECK(runs[1].batches == 0);
+}

@@ -1,0 +1,55 @@
+/// Makes phased runs as they would have been recorded, of jobs whose truth is known: one live iterator whose batches
+/// belong to blocks, played through a loader; the speed of the machine drifts meanwhile.
+#pragma once
+
+#include <cstdint>
+
+#include "analyzer/run_data.hpp"
+#include "probes/record/control.hpp"
+#include "tests/analyzer/run_builder.hpp"
+
+namespace stallcast::synthetic {
+
+/// The log of the machine's speed wanders: an autoregressive process of first order in time.
+struct Drift {
+  double sd = 0.0;             ///< of the log speed; 0: none
+  double correlation_s = 8.0;  ///< time after which its autocorrelation is 1/e
+};
+
+/// The job (its read_s is what a cold batch reads) and its blocks, in batches.
+struct PhasedSpec {
+  JobSpec job{};
+  Drift drift{};
+  int as_is = 60;  ///< before the first round, as cold as the cold blocks
+  int rounds = 6;
+  int block = 30;      ///< of a cold and of a cached block, and of a supply one
+  int synthetic = 16;  ///< of a synthetic block
+  bool supply = true;
+  int tail = 20;             ///< as found, after the last round
+  double as_is_reads = 1.0;  ///< how long a read takes as found, in those of a cold block
+  double cold_resident_share = 0.0;
+  double cold_storage_share = 1.0;
+  double cached_staged_share = 1.0;
+  double cached_storage_share = 0.0;
+  bool storage_known = true;
+  int slow_round = -1;  ///< one in which everything takes `slow` times as long
+  double slow = 1.0;
+  int lacking_rank = -1;  ///< a rank that did not run the last round's cold block
+};
+
+/// The run as read back, joined.
+[[nodiscard]] RunData make_phased_run(const PhasedSpec& spec);
+
+/// Seconds per batch of each phase, without end: from long runs of nothing else. Drift slows all times alike.
+struct PhasedTruth {
+  double cold_s = 0.0;
+  double cached_s = 0.0;
+  double synthetic_s = 0.0;
+  double supply_s = 0.0;
+
+  [[nodiscard]] double fetch() const { return (cold_s - cached_s) / cold_s; }
+  [[nodiscard]] double prep() const { return (cached_s - synthetic_s) / cold_s; }
+};
+[[nodiscard]] PhasedTruth truth_of(const PhasedSpec& spec, int batches = 8000);
+
+}  // namespace stallcast::synthetic

@@ -1,0 +1,240 @@
+/// Rates and stalls of phased runs whose truth is known: pairing, pooling, splits, and what intervals are worth.
+#include <doctest/doctest.h>
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "analyzer/analyze.hpp"
+#include "tests/analyzer/phased_builder.hpp"
+
+using namespace stallcast;
+using namespace stallcast::synthetic;
+
+namespace {
+
+/// Steps of 100 ms against makings of 0.3 s and reads of 0.3 s in two workers: both stalls.
+PhasedSpec both_stalls() {
+  PhasedSpec spec;
+  spec.job.read_s = 0.3;
+  spec.job.cpu_s = 0.3;
+  return spec;
+}
+
+PhasedSpec quiet(PhasedSpec spec) {
+  spec.job.read_cv = spec.job.cpu_cv = spec.job.step_cv = 0.0;
+  return spec;
+}
+
+const DataIssue* issue_of(const Profile& profile, const std::string& id) {
+  const auto found = std::find_if(profile.issues.begin(), profile.issues.end(),
+                                  [&](const DataIssue& issue) { return issue.id == id; });
+  return found != profile.issues.end() ? &*found : nullptr;
+}
+
+const Premise* premise_of(const Profile& profile, const std::string& phase) {
+  const auto found = std::find_if(profile.premises.begin(), profile.premises.end(),
+                                  [&](const Premise& premise) { return premise.phase == phase; });
+  return found != profile.premises.end() ? &*found : nullptr;
+}
+
+/// How often intervals held the truth.
+struct Coverage {
+  const char* what;
+  int held = 0;
+  int runs = 0;
+
+  template <class Q>
+  void count(const MeasuredEstimate<Q>& estimate, double truth) {
+    if (!estimate) return;
+    const auto plain = [](const Q& value) {
+      if constexpr (requires { value.value(); }) {
+        return value.value();
+      } else {
+        return static_cast<double>(value);
+      }
+    };
+    ++runs;
+    constexpr double k_rounding = 1e-9;  // an interval may be a point: where nobody ever waits
+    held += plain(estimate->ci95_low) <= truth + k_rounding && truth <= plain(estimate->ci95_high) + k_rounding;
+  }
+  [[nodiscard]] double share() const { return static_cast<double>(held) / runs; }
+};
+
+}  // namespace
+
+TEST_CASE("rates and stalls are what the job's times say") {
+  for (const int workers : {0, 1, 2, 4}) {
+    PhasedSpec spec = quiet(both_stalls());
+    spec.job.loader.workers = workers;
+    spec.block = 20 + 5 * workers;
+    const PhasedTruth truth = truth_of(spec);
+    const Profile profile = analyze_run(make_phased_run(spec));
+    CAPTURE(workers);
+    CHECK(profile.stalls.method == "differential");
+    CHECK(near(profile.rates.cold->mean.value(), 32.0 / truth.cold_s, 0.01));
+    CHECK(near(profile.rates.cached->mean.value(), 32.0 / truth.cached_s, 0.01));
+    CHECK(near(profile.rates.synthetic->mean.value(), 32.0 / truth.synthetic_s, 0.01));
+    CHECK(near(profile.rates.supply_cached->mean.value(), 32.0 / truth.supply_s, 0.01));
+    CHECK(std::abs(profile.stalls.fetch->mean - truth.fetch()) < 0.01);
+    CHECK(std::abs(profile.stalls.prep->mean - truth.prep()) < 0.01);
+    CHECK(std::abs(profile.stalls.interference->mean) < 0.01);
+    CHECK(profile.rates.cold->n == spec.rounds);
+    CHECK_FALSE(profile.rates.supply_cold.has_value());
+    CHECK(profile.rates.supply_cold.reason() == "no block of phase supply_cold was run");
+  }
+}
+
+TEST_CASE("a job that its loader keeps up with has no stalls, and supply says what the loader could do") {
+  PhasedSpec spec = both_stalls();
+  spec.job.read_s = 0.05;
+  spec.job.cpu_s = 0.05;
+  spec.rounds = 8;
+  const Profile profile = analyze_run(make_phased_run(spec));
+  for (const auto& stall : {profile.stalls.fetch, profile.stalls.prep}) {
+    CHECK(stall->ci95_low <= 0.002);
+    CHECK(std::abs(stall->mean) < 0.02);
+  }
+  CHECK(near(profile.rates.supply_cached->mean.value(), 32.0 / 0.025, 0.05));
+}
+
+TEST_CASE("what drifts between rounds cancels in the stalls and shows in the rates") {
+  PhasedSpec spec = quiet(both_stalls());
+  spec.drift = {0.15, 60.0};
+  spec.rounds = 8;
+  const Profile profile = analyze_run(make_phased_run(spec));
+  const auto half = [](const auto& estimate) {
+    return static_cast<double>((estimate->ci95_high - estimate->ci95_low) / 2.0 / estimate->mean);
+  };
+  CHECK(half(profile.rates.cold) > 0.03);
+  CHECK(half(profile.stalls.fetch) < half(profile.rates.cold) / 2.0);
+  CHECK(std::abs(profile.stalls.fetch->mean - truth_of(quiet(both_stalls())).fetch()) < 0.04);
+}
+
+TEST_CASE("rates pool samples and time over rounds; a round that stands out is named and stays") {
+  PhasedSpec spec = quiet(both_stalls());
+  const double usual = analyze_run(make_phased_run(spec)).rates.cached->mean.value();
+  spec.slow_round = 2;
+  spec.slow = 2.0;
+  const Profile profile = analyze_run(make_phased_run(spec));
+  CHECK(near(profile.rates.cached->mean.value(), usual * 6.0 / 7.0, 0.01));  // six rounds in the time of seven
+  CHECK(profile.rates.cached->n == 6);
+  const DataIssue* outlier = issue_of(profile, "outlier-round");
+  REQUIRE(outlier != nullptr);
+  CHECK(outlier->detail.find("round 2 of phase") == 0);
+  CHECK(std::count_if(profile.issues.begin(), profile.issues.end(),
+                      [](const DataIssue& issue) { return issue.id == "outlier-round"; }) == 4);
+  spec.slow = 1.1;
+  CHECK(issue_of(analyze_run(make_phased_run(spec)), "outlier-round") == nullptr);
+}
+
+TEST_CASE("ranks add up, and a round that one of them lacks is no round") {
+  PhasedSpec spec = quiet(both_stalls());
+  const double one = analyze_run(make_phased_run(spec)).rates.cold->mean.value();
+  spec.job.ranks = 3;
+  const Profile three = analyze_run(make_phased_run(spec));
+  CHECK(near(three.rates.cold->mean.value(), 3.0 * one, 0.01));
+  CHECK(three.rates.cold->n == spec.rounds);
+  spec.lacking_rank = 1;
+  const Profile lacking = analyze_run(make_phased_run(spec));
+  CHECK(lacking.rates.cold->n == spec.rounds - 1);
+  CHECK(lacking.rates.cached->n == spec.rounds);
+  CHECK(lacking.stalls.fetch->n == spec.rounds - 1);
+  CHECK(near(lacking.rates.cold->mean.value(), 3.0 * one, 0.01));
+}
+
+TEST_CASE("a phase whose premise fails is absent with what was seen, and with it the stalls that need it") {
+  PhasedSpec warm = quiet(both_stalls());
+  warm.cold_resident_share = 0.5;
+  const Profile no_cold = analyze_run(make_phased_run(warm));
+  CHECK_FALSE(no_cold.rates.cold.has_value());
+  CHECK(no_cold.rates.cold.reason().find("its premise does not hold: 50.0 % resident") != std::string::npos);
+  CHECK(no_cold.rates.cached.has_value());
+  CHECK_FALSE(no_cold.stalls.fetch.has_value());
+  CHECK(no_cold.stalls.fetch.reason().find("premise") != std::string::npos);
+  CHECK_FALSE(premise_of(no_cold, "cold")->holds);
+  CHECK(premise_of(no_cold, "cold")->seen.find("holds in 0 of 6 blocks") != std::string::npos);
+  CHECK(premise_of(no_cold, "cached")->holds);
+
+  PhasedSpec lost = quiet(both_stalls());
+  lost.cached_staged_share = 0.5;
+  lost.cached_storage_share = 0.5;
+  const Profile no_cached = analyze_run(make_phased_run(lost));
+  CHECK(no_cached.rates.cold.has_value());
+  CHECK_FALSE(no_cached.rates.cached.has_value());
+  CHECK_FALSE(no_cached.rates.supply_cached.has_value());
+  CHECK_FALSE(no_cached.stalls.prep.has_value());
+}
+
+TEST_CASE("one round is no interval") {
+  PhasedSpec spec = quiet(both_stalls());
+  spec.rounds = 1;
+  const Profile profile = analyze_run(make_phased_run(spec));
+  CHECK_FALSE(profile.rates.cold.has_value());
+  CHECK(profile.rates.cold.reason() == "fewer than two rounds gave a valid block");
+  CHECK_FALSE(profile.stalls.fetch.has_value());
+}
+
+TEST_CASE("without blocks the rates stay the attributed ones") {
+  PhasedSpec spec = both_stalls();
+  spec.rounds = 0;
+  spec.tail = 200;
+  const Profile profile = analyze_run(make_phased_run(spec));
+  CHECK(profile.stalls.method == "attributed");
+  CHECK(profile.rates.as_is.has_value());
+}
+
+TEST_CASE("where nothing was resident, the cold blocks are what was found, and both splits are held together") {
+  PhasedSpec spec = quiet(both_stalls());
+  spec.as_is = 200;
+  const Profile same = analyze_run(make_phased_run(spec));
+  CHECK(same.rates.as_is->mean == same.rates.cold->mean);
+  CHECK(same.stalls.as_is_fetch->mean == same.stalls.fetch->mean);
+  CHECK(issue_of(same, "splits-disagree") == nullptr);
+  spec.as_is_reads = 3.0;
+  const Profile other = analyze_run(make_phased_run(spec));
+  REQUIRE(issue_of(other, "splits-disagree") != nullptr);
+  CHECK(issue_of(other, "splits-disagree")->detail.find("fetch") != std::string::npos);
+}
+
+TEST_CASE("intervals hold the truth as often as they say, also where the machine's speed wanders between rounds") {
+  struct Setting {
+    int workers;
+    int rounds;
+    Drift drift;
+  };
+  const Drift none{}, fast{0.03, 3.0}, usual{0.03, 8.0}, slow{0.03, 20.0};
+  const Setting settings[] = {{0, 4, none},  {2, 4, none},  {2, 8, none},  {2, 3, fast},  {0, 4, usual},
+                              {2, 4, usual}, {4, 6, usual}, {0, 8, usual}, {2, 8, usual}, {0, 6, slow},
+                              {2, 4, slow},  {2, 6, slow},  {2, 12, slow}};
+  for (const Setting& setting : settings) {
+    PhasedSpec spec = both_stalls();
+    spec.job.loader.workers = setting.workers;
+    spec.block = 26 + 4 * setting.workers;  // rounds take 10 to 20 s
+    spec.rounds = setting.rounds;
+    spec.drift = setting.drift;
+    const PhasedTruth truth = truth_of(spec, 20000);
+    Coverage all[] = {{"cold"}, {"cached"}, {"synthetic"}, {"supply"}, {"fetch"}, {"prep"}};
+    for (std::uint64_t seed = 1; seed <= 240; ++seed) {
+      spec.job.seed = seed;
+      const Profile profile = analyze_run(make_phased_run(spec));
+      all[0].count(profile.rates.cold, 32.0 / truth.cold_s);
+      all[1].count(profile.rates.cached, 32.0 / truth.cached_s);
+      all[2].count(profile.rates.synthetic, 32.0 / truth.synthetic_s);
+      all[3].count(profile.rates.supply_cached, 32.0 / truth.supply_s);
+      all[4].count(profile.stalls.fetch, truth.fetch());
+      all[5].count(profile.stalls.prep, truth.prep());
+    }
+    std::string line = fmt::format("{} workers, {} rounds, drift of {} over {} s:", setting.workers, setting.rounds,
+                                   setting.drift.sd, setting.drift.correlation_s);
+    for (const Coverage& one : all) {
+      line += fmt::format(" {} {:.1f} %", one.what, 100.0 * one.share());
+      CAPTURE(std::string(one.what));
+      CHECK(one.runs >= 230);
+      CHECK(one.share() >= 0.90);
+    }
+    MESSAGE(line);
+  }
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""A job that trains on files with torch and writes down what it saw. argv[1] is JSON: DEFAULTS says what may be asked.
+
+Each pass over the training loader is one line of JSON in `seen`, written when the pass has ended. A run that is ended
+within a pass leaves no line of it.
+"""
+import json
+import os
+import random
+import signal
+import sys
+import time
+
+import torch
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+DEFAULTS = {
+    "data": None,  # folder of files
+    "seen": None,
+    "batch_size": 8,
+    "workers": 2,
+    "epochs": 10000,
+    "step_s": 0.02,
+    "shuffle": True,
+    "persistent": False,
+    "augment": False,  # samples differ at each reading
+    "stateful": False,  # samples depend on those made before them
+    "iterable": False,
+    "anew": False,  # the loader is made anew for every pass
+    "second": False,  # another loader is iterated beside
+    "evaluate": 0,  # training batches between evaluations within the pass
+    "stop_after": None,  # batches after which the script leaves a pass
+    "save": None,  # file to write a checkpoint to, from the second pass on
+    "forgive": False,  # go on after a sample that cannot be read
+    "crash_after": None,  # samples after which a worker dies
+    "hang_after": None,  # samples after which a worker hangs
+}
+
+
+class Files(Dataset):
+    def __init__(self, wanted):
+        self.wanted = wanted
+        self.paths = sorted(os.path.join(wanted["data"], name) for name in os.listdir(wanted["data"]))
+        self.made = 0
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, index):
+        with open(self.paths[index], "rb") as file:
+            data = file.read()
+        self.made += 1
+        if self.made == self.wanted["crash_after"]:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if self.made == self.wanted["hang_after"]:
+            time.sleep(3600)
+        image = torch.frombuffer(bytearray(data[:4096]), dtype=torch.uint8).float()
+        if self.wanted["augment"]:
+            image = image * random.random() + torch.rand(1)
+        if self.wanted["stateful"]:
+            image = image + self.made
+        return image, index
+
+
+class Stream(IterableDataset):
+    def __init__(self, files):
+        self.files = files
+
+    def __iter__(self):
+        return (self.files[index] for index in range(len(self.files)))
+
+
+def make_loader(dataset, wanted, **other):
+    options = {"num_workers": wanted["workers"], "persistent_workers": wanted["persistent"] and wanted["workers"] > 0}
+    options.update(batch_size=wanted["batch_size"], shuffle=wanted["shuffle"])
+    options.update(other)
+    if wanted["iterable"]:
+        dataset, options["shuffle"] = Stream(dataset), False
+    return DataLoader(dataset, **options)
+
+
+def size_of(index):
+    return int(index.numel()) if torch.is_tensor(index) else 1
+
+
+class Job:
+    def __init__(self, wanted):
+        self.wanted = wanted
+        self.dataset = Files(wanted)
+        self.loader = make_loader(self.dataset, wanted)
+        quiet = dict(wanted, crash_after=None, hang_after=None)
+        self.evaluation = DataLoader(torch.utils.data.Subset(Files(quiet), range(10)), batch_size=4)
+        self.second = make_loader(Files(quiet), wanted, num_workers=0, shuffle=False) if wanted["second"] else None
+        self.weight = torch.nn.Parameter(torch.zeros(1))
+        self.optimizer = torch.optim.SGD([self.weight], lr=0.01)
+
+    def step(self, image):
+        self.optimizer.zero_grad()
+        (self.weight * image.mean()).sum().backward()
+        self.optimizer.step()
+        time.sleep(self.wanted["step_s"])
+
+    def evaluate(self):
+        return [index.tolist() for _, index in self.evaluation]
+
+    def passes(self):
+        """The batches of one pass, and the errors where these are forgiven."""
+        iterator = iter(self.loader)
+        while True:
+            try:
+                yield next(iterator), None
+            except StopIteration:
+                return
+            except OSError as error:
+                if not self.wanted["forgive"]:
+                    raise
+                yield None, error
+
+    def epoch(self):
+        seen = {"sizes": [], "errors": 0, "evaluations": [], "seconds": 0, "left": False}
+        second = iter(self.second) if self.second is not None else None
+        for batch, error in self.passes():
+            if error is not None:
+                seen["errors"] += 1
+                continue
+            if second is not None:
+                seen["seconds"] += next(second, None) is not None
+            seen["sizes"].append(size_of(batch[1]))
+            self.step(batch[0])
+            if self.wanted["evaluate"] and len(seen["sizes"]) % self.wanted["evaluate"] == 0:
+                seen["evaluations"].append(self.evaluate())
+            if len(seen["sizes"]) == self.wanted["stop_after"]:
+                seen["left"] = True
+                break
+        return seen
+
+    def run(self):
+        for epoch in range(self.wanted["epochs"]):
+            if self.wanted["anew"]:
+                self.loader = make_loader(self.dataset, self.wanted)
+            seen = dict(self.epoch(), epoch=epoch)
+            seen["length"] = None if self.wanted["iterable"] else len(self.loader)
+            with open(self.wanted["seen"], "a") as file:
+                file.write(json.dumps(seen) + "\n")
+            if self.wanted["save"] and epoch > 0:
+                torch.save({"epoch": epoch}, self.wanted["save"])
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    Job(dict(DEFAULTS, **json.loads(sys.argv[1]))).run()

@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+"""Phased runs of real PyTorch jobs: what the script sees, what is kept, what is left behind, and jobs that are trouble.
+
+Nothing is said of times: every rate is there, or absent with its reason.
+"""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from harness import CLI, PATIENCE_S, PYTHON, CliTest, end
+
+try:
+    import torch  # noqa: F401
+except ImportError:
+    print("this Python does not import torch")
+    sys.exit(77)
+
+JOB = str(pathlib.Path(__file__).with_name("phased_job.py"))
+PHASES = "cold,cached,synthetic,supply"
+RATES = {"cold": "cold_samples_per_s", "cached": "cached_samples_per_s", "synthetic": "synthetic_samples_per_s",
+         "supply": "supply_cached_samples_per_s"}
+SAMPLES = 476  # 59 batches of 8 and one of 4
+SAMPLE_BYTES = 100_000
+
+
+def file_system(folder):
+    done = subprocess.run(["stat", "-f", "-c", "%T", str(folder)], stdout=subprocess.PIPE, check=False)
+    return done.stdout.decode().strip()
+
+
+if file_system(tempfile.gettempdir()) in ("tmpfs", "ramfs"):
+    tempfile.tempdir = "/var/tmp"  # data in memory is never cold
+
+
+def mounts_here():
+    """Arguments that run a shell script with mounts of its own, or None where that cannot be done."""
+    command = ["unshare", "-m", "sh", "-e", "-c"]
+    try:
+        done = subprocess.run([*command, "mount -t tmpfs -o size=1m tmpfs /dev/shm"], stderr=subprocess.DEVNULL,
+                              check=False)
+    except OSError:
+        return None
+    return command if done.returncode == 0 else None
+
+
+class Ran:
+    """A phased run that has ended."""
+
+    def __init__(self, status, output, errors, out, seen):
+        self.status = status
+        self.output = output
+        self.errors = errors.decode(errors="replace")
+        self.out = out
+        self.profile = json.loads((out / "profile.json").read_text()) if (out / "profile.json").exists() else None
+        self.epochs = [json.loads(line) for line in seen.read_text().splitlines()] if seen.exists() else []
+
+    def issue(self, identity):
+        return next((issue for issue in self.profile["issues"] if issue["id"] == identity), None)
+
+    def rate(self, phase):
+        return self.profile["rates"][RATES[phase]]
+
+    def phases_run(self):
+        return {point["phase"] for point in self.profile["points"] if point["method"] == "differential"}
+
+
+class PhasesTest(CliTest):
+    def make_data(self, samples, folder=None):
+        """A folder of files that are on the disk and not in memory."""
+        folder = folder or pathlib.Path(tempfile.mkdtemp(prefix="data-", dir=self.folder))
+        for number in range(samples):
+            with open(folder / ("%05d.bin" % number), "wb") as file:
+                file.write(os.urandom(SAMPLE_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        return folder
+
+    def begin(self, name, samples=SAMPLES, data=None, phases=PHASES, budget="30s", tool=(CLI,), **wanted):
+        """Starts a job; finish() waits for its end. Jobs begun together run together. Three rounds are enough."""
+        out = self.folder / ("out-" + name)
+        seen = self.folder / ("seen-" + name)
+        wanted = dict(wanted, data=str(data or self.make_data(samples)), seen=str(seen))
+        command = [*tool, "profile", "-o", str(out), "--phases", phases, "--budget", budget, "--target", "100%", "--",
+                   PYTHON, JOB, json.dumps(wanted)]
+        process = subprocess.Popen(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(end, process)
+        return process, out, seen
+
+    def finish(self, begun):
+        process, out, seen = begun
+        output, errors = process.communicate(timeout=PATIENCE_S)
+        ran = Ran(process.returncode, output, errors, out, seen)
+        self.assert_nothing_left(out)
+        return ran
+
+    def run_all(self, **jobs):
+        """Runs the jobs together: {name: Ran}."""
+        begun = {name: self.begin(name, **options) for name, options in jobs.items()}
+        return {name: self.finish(job) for name, job in begun.items()}
+
+    def run_alone(self, **options):
+        return self.finish(self.begin("alone", **options))
+
+    # --- what holds for every run ----------------------------------------------------------------------------------
+
+    def processes_left(self):
+        """Of any run of this test: their environment names its folder."""
+        left = []
+        mark = b"STALLCAST_RUN_DIR=" + os.fsencode(self.temporary)
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if mark in pathlib.Path("/proc", pid, "environ").read_bytes():
+                    left.append(pathlib.Path("/proc", pid, "cmdline").read_bytes())
+            except OSError:
+                pass
+        return left
+
+    def assert_nothing_left(self, out):
+        lines = (out / "recordings/tool.jsonl").read_text().splitlines()
+        run_id = json.loads(lines[0])["run_id"]
+        for folder in (pathlib.Path("/dev/shm"), self.temporary):
+            self.assertEqual([path for path in folder.iterdir() if run_id in path.name], [])
+
+    def assert_measured(self, ran, absent=()):
+        """Status 0, and each phase has a rate, whose premise holds, or a reason."""
+        self.assertEqual(ran.status, 0, ran.errors[-4000:])
+        self.assertIsNone(ran.issue("shim-failed"), ran.profile["issues"])
+        absences = ran.profile["absent"]
+        differential = ran.profile["stalls"]["method"] == "differential"
+        premises = {premise["phase"]: premise for premise in ran.profile["premises"]}
+        for phase in RATES:
+            name = "supply_cached" if phase == "supply" else phase
+            if ran.rate(phase) is None:
+                self.assertTrue(absences["rates." + RATES[phase]], phase)
+                continue
+            self.assertNotIn(phase, absent)
+            self.assertTrue(differential, ran.profile["issues"])
+            self.assertGreater(ran.rate(phase)["n"], 1)
+            self.assertTrue(phase == "synthetic" or premises[name]["holds"], premises.get(name))
+        for phase in absent:
+            self.assertIsNone(ran.rate(phase), phase)
+
+    def assert_passes_whole(self, ran, samples, batch_size=8):
+        """Every pass had the loader's length, and its last batch what was left of the data set."""
+        self.assertGreater(len(ran.epochs), 1, "the job was to see more than one pass")
+        expected = [batch_size] * (samples // batch_size) + [samples % batch_size] * (samples % batch_size > 0)
+        for epoch in ran.epochs:
+            self.assertEqual(len(epoch["sizes"]) + epoch["errors"], epoch["length"], epoch)
+            if not epoch["errors"]:
+                self.assertEqual(epoch["sizes"], expected)
+
+
+class Usual(PhasesTest):
+    def test_the_script_sees_whole_passes_and_keeps_its_checkpoint(self):
+        checkpoint = self.folder / "model.pt"
+        checkpoint.write_bytes(b"precious")
+        ran = self.run_all(
+            workers_0=dict(workers=0),
+            workers_2=dict(workers=2, save=str(checkpoint)),
+            persistent=dict(workers=2, persistent=True),
+        )
+        for name, run in ran.items():
+            with self.subTest(job=name):
+                self.assert_measured(run)
+                self.assert_passes_whole(run, SAMPLES)
+                self.assertIsNone(run.issue("phases-missed"), run.issue("phases-missed"))
+                self.assertIsNotNone(run.rate("synthetic"), run.profile["absent"])
+                self.assertTrue({"cold", "cached"} <= {premise["phase"] for premise in run.profile["premises"]})
+                self.assertIn("this is a throwaway run", run.errors)
+        self.assertEqual(checkpoint.read_bytes(), b"precious")
+        self.assertIsNotNone(ran["workers_2"].issue("checkpoint-discarded"))
+        self.assertIsNone(ran["workers_0"].issue("checkpoint-discarded"))
+        self.assertEqual(self.processes_left(), [])
+
+    def test_a_cold_block_on_this_disk_reads_storage(self):
+        kind = file_system(self.folder)
+        if kind != "ext2/ext3":
+            self.skipTest("what may be cold on %s is not known here" % kind)
+        ran = self.run_alone(workers=2, persistent=True)
+        self.assert_measured(ran)
+        cold = next(premise for premise in ran.profile["premises"] if premise["phase"] == "cold")
+        self.assertTrue(cold["holds"], cold)
+        self.assertIsNotNone(ran.rate("cold"), ran.profile["absent"])
+        self.assertIsNotNone(ran.profile["stalls"]["fetch_frac"], ran.profile["absent"])
+
+    def test_phases_that_draw_more_than_they_repeat(self):
+        ran = self.run_all(supply=dict(phases="supply"), cold=dict(phases="cold,supply_cold", workers=0))
+        for name, run in ran.items():
+            with self.subTest(job=name):
+                self.assertEqual(run.status, 0, run.errors[-4000:])
+                self.assert_passes_whole(run, SAMPLES)
+        self.assertIn("supply_cached", ran["supply"].phases_run())
+
+
+class DataSets(PhasesTest):
+    def test_too_little_data(self):
+        ran = self.run_all(
+            empty=dict(samples=0, shuffle=False, epochs=3),
+            one_batch=dict(samples=5, budget="5s"),
+            less_than_a_round=dict(samples=100, workers=0),
+        )
+        self.assertEqual(ran["empty"].status, 0, ran["empty"].errors)
+        self.assertEqual([epoch["sizes"] for epoch in ran["empty"].epochs], [[]] * 3)
+        self.assertTrue(all(ran["empty"].rate(phase) is None for phase in RATES))
+        self.assert_measured(ran["one_batch"], absent=RATES)
+        self.assert_passes_whole(ran["one_batch"], 5)
+        self.assertIn("1 batches", ran["one_batch"].issue("phases-impossible")["detail"])
+        self.assert_measured(ran["less_than_a_round"])
+        self.assert_passes_whole(ran["less_than_a_round"], 100)
+        self.assertIsNotNone(ran["less_than_a_round"].rate("synthetic"))
+
+    def test_samples_that_differ_at_each_reading(self):
+        ran = self.run_all(
+            augment=dict(augment=True),
+            stateful=dict(stateful=True, persistent=True),
+            no_batches=dict(batch_size=None, samples=60, workers=1, step_s=0.002),
+        )
+        for name, passes in {"augment": (SAMPLES, 8), "stateful": (SAMPLES, 8), "no_batches": (60, 1)}.items():
+            with self.subTest(job=name):
+                self.assert_measured(ran[name])
+                self.assert_passes_whole(ran[name], *passes)
+                self.assertIsNotNone(ran[name].rate("synthetic"), ran[name].profile["absent"])
+
+    def test_data_in_memory_is_never_cold(self):
+        if file_system("/dev/shm") != "tmpfs":
+            self.skipTest("/dev/shm is no tmpfs")
+        data = pathlib.Path(tempfile.mkdtemp(prefix="data-", dir="/dev/shm"))
+        self.addCleanup(shutil.rmtree, data, ignore_errors=True)
+        ran = self.run_alone(data=self.make_data(SAMPLES, data))
+        self.assert_measured(ran, absent=["cold"])
+        self.assert_passes_whole(ran, SAMPLES)
+
+    def test_an_iterable_data_set_is_left_alone(self):
+        checkpoint = self.folder / "model.pt"
+        ran = self.run_alone(iterable=True, epochs=3, save=str(checkpoint))
+        self.assertEqual(ran.status, 0)
+        self.assertIn("iterable", ran.issue("phases-unsupported")["detail"])
+        self.assertEqual(len(ran.epochs), 3)
+        self.assertTrue(checkpoint.exists(), "no phases, so the checkpoint is the user's")
+
+
+class Loops(PhasesTest):
+    def test_loaders_in_every_order(self):
+        ran = self.run_all(
+            anew=dict(anew=True),
+            evaluation=dict(evaluate=7, workers=0),
+            second=dict(second=True),
+            left=dict(stop_after=47, persistent=True),
+        )
+        for name, run in ran.items():
+            with self.subTest(job=name):
+                self.assert_measured(run)
+                self.assertIsNotNone(run.rate("synthetic"), run.profile["absent"])
+                if name != "left":
+                    self.assert_passes_whole(run, SAMPLES)
+        ten = [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
+        for epoch in ran["evaluation"].epochs:
+            self.assertEqual(epoch["evaluations"], [ten] * 8)
+        self.assertTrue(all(epoch["seconds"] == 60 for epoch in ran["second"].epochs))
+        self.assertGreater(len(ran["left"].epochs), 1)
+        self.assertTrue(all(epoch["sizes"] == [8] * 47 and epoch["left"] for epoch in ran["left"].epochs))
+
+
+class Trouble(PhasesTest):
+    def test_failures_are_the_scripts(self):
+        gap, gap_2 = self.make_data(SAMPLES), self.make_data(SAMPLES)
+        for folder in (gap, gap_2):
+            os.unlink(folder / "00050.bin")
+            os.symlink("nowhere", folder / "00050.bin")
+        ran = self.run_all(
+            crash=dict(crash_after=300, persistent=True),
+            unreadable=dict(data=gap),
+            forgiven=dict(data=gap_2, forgive=True, shuffle=False),
+        )
+        self.assertEqual(ran["crash"].status, 1)
+        self.assertIn("killed by signal: Killed", ran["crash"].errors)
+        self.assertEqual(ran["unreadable"].status, 1)
+        self.assertIn("FileNotFoundError", ran["unreadable"].errors)
+        for name in ("crash", "unreadable"):
+            self.assertEqual(ran[name].profile["outcome"]["child_exit_code"], 1)
+        self.assert_measured(ran["forgiven"])
+        self.assert_passes_whole(ran["forgiven"], SAMPLES)
+        self.assertTrue(any(epoch["errors"] for epoch in ran["forgiven"].epochs))
+        self.assertEqual(self.processes_left(), [])
+
+    def test_a_worker_that_hangs(self):
+        begun = [self.begin("hang", hang_after=900, persistent=True, budget="8s"),
+                 self.begin("early", hang_after=90, persistent=True, budget="5s")]
+        for ran in map(self.finish, begun):
+            self.assertEqual(ran.status, 0, ran.errors[-4000:])
+            hung = ran.issue("job-hung")
+            self.assertRegex(hung["detail"], r"it took \d+ batches, the last one \d+ s before")
+            self.assertIn("timeout=", hung["hint"])
+            self.assertEqual(ran.profile["outcome"]["status"], "measured")
+            self.assertIn("hung", ran.profile["outcome"]["words"])
+        self.assertEqual(self.processes_left(), [])
+
+    def test_the_death_of_the_tool_ends_the_job(self):
+        process, _, seen = self.begin("killed", budget="60s")
+
+        def staged():
+            return list(pathlib.Path("/dev/shm").glob("stallcast-stage-*/*")) and seen.exists()
+        self.wait_for(staged, "a cached block")
+        folder = self.run_folders()[0]
+        process.kill()
+        process.wait()
+        begin = time.monotonic()
+        self.wait_for(lambda: not self.processes_left() and not folder.exists(), "the end of the job")
+        self.assertLess(time.monotonic() - begin, 30)
+        name = folder.name[len("stallcast-"):]
+        self.assertEqual([path for path in pathlib.Path("/dev/shm").iterdir() if name in path.name], [])
+        self.assertEqual(self.run_folders(), [])
+
+
+class Mounts(PhasesTest):
+    def setUp(self):
+        super().setUp()
+        self.shell = mounts_here()
+        if self.shell is None:
+            self.skipTest("no mounts of our own here (unshare -m needs root)")
+
+    def tool_behind(self, mounts):
+        return [*self.shell, mounts + '; exec "$@"', "sh", CLI]
+
+    def test_read_only_and_small(self):
+        read_only, data = self.folder / "read-only", self.make_data(SAMPLES)
+        read_only.mkdir()
+        self.environment.pop("XDG_RUNTIME_DIR", None)
+        bind = "mount --bind %s %s; mount -o remount,ro,bind %s" % (data, read_only, read_only)
+        begun = [self.begin("read-only", data=read_only, tool=self.tool_behind(bind)),
+                 self.begin("tiny", tool=self.tool_behind("mount -t tmpfs -o size=16m tmpfs /dev/shm")),
+                 self.begin("small", tool=self.tool_behind("mount -t tmpfs -o size=80m tmpfs /dev/shm"))]
+        ran = [self.finish(job) for job in begun]
+        for run, samples in zip(ran, (SAMPLES,) * 3):
+            self.assert_measured(run)
+            self.assert_passes_whole(run, samples)
+        self.assertIsNone(ran[0].issue("no-stage"))
+        self.assertIn("--shm-size", ran[1].issue("no-stage")["hint"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
