@@ -194,12 +194,12 @@ class PhasedWriter {
       pids.push_back(workers_.back().info.pid);
     }
     consumer_.texts.push_back({TextKind::iterator, iterator_text(0, 1, 0, pids)});
-    for (const SegmentText& segment : schedule_.segments) write_segment(segment);
     const PlayedPass played = play(spec, schedule_.items);
     for (std::size_t i = 0; i < schedule_.items.size(); ++i) {
       write_making(schedule_.items[i], played.made[i]);
       write_delivery(schedule_.items[i], played.handed[i]);
     }
+    for (const SegmentText& segment : schedule_.segments) write_segment(segment);
   }
 
   std::vector<ProcessRecording> take() {
@@ -221,13 +221,23 @@ class PhasedWriter {
     return made;
   }
 
+  /// A segment is announced right before the wait for its first batch.
+  [[nodiscard]] std::uint64_t announced_ns(const SegmentText& segment) const {
+    const bool supply = segment.phase == Phase::supply_cached;
+    const std::uint64_t number =
+        supply ? k_supply_numbers + (static_cast<std::uint64_t>(segment.segment) << 16U) : segment.first;
+    const auto wait = std::find_if(consumer_.waits.begin(), consumer_.waits.end(),
+                                   [&](const record::WaitRecord& candidate) { return candidate.batch == number; });
+    return wait == consumer_.waits.end() ? UINT64_MAX : wait->begin_ns - 1;
+  }
+
   void write_segment(const SegmentText& segment) {
     consumer_.texts.push_back(
         {TextKind::segment,
          fmt::format(R"({{"segment":{},"phase":{},"round":{},"iterator_id":0,"first":{},"batches":{},"workers":{},)"
-                     R"("argument":0,"t_ns":0}})",
+                     R"("argument":0,"t_ns":{}}})",
                      segment.segment, static_cast<int>(segment.phase), segment.round, segment.first, segment.batches,
-                     spec_.job.loader.workers)});
+                     spec_.job.loader.workers, announced_ns(segment))});
   }
 
   void write_making(const Item& item, const Making& made) {
