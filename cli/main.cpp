@@ -37,6 +37,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_report(app, session);
   add_whatif(app, session);
   add_recommend(app, session);
+  add_diff(app, session);
   add_analyze(app, session);
   add_validate(app, session);
   add_env(app, session);
