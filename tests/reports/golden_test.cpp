@@ -58,6 +58,7 @@ std::string rendered(const Profile& profile, ReportFormat format, bool with_pred
   if (with_predictions) {
     options.recommendation = sample_recommendation();
     predictions = sample_predictions();
+    options.grid = sample_grid();
   }
   const auto report = render(profile, predictions, format, options);
   REQUIRE(report.ok());
