@@ -91,7 +91,7 @@ void add_axes(const JobModel& job, Predictor& predictor, int more_workers, Predi
     grid.gaps.push_back({"storage_bandwidth", from_storage ? "what storage gives was not measured"
                                                            : "this run read everything from memory"});
   }
-  const bool long_lists = !from_storage;
+  const bool long_lists = grid.axes.empty();
   add_axis(predictor, workers_axis(job, more_workers, long_lists), grid);
   const auto plain = [](double value) { return text("%.6g", value); };
   const auto times = [](double value) { return text("%gx", value); };
