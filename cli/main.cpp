@@ -35,11 +35,16 @@ std::vector<std::string> split_command(int argc, char** argv, Session& session) 
 void add_commands(CLI::App& app, Session& session) {
   add_profile(app, session);
   add_report(app, session);
-  add_whatif(app, session);
   add_recommend(app, session);
+  add_whatif(app, session);
+  add_diff(app, session);
   add_analyze(app, session);
   add_validate(app, session);
   add_env(app, session);
+  for (CLI::App* command : app.get_subcommands({})) command->group("More");
+  for (const char* first : {"profile", "report", "recommend", "whatif", "diff"}) {
+    app.get_subcommand(first)->group("The commands to begin with");
+  }
 }
 
 int usage_error(const CLI::ParseError& error, bool wraps) {

@@ -23,6 +23,7 @@ Status make_report(const ReportOptions& options) {
   const auto profile = load_profile(options.profile);
   if (!profile) return profile.error();
   ReportExtras extras = report_extras(profile.value(), options.profile);
+  if (format.value() == ReportFormat::html) add_grid(profile.value(), extras);
   RenderOptions& rendering = extras.options;
   const bool to_stdout = options.output.empty() || options.output == "-";
   rendering.color = to_stdout && stdout_has_color();

@@ -6,6 +6,7 @@
 #include "cli/answers.hpp"
 #include "cli/terminal.hpp"
 #include "core/private_file.hpp"
+#include "model/grid.hpp"
 #include "model/recommend.hpp"
 #include "probes/collect/output_folder.hpp"
 
@@ -18,12 +19,23 @@ ReportExtras report_extras(const Profile& profile, const std::filesystem::path& 
   if (!recommendation) return extras;
   extras.options.recommendation = loader_advice(recommendation.value());
   for (const Remedy& remedy : recommendation.value().remedies) extras.predictions.push_back(remedy.prediction);
+  extras.recommended_workers = recommendation.value().best.workers;
   return extras;
+}
+
+void add_grid(const Profile& profile, ReportExtras& extras) {
+  auto grid = prediction_grid(profile, extras.recommended_workers);
+  if (grid.ok()) {
+    extras.options.grid = std::move(grid).value();
+  } else {
+    extras.options.no_grid = grid.error().what;
+  }
 }
 
 Status deliver(const Profile& profile, const std::filesystem::path& output, bool quiet) {
   STALLCAST_RETURN_IF_ERROR(save_profile(profile, output / collect::k_profile_file));
   ReportExtras extras = report_extras(profile, output);
+  add_grid(profile, extras);
   const auto html = render(profile, extras.predictions, ReportFormat::html, extras.options);
   if (!html) return html.error();
   STALLCAST_RETURN_IF_ERROR(write_private_file(output / collect::k_report_file, html.value()));

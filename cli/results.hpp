@@ -20,7 +20,11 @@ namespace stallcast::cli {
 struct ReportExtras {
   RenderOptions options{};
   std::vector<Prediction> predictions{};
+  int recommended_workers = 0;  ///< 0: none
 };
+
+/// Adds the answers behind the sliders of the HTML page, or why there are none. Takes a second or two.
+void add_grid(const Profile& profile, ReportExtras& extras);
 
 /// The extras of `profile`, where `named` is how the user names it.
 [[nodiscard]] ReportExtras report_extras(const Profile& profile, const std::filesystem::path& named);

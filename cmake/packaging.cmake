@@ -5,11 +5,16 @@
 #   lib/libstallcast_capture.so         goes into the job's processes; its C API is include/stallcast/capture.h
 #   share/stallcast/python/             the shim that Python finds
 #   share/stallcast/schema/             the schema of profile.json
-#   share/doc/stallcast/
+#   share/doc/stallcast/, share/man/man1/stallcast.1
+#   share/bash-completion/, share/zsh/  completion
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/probes/capture/python/ DESTINATION ${CMAKE_INSTALL_DATADIR}/stallcast/python
   FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/analyzer/schema/ DESTINATION ${CMAKE_INSTALL_DATADIR}/stallcast/schema
   FILES_MATCHING PATTERN "*.json")
+install(FILES ${PROJECT_SOURCE_DIR}/cli/stallcast.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/stallcast.bash RENAME stallcast
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/_stallcast DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CPACK_GENERATOR DEB TGZ)

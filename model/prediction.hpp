@@ -1,6 +1,7 @@
 /// What a change would bring: the answer of the model to one scenario.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,30 @@ struct Prediction {
   Fraction headroom = 0.0;    ///< how much faster the binding stage may become before next_bound takes over
   bool extrapolated = false;  ///< outside twice the measured range
   std::vector<std::string> notes{};
+};
+
+/// One key of a grid: its values in the order of a slider.
+struct GridAxis {
+  std::string key{};
+  std::vector<std::string> values{};  ///< as `whatif --set KEY=` takes them; empty where the value is that of the run
+  std::vector<std::string> labels{};  ///< as people read them
+  std::size_t found = 0;              ///< the place of the run as profiled
+};
+
+/// A key that is not on the grid, and why.
+struct GridGap {
+  std::string key{};
+  std::string reason{};
+};
+
+/// Answers to every combination of a few values, made in advance for a page that cannot ask the model.
+struct PredictionGrid {
+  std::vector<GridAxis> axes{};
+  std::vector<GridGap> gaps{};
+  std::vector<Prediction> points{};
+  /// Place in `points` of each combination, the last axis varying fastest; combinations that differ only in what has no
+  /// effect share one.
+  std::vector<std::size_t> index{};
 };
 
 }  // namespace stallcast

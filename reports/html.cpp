@@ -1,5 +1,5 @@
 /// One self-contained page: template, style, Chart.js and data in one file. Nothing is loaded from anywhere, and the
-/// content security policy lets no script run but the two that were built in.
+/// content security policy lets no script run but the three that were built in.
 #include <fmt/format.h>
 
 #include <array>
@@ -9,6 +9,7 @@
 #include "reports/html_assets.hpp"
 #include "reports/html_charts.hpp"
 #include "reports/html_sections.hpp"
+#include "reports/html_whatif.hpp"
 
 namespace stallcast::reports {
 namespace {
@@ -36,9 +37,9 @@ std::string base64_of_hex(std::string_view hex) {
 
 std::string content_policy() {
   return fmt::format(
-      "default-src 'none'; script-src 'sha256-{}' 'sha256-{}'; style-src 'unsafe-inline'; base-uri 'none'; "
+      "default-src 'none'; script-src 'sha256-{}' 'sha256-{}' 'sha256-{}'; style-src 'unsafe-inline'; base-uri 'none'; "
       "form-action 'none'",
-      base64_of_hex(k_chart_library.sha256), base64_of_hex(k_charts.sha256));
+      base64_of_hex(k_chart_library.sha256), base64_of_hex(k_charts.sha256), base64_of_hex(k_whatif_script.sha256));
 }
 
 }  // namespace
@@ -47,9 +48,12 @@ Result<std::string> render_html(const ReportData& report) {
   data page;
   add_summary(report, page);
   add_details(report, page);
+  add_whatif(report, page);
   page.set("csp", content_policy());
   page.set("style", std::string(k_style.text));
   page.set("charts", std::string(k_charts.text));
+  page.set("whatif_script", std::string(k_whatif_script.text));
+  page.set("whatif_section", data{kainjow::mustache::partial{[] { return std::string(k_whatif.text); }}});
   page.set("chart_library", std::string(k_chart_library.text));
   page.set("chart_data", chart_json(report));
   page.set("details", data{kainjow::mustache::partial{[] { return std::string(k_details.text); }}});

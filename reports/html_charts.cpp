@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reports/escape.hpp"
+#include "reports/html_whatif.hpp"
 
 namespace stallcast::reports {
 namespace {
@@ -106,8 +107,10 @@ std::string chart_json(const ReportData& data) {
   nlohmann::json histograms = nlohmann::json::array();
   for (const NamedDistribution& named : distributions_of(data.profile)) histograms.push_back(histogram_json(named));
   const double ceiling = std::min(100.0, std::ceil(top * 11.0 + 0.5) * 10.0);
-  const nlohmann::json root = {
-      {"timeline", std::move(rows)}, {"timeline_top", ceiling}, {"distributions", std::move(histograms)}};
+  const nlohmann::json root = {{"timeline", std::move(rows)},
+                               {"timeline_top", ceiling},
+                               {"distributions", std::move(histograms)},
+                               {"grid", grid_json(data)}};
   return script_json(root.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 

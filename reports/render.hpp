@@ -32,6 +32,8 @@ struct RenderOptions {
   bool color = false;    ///< ANSI colours in text
   bool unicode = false;  ///< block characters instead of '#' in the bars of text
   std::optional<LoaderAdvice> recommendation{};
+  std::optional<PredictionGrid> grid{};  ///< of the HTML page's sliders
+  std::string no_grid{};                 ///< why there is none; empty where nobody asked for one
   std::string profile_path{};  ///< as the user named it, for the command that the text ends with; may be empty
 };
 

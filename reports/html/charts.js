@@ -60,7 +60,7 @@
       options: {
         plugins: { tooltip: { callbacks: { title: (items) => "from " + items[0].label, label: (item) => item.formattedValue + " values" } } },
         scales: {
-          x: { grid: { display: false }, ticks: { maxTicksLimit: 6, maxRotation: 0 } },
+          x: { grid: { display: false }, ticks: { maxTicksLimit: 6, maxRotation: 0, autoSkipPadding: 14 } },
           y: { beginAtZero: true, ticks: { maxTicksLimit: 5, precision: 0 } },
         },
       },

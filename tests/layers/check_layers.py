@@ -21,12 +21,12 @@ LAYERS = {
     "simulation/": ["core/"],
     "analyzer/": ["core/", "probes/record/", "simulation/"],
     "model/": ["core/", "simulation/", *PROFILE],
-    "reports/": ["core/", "model/prediction.hpp", "analyzer/profile_json.hpp", *PROFILE],
+    "reports/": ["core/", "model/prediction.hpp", "analyzer/profile_json.hpp", "analyzer/comparison.hpp", *PROFILE],
     "cli/": ["core/", "probes/record/", "probes/collect/", "simulation/", "analyzer/", "model/", "reports/"],
     "samples/": ["include/"],
 }
 # Headers that others may include one by one: what *they* include must be open to everybody who includes them.
-SHARED_HEADERS = {*PROFILE, "model/prediction.hpp", "analyzer/profile_json.hpp"}
+SHARED_HEADERS = {*PROFILE, "model/prediction.hpp", "analyzer/profile_json.hpp", "analyzer/comparison.hpp"}
 SHARED_MAY_INCLUDE = ["core/", *PROFILE]
 
 SOURCES = {".c", ".cc", ".cpp", ".h", ".hpp", ".inc"}

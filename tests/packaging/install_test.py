@@ -60,7 +60,8 @@ class Install(unittest.TestCase):
     def test_parts(self):
         for part in ("bin/stallcast", "include/stallcast/capture.h", "share/stallcast/python/sitecustomize.py",
                      "share/stallcast/python/stallcast_shim/hooks.py", "share/stallcast/schema/profile.schema.json",
-                     "share/doc/stallcast/LICENSE"):
+                     "share/doc/stallcast/LICENSE", "share/man/man1/stallcast.1",
+                     "share/bash-completion/completions/stallcast", "share/zsh/site-functions/_stallcast"):
             self.assertTrue((self.prefix / part).is_file(), part)
         self.assertEqual(len(list(self.prefix.rglob("libstallcast_capture.so"))), 1)
         self.assertEqual(list(self.prefix.rglob("__pycache__")), [])

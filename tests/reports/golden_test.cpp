@@ -7,7 +7,10 @@
 #include <fstream>
 #include <sstream>
 
+#include "analyzer/compare.hpp"
+#include "analyzer/fail_condition.hpp"
 #include "analyzer/profile_json.hpp"
+#include "reports/diff.hpp"
 #include "reports/render.hpp"
 #include "sample_predictions.hpp"
 #include "sample_profiles.hpp"
@@ -55,6 +58,7 @@ std::string rendered(const Profile& profile, ReportFormat format, bool with_pred
   if (with_predictions) {
     options.recommendation = sample_recommendation();
     predictions = sample_predictions();
+    options.grid = sample_grid();
   }
   const auto report = render(profile, predictions, format, options);
   REQUIRE(report.ok());
@@ -75,6 +79,25 @@ TEST_CASE("text, Markdown and HTML of the committed profiles stay as committed")
     check_golden(name + ".txt", rendered(profile.value(), ReportFormat::text, with_predictions));
     check_golden(name + ".md", rendered(profile.value(), ReportFormat::md, with_predictions));
     check_golden(name + ".html", body_only(rendered(profile.value(), ReportFormat::html, with_predictions)));
+  }
+}
+
+TEST_CASE("a comparison of committed profiles stays as committed, in every format") {
+  const auto before = load_profile(k_golden / "prep-bound.json");
+  const auto after = load_profile(k_golden / "hostile.json");
+  REQUIRE(before.ok());
+  REQUIRE(after.ok());
+  std::vector<FailCondition> conditions;
+  for (const char* text : {"as_is_fetch_frac>+5%", "as_is_samples_per_s<-90%", "fetch_frac>+5%"}) {
+    conditions.push_back(parse_fail_condition(text).value());
+  }
+  const Comparison comparison = compare(before.value(), after.value());
+  const auto judged = judge(comparison, conditions);
+  for (const ReportFormat format : {ReportFormat::text, ReportFormat::json, ReportFormat::md, ReportFormat::html}) {
+    const auto text = render_diff(comparison, judged, {"before", "after<b>|`\n"}, format, {});
+    REQUIRE(text.ok());
+    const std::string name = format == ReportFormat::text ? "txt" : report_format_name(format);
+    check_golden("diff." + name, format == ReportFormat::html ? body_only(text.value()) : text.value());
   }
 }
 

@@ -19,6 +19,7 @@ namespace {
 std::string page_of(const Profile& profile) {
   RenderOptions options;
   options.recommendation = sample_recommendation();
+  options.grid = sample_grid();
   const auto page = render(profile, sample_predictions(), ReportFormat::html, options);
   REQUIRE_MESSAGE(page.ok(), page.error().what);
   return page.value();
@@ -55,15 +56,17 @@ std::vector<Tag> tags_of(const std::string& page) {
   return tags;
 }
 
-const std::set<std::string> k_elements = {"!doctype", "html",    "head",   "meta",       "title",  "style",   "body",
-                                          "a",        "header",  "p",      "code",       "main",   "section", "h1",
-                                          "h2",       "h3",      "strong", "span",       "div",    "table",   "caption",
-                                          "colgroup", "col",     "thead",  "tbody",      "tr",     "th",      "td",
-                                          "ol",       "ul",      "li",     "dl",         "dt",     "dd",      "canvas",
-                                          "details",  "summary", "figure", "figcaption", "footer", "script"};
-const std::set<std::string> k_attributes = {"html",  "lang",  "charset", "http-equiv",      "content",    "name",
-                                            "class", "href",  "id",      "aria-labelledby", "aria-label", "aria-hidden",
-                                            "scope", "style", "role",    "tabindex",        "type"};
+const std::set<std::string> k_elements = {
+    "!doctype", "html",     "head",    "meta",  "title",  "style",   "body",    "a",      "header",     "p",
+    "code",     "main",     "section", "h1",    "h2",     "h3",      "strong",  "span",   "div",        "table",
+    "caption",  "colgroup", "col",     "thead", "tbody",  "tr",      "th",      "td",     "ol",         "ul",
+    "li",       "dl",       "dt",      "dd",    "canvas", "details", "summary", "figure", "figcaption", "footer",
+    "script",   "form",     "label",   "input", "output", "button"};
+const std::set<std::string> k_attributes = {"html",       "lang",        "charset", "http-equiv", "content",
+                                            "name",       "class",       "href",    "id",         "aria-labelledby",
+                                            "aria-label", "aria-hidden", "scope",   "style",      "role",
+                                            "tabindex",   "type",        "for",     "min",        "max",
+                                            "step",       "value",       "hidden",  "open",       "aria-live"};
 
 void check_page(const std::string& page) {
   std::map<std::string, int> seen;
@@ -74,7 +77,7 @@ void check_page(const std::string& page) {
     CHECK_MESSAGE(k_elements.contains(name), name);
     for (const std::string& attribute : tag.attributes) CHECK_MESSAGE(k_attributes.contains(attribute), attribute);
     seen[tag.name] += 1;
-    if (name == "!doctype" || name == "meta" || name == "col") continue;
+    if (name == "!doctype" || name == "meta" || name == "col" || name == "input") continue;
     if (!closes) {
       open.push_back(name);
     } else {
@@ -84,7 +87,7 @@ void check_page(const std::string& page) {
     }
   }
   CHECK(open.empty());
-  CHECK(seen["script"] == 3);
+  CHECK(seen["script"] == 4);
   CHECK(seen["h1"] == 1);
 }
 
@@ -123,7 +126,7 @@ TEST_CASE("hostile strings are shown as they are") {
   CHECK(command.find("{{command}} {{{command}}} {{#rows}}x{{/rows}}") != std::string::npos);
 }
 
-TEST_CASE("the page loads nothing and lets only its own two scripts run") {
+TEST_CASE("the page loads nothing and lets only its own three scripts run") {
   const std::string page = page_of(hostile());
   std::smatch match;
   const std::regex policy("http-equiv=\"Content-Security-Policy\" content=\"([^\"]*)\"");
@@ -131,7 +134,7 @@ TEST_CASE("the page loads nothing and lets only its own two scripts run") {
   const std::string rules = match[1].str();
   CHECK(rules.find("default-src 'none'") != std::string::npos);
   const std::regex hash("'sha256-[A-Za-z0-9+/]{43}='");
-  CHECK(std::distance(std::sregex_iterator(rules.begin(), rules.end(), hash), std::sregex_iterator()) == 2);
+  CHECK(std::distance(std::sregex_iterator(rules.begin(), rules.end(), hash), std::sregex_iterator()) == 3);
   CHECK(rules.find("script-src 'unsafe-inline'") == std::string::npos);
   for (const Tag& tag : tags_of(page)) {
     for (const std::string& attribute : tag.attributes) CHECK(attribute != "src");
@@ -153,6 +156,28 @@ TEST_CASE("the data of the charts is JSON that says what the profile says") {
     CHECK(data["distributions"].size() == 5);
     for (const auto& entry : data["distributions"]) CHECK(entry["labels"].size() == entry["counts"].size());
   }
+}
+
+TEST_CASE("the sliders have every combination, a table of single changes, and the reason where there are none") {
+  const std::string page = page_of(prep_bound());
+  for (const Tag& tag : tags_of(page)) {
+    if (tag.name != "script" || tag.attributes.empty()) continue;
+    const auto grid = nlohmann::json::parse(tag.raw)["grid"];
+    REQUIRE(grid["index"].size() == 6);
+    REQUIRE(grid["points"].size() == 4);
+    CHECK(grid["notes"].size() == 3);  // told once, named by number
+    CHECK(grid["points"][1]["set"] == "");
+    CHECK(grid["points"][0]["set"] == " --set workers=1");
+    CHECK(grid["points"][0]["mean"].get<double>() == doctest::Approx(331.0));
+  }
+  CHECK(page.find("<th scope=\"row\"><code>workers=1</code></th>") != std::string::npos);
+  CHECK(page.find("id=\"knob-gpu_speedup\"") != std::string::npos);
+  RenderOptions options;
+  options.no_grid = "no rate was <b> measured";
+  const auto without = render(prep_bound(), {}, ReportFormat::html, options);
+  REQUIRE(without.ok());
+  CHECK(without.value().find("no rate was &#60;b&#62; measured") != std::string::npos);
+  CHECK(without.value().find("whatif-form\"") == without.value().rfind("whatif-form\""));  // in the script alone
 }
 
 TEST_CASE("every chart has a table beside it and a name") {

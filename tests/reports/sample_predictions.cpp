@@ -27,6 +27,23 @@ std::vector<Prediction> sample_predictions() {
   return {cpus, cache, bad};
 }
 
+PredictionGrid sample_grid() {
+  PredictionGrid grid;
+  grid.axes = {{"workers", {"1", "", "4"}, {"1", "2", "4</script><b>"}, 1},
+               {"gpu_speedup", {"", "2"}, {"1x", "2x"}, 0}};
+  grid.gaps = {{"cache", "this run read <b>everything</b> from memory"}};
+  for (const char* workers : {"1", "", "4</script>"}) {
+    Prediction p = sample_predictions().front();
+    p.scenario.clear();
+    if (*workers != '\0') p.scenario.push_back({"workers", workers});
+    p.notes = {"a note that <b> all share"};
+    grid.points.push_back(p);
+  }
+  grid.points.push_back(sample_predictions().back());
+  grid.index = {0, 3, 1, 3, 2, 3};
+  return grid;
+}
+
 LoaderAdvice sample_recommendation() {
   return {"num_workers=2, prefetch_factor=2, persistent_workers=True",
           "the same samples/s (0.98 to 1.02 times), and a pass starts 1.8 s sooner",

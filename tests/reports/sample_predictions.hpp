@@ -9,6 +9,8 @@
 namespace stallcast::testing {
 
 [[nodiscard]] std::vector<Prediction> sample_predictions();
+/// Two axes, six combinations of which two share a point; strings that attack.
+[[nodiscard]] PredictionGrid sample_grid();
 [[nodiscard]] LoaderAdvice sample_recommendation();
 
 }  // namespace stallcast::testing

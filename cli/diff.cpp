@@ -1,0 +1,97 @@
+/// stallcast diff: what changed between two profiles, and whether it is more than noise.
+#include "reports/diff.hpp"
+
+#include <memory>
+
+#include "analyzer/compare.hpp"
+#include "analyzer/fail_condition.hpp"
+#include "analyzer/profile_json.hpp"
+#include "cli/command.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/terminal.hpp"
+#include "core/private_file.hpp"
+
+namespace stallcast::cli {
+namespace {
+
+struct DiffOptions {
+  std::string before{};
+  std::string after{};
+  std::vector<std::string> fail_on{};
+  std::string format = "text";
+  std::string output{};
+  bool json = false;
+};
+
+Result<std::vector<FailCondition>> parse_conditions(const std::vector<std::string>& texts) {
+  std::vector<FailCondition> conditions;
+  for (const std::string& text : texts) {
+    auto condition = parse_fail_condition(text);
+    if (!condition) return condition.error();
+    conditions.push_back(std::move(condition).value());
+  }
+  return conditions;
+}
+
+/// What a build server is told: one condition that holds decides; one that cannot be judged is no pass.
+Result<int> verdict_of(const std::vector<JudgedCondition>& judged) {
+  for (const JudgedCondition& one : judged) {
+    if (one.state == ConditionState::holds) return k_exit_said_no;
+  }
+  for (const JudgedCondition& one : judged) {
+    if (one.state == ConditionState::not_enough_data) {
+      return Error{ErrorCode::not_enough_data, condition_words(one),
+                   "profile for longer, or with the phases that this number needs"};
+    }
+  }
+  return k_exit_ok;
+}
+
+Result<int> compare_and_print(const DiffOptions& options) {
+  const auto format = report_format_from_name(options.json ? "json" : options.format);
+  if (!format) return format.error();
+  const auto conditions = parse_conditions(options.fail_on);
+  if (!conditions) return conditions.error();
+  const auto before = load_profile(options.before);
+  if (!before) return before.error();
+  const auto after = load_profile(options.after);
+  if (!after) return after.error();
+  const Comparison comparison = compare(before.value(), after.value());
+  const std::vector<JudgedCondition> judged = judge(comparison, conditions.value());
+  RenderOptions rendering;
+  const bool to_stdout = options.output.empty() || options.output == "-";
+  rendering.color = to_stdout && stdout_has_color();
+  const auto text = render_diff(comparison, judged, {options.before, options.after}, format.value(), rendering);
+  if (!text) return text.error();
+  STALLCAST_RETURN_IF_ERROR(to_stdout ? print_result(text.value()) : write_private_file(options.output, text.value()));
+  return verdict_of(judged);
+}
+
+}  // namespace
+
+void add_diff(CLI::App& app, Session& session) {
+  auto options = std::make_shared<DiffOptions>();
+  CLI::App* command = app.add_subcommand("diff", "Compare two profiles: what changed beyond noise");
+  command->add_option("A", options->before, "The profile before: output folder of a run, or its profile.json")
+      ->required()
+      ->type_name("");
+  command->add_option("B", options->after, "The profile after")->required()->type_name("");
+  command->add_option("--fail-on", options->fail_on, "Exit with 1 if this number changed so, beyond noise; repeatable")
+      ->allow_extra_args(false)
+      ->type_name("'K>N%'");
+  auto* json = command->add_flag("--json", options->json, "Print JSON (as -f json)");
+  command->add_option("-f,--format", options->format, "text, json, md or html")->type_name("FORMAT")->excludes(json);
+  command->add_option("-o,--output", options->output, "Write to this file (default: stdout)")->type_name("FILE");
+  command->footer(
+      "Conditions, in quotes: 'K>+N%' for a rise, 'K<-N%' for a fall, K a number of profile.json.\n"
+      "  --fail-on 'fetch_frac>+5%'             5 points of the step more fetch stall\n"
+      "  --fail-on 'as_is_samples_per_s<-10%'   a tenth fewer samples a second\n"
+      "A change within noise does not count. Exit status: 1 one holds, 5 one cannot be judged, else 0.");
+  command->callback([options, &session] {
+    const auto verdict = compare_and_print(*options);
+    if (!verdict) print_error(verdict.error());
+    session.exit_status = verdict ? verdict.value() : exit_status(verdict.error().code);
+  });
+}
+
+}  // namespace stallcast::cli

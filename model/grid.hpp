@@ -1,0 +1,18 @@
+/// Answers to every combination of a few values of the most asked keys, for the sliders of the HTML report.
+///
+/// Every point is the answer that `whatif` gives to that one question (the loader recursion), so the grid is small: at
+/// 3 ms a point, some 450 points take a second and a half. Where the profile cannot tell about storage, cache and storage
+/// leave the grid, and the other axes get more values.
+#pragma once
+
+#include "analyzer/profile.hpp"
+#include "core/result.hpp"
+#include "model/prediction.hpp"
+
+namespace stallcast {
+
+/// `more_workers`: a number of workers that must be on the grid (the recommended one); 0 for none. Errors as
+/// Predictor::make.
+[[nodiscard]] Result<PredictionGrid> prediction_grid(const Profile& profile, int more_workers);
+
+}  // namespace stallcast

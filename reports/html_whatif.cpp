@@ -1,0 +1,159 @@
+#include "reports/html_whatif.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+
+#include "reports/escape.hpp"
+#include "reports/html_sections.hpp"
+
+namespace stallcast::reports {
+namespace {
+
+using kainjow::mustache::data;
+
+const char* axis_name(const std::string& key) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 5> k_names = {
+      {{"cache", "Data in the page cache"},
+       {"storage_bandwidth", "Storage bandwidth"},
+       {"workers", "Loader workers of a rank"},
+       {"cpus", "CPU cores"},
+       {"gpu_speedup", "Speed of the accelerator"}}};
+  for (const auto& [known, name] : k_names) {
+    if (key == known) return name;
+  }
+  return key.c_str();
+}
+
+std::string epoch_words(const Prediction& p) {
+  return p.epoch ? duration(*p.epoch) : "not known: " + p.epoch.reason();
+}
+
+/// The point at `place` of one axis with every other as profiled.
+const Prediction& single(const PredictionGrid& grid, std::size_t axis, std::size_t place) {
+  std::size_t combination = 0;
+  for (std::size_t i = 0; i < grid.axes.size(); ++i) {
+    combination = combination * grid.axes[i].values.size() + (i == axis ? place : grid.axes[i].found);
+  }
+  return grid.points[grid.index[combination]];
+}
+
+data single_data(const Prediction& p) {
+  data row;
+  row.set("scenario", scenario_words(p));
+  row.set("rate", forecast_words(p));
+  row.set("stall", percent(p.stall));
+  row.set("epoch", epoch_words(p));
+  row.set("bound", bound_words(p));
+  return row;
+}
+
+data singles_data(const PredictionGrid& grid) {
+  data rows{data::type::list};
+  if (grid.axes.empty()) return rows;
+  rows.push_back(single_data(single(grid, 0, grid.axes.front().found)));
+  for (std::size_t i = 0; i < grid.axes.size(); ++i) {
+    for (std::size_t place = 0; place < grid.axes[i].values.size(); ++place) {
+      if (place != grid.axes[i].found) rows.push_back(single_data(single(grid, i, place)));
+    }
+  }
+  return rows;
+}
+
+data axes_data(const PredictionGrid& grid) {
+  data rows{data::type::list};
+  for (const GridAxis& axis : grid.axes) {
+    data row;
+    row.set("key", axis.key);
+    row.set("name", axis_name(axis.key));
+    row.set("last", std::to_string(axis.values.size() - 1));
+    row.set("found", std::to_string(axis.found));
+    row.set("found_label", axis.labels[axis.found]);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+/// Six digits are more than a prediction has, and keep the page small.
+double short_number(double value) {
+  return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
+}
+
+std::string gain_words(const Prediction& p, const Prediction& found) {
+  const double ratio = p.throughput.mean.value() / found.throughput.mean.value();
+  return p.scenario.empty() ? "the same run" : fmt::format("{:.2f} times the samples/s", ratio);
+}
+
+nlohmann::json point_json(const Prediction& p, const Prediction& found, std::vector<std::string>& notes) {
+  nlohmann::json told = nlohmann::json::array();
+  for (const std::string& note : prediction_notes(p)) {
+    const auto known = std::find(notes.begin(), notes.end(), note);
+    told.push_back(known - notes.begin());
+    if (known == notes.end()) notes.push_back(note);
+  }
+  std::string set;
+  for (const ScenarioItem& item : p.scenario) set += (set.empty() ? " --set " : " ") + item.key + "=" + item.value;
+  return {{"mean", short_number(p.throughput.mean.value())},
+          {"low", short_number(p.throughput.ci90_low.value())},
+          {"high", short_number(p.throughput.ci90_high.value())},
+          {"stall_frac", short_number(p.stall)},
+          {"rate", forecast_words(p) + " samples/s"},
+          {"gain", gain_words(p, found)},
+          {"stall", percent(p.stall) + " of the step"},
+          {"time", duration(p.step) + ", " + epoch_words(p)},
+          {"bound", bound_words(p)},
+          {"set", set},
+          {"notes", std::move(told)}};
+}
+
+nlohmann::json texts_json(const std::vector<std::string>& texts) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const std::string& text : texts) list.push_back(one_line(text));
+  return list;
+}
+
+}  // namespace
+
+void add_whatif(const ReportData& report, data& page) {
+  const auto& grid = report.options.grid;
+  page.set("has_whatif", grid.has_value() || !report.options.no_grid.empty());
+  page.set("has_grid", grid.has_value());
+  page.set("no_grid", report.options.no_grid);
+  if (!grid) return;
+  page.set("axes", axes_data(*grid));
+  page.set("singles", singles_data(*grid));
+  data gaps{data::type::list};
+  for (const GridGap& gap : grid->gaps) {
+    data row;
+    row.set("key", gap.key);
+    row.set("reason", gap.reason);
+    gaps.push_back(row);
+  }
+  page.set("gaps", gaps);
+}
+
+nlohmann::json grid_json(const ReportData& report) {
+  if (!report.options.grid || report.options.grid->axes.empty()) return nullptr;
+  const PredictionGrid& grid = *report.options.grid;
+  nlohmann::json axes = nlohmann::json::array();
+  for (const GridAxis& axis : grid.axes) {
+    axes.push_back({{"key", axis.key},
+                    {"values", texts_json(axis.values)},
+                    {"labels", texts_json(axis.labels)},
+                    {"found", axis.found}});
+  }
+  std::vector<std::string> notes;
+  nlohmann::json points = nlohmann::json::array();
+  const Prediction& found = single(grid, 0, grid.axes.front().found);
+  for (const Prediction& p : grid.points) points.push_back(point_json(p, found, notes));
+  const std::string& path = report.options.profile_path;
+  return {{"axes", std::move(axes)},
+          {"points", std::move(points)},
+          {"index", grid.index},
+          {"notes", texts_json(notes)},
+          {"command", "stallcast whatif " + one_line(shell_words({path.empty() ? "PROFILE" : path}))}};
+}
+
+}  // namespace stallcast::reports
