@@ -18,6 +18,7 @@ void add_report(CLI::App& app, Session& session);
 void add_whatif(CLI::App& app, Session& session);
 void add_recommend(CLI::App& app, Session& session);
 void add_analyze(CLI::App& app, Session& session);
+void add_storage(CLI::App& app, Session& session);
 void add_validate(CLI::App& app, Session& session);
 void add_env(CLI::App& app, Session& session);
 
