@@ -165,7 +165,8 @@ Measured<Estimate<double>> ceiling_of(std::span<const FlightRate> rates) {
     // Between what was seen and as far beyond the asymptote as that lies beyond what was seen.
     return Estimate<double>{asymptote, most.ci95_low, 2.0 * asymptote - most.ci95_low, most.n};
   }
-  return Ceiling::absent(fmt::format("not reached: with {:.0f} in flight the rate still rises", rates[best].in_flight));
+  return Ceiling::absent(fmt::format("not reached: with {:.0f} in flight the rate still rises ({:.4g}/s)",
+                                     rates[best].in_flight, most.mean));
 }
 
 }  // namespace stallcast

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "analyzer/statistics.hpp"
 
@@ -181,6 +182,19 @@ void fit_ceilings(std::span<const StoragePointData> points, StorageFit& fit) {
   }
 }
 
+/// What the fit says of `bytes` a read with `in_flight` at once; nothing where the ceiling of such reads is not known.
+std::optional<double> fitted_rate(const StorageFit& fit, const StoragePointData& data, double bytes) {
+  const bool whole = data.read == StorageRead::whole_file;
+  const double open_s = whole && fit.open ? fit.open->mean.value() : 0.0;
+  const double one_s = open_s + fit.latency->mean.value() + bytes / fit.stream_bandwidth->mean.value();
+  const auto& ceiling = whole ? fit.ceiling_files : fit.ceiling_reads;
+  if (data.in_flight > 1 && !ceiling && !(whole && fit.ceiling_bytes)) return std::nullopt;
+  double rate = data.in_flight / one_s;
+  if (ceiling) rate = std::min(rate, ceiling->mean.value());
+  if (fit.ceiling_bytes) rate = std::min(rate, fit.ceiling_bytes->mean.value() / bytes);
+  return rate;
+}
+
 /// Root mean square of the relative distance between the fit and the cold points that it stands for.
 Measured<double> residual_of(std::span<const StoragePointData> points, const StorageFit& fit) {
   if (!fit.latency || !fit.stream_bandwidth) return Measured<double>::absent("no stream was fitted");
@@ -189,14 +203,9 @@ Measured<double> residual_of(std::span<const StoragePointData> points, const Sto
   for (const StoragePointData& data : points) {
     const bool fitted = data.read == StorageRead::whole_file || data.read == StorageRead::small_block;
     if (data.state != StorageState::cold || !fitted || !data.point.rate || !data.point.read_size) continue;
-    const double bytes = data.point.read_size->value();
-    const bool opens = data.read == StorageRead::whole_file && fit.open;
-    const double read_s = fit.latency->mean.value() + bytes / fit.stream_bandwidth->mean.value();
-    double rate = data.in_flight / (read_s + (opens ? fit.open->mean.value() : 0.0));
-    if (fit.ceiling_bytes) rate = std::min(rate, fit.ceiling_bytes->mean.value() / bytes);
-    if (fit.ceiling_files && opens) rate = std::min(rate, fit.ceiling_files->mean.value());
-    if (fit.ceiling_reads && !opens) rate = std::min(rate, fit.ceiling_reads->mean.value());
-    squares += std::pow(rate / data.point.rate->mean.value() - 1.0, 2);
+    const auto rate = fitted_rate(fit, data, data.point.read_size->value());
+    if (!rate) continue;
+    squares += std::pow(*rate / data.point.rate->mean.value() - 1.0, 2);
     count += 1.0;
   }
   if (count == 0.0) return Measured<double>::absent("no cold point was measured");

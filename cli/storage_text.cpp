@@ -61,7 +61,7 @@ void add_row(TextPage& page, const StoragePoint& point) {
   const std::string in_flight = point.in_flight == 0 ? "" : std::to_string(point.in_flight);
   if (!point.rate || !point.bandwidth) {
     const std::string reason = point.rate ? point.bandwidth.reason() : point.rate.reason();
-    page.item("  " + name + padded(in_flight, 9, true) + "   ", 31, not_measured(reason), Paint::dim);
+    page.item("  " + name + padded(in_flight, 9, true), 32, not_measured(reason), Paint::dim);
     return;
   }
   const auto half = (point.bandwidth->ci95_high - point.bandwidth->ci95_low).value() / 2.0;
@@ -78,7 +78,7 @@ void add_points(TextPage& page, const StorageProfile& profile, const std::string
     if (point.state != state) continue;
     if (point.in_flight == 0) {
       const std::string name = point.read == "whole_file" && !point.rate && profile.points.size() < 2 ? "" : point.read;
-      page.item("  " + padded(words_of(name), 17) + "  ", 21, not_measured(point.rate.reason()), Paint::dim);
+      page.item("  " + padded(words_of(name), 17), 32, not_measured(point.rate.reason()), Paint::dim);
       continue;
     }
     if (!point.rate && point.rate.reason().starts_with("not tried")) continue;  // the table shows where it went flat

@@ -10,8 +10,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <filesystem>
-#include <map>
+#include <iterator>
+#include <utility>
 
 #include "core/clock.hpp"
 
@@ -195,6 +195,8 @@ std::vector<const Stretch*> StoragePool::stretches_for(StorageState state) {
   });
   chosen.erase(full == chosen.begin() && !chosen.empty() ? full + 1 : full, chosen.end());
   resident_ = chosen;
+  std::copy_if(chosen.begin(), chosen.end(), std::back_inserter(brought_in_),
+               [](const Stretch* s) { return s->may_drop; });
   return chosen;
 }
 
@@ -260,9 +262,21 @@ void StoragePool::drop(const std::vector<ReadTask>& tasks, std::size_t count) co
   }
 }
 
+std::size_t StoragePool::keep_resident() {
+  const auto is_partly_out = [&](const Stretch* stretch) {
+    bool in = false;
+    with_file({files_[stretch->file].path.c_str(), -1, {}}, [&](int file) {
+      const auto pages = resident_pages(file, stretch->range);
+      in = pages && pages->resident == pages->all;
+    });
+    return !in;
+  };
+  resident_.erase(std::remove_if(resident_.begin(), resident_.end(), is_partly_out), resident_.end());
+  return resident_.size();
+}
+
 void StoragePool::drop_resident() const {
-  for (const Stretch* stretch : resident_) {
-    if (!stretch->may_drop) continue;
+  for (const Stretch* stretch : brought_in_) {
     with_file({files_[stretch->file].path.c_str(), -1, {}}, [&](int file) { drop_pages(file, stretch->range); });
   }
 }

@@ -60,6 +60,9 @@ class StoragePool {
   /// Drops what the first `count` cold tasks have brought in.
   void drop(const std::vector<ReadTask>& tasks, std::size_t count) const;
 
+  /// Leaves only those resident tasks that are in memory now. Returns how many files or stretches that are.
+  std::size_t keep_resident();
+
   /// Drops what the resident tasks have brought in; what was in memory before them stays.
   void drop_resident() const;
 
@@ -82,7 +85,8 @@ class StoragePool {
   std::vector<File> files_{};
   std::vector<Stretch> stretches_{};
   std::vector<double> open_s_{};
-  std::vector<const Stretch*> resident_{};  ///< chosen once
+  std::vector<const Stretch*> resident_{};    ///< chosen once
+  std::vector<const Stretch*> brought_in_{};  ///< to be dropped at the end
   std::string no_cold_{};
   std::string unreadable_reason_{};
   std::int64_t unreadable_ = 0;

@@ -25,9 +25,11 @@ constexpr double k_walk_share = 0.08;     ///< of the budget, for the walk; as m
 constexpr double k_open_share = 0.08;     ///< for looking at each file
 constexpr double k_resident_share = 0.1;  ///< for reads from memory, at the end
 constexpr double k_rise = 1.1;            ///< a doubling in flight that brings less has come to the ceiling
+constexpr int k_always_tried = 8;         ///< in flight: short windows are noisy
 constexpr double k_first_window_s = 0.3;
 constexpr double k_most_window_s = 1.5;
 constexpr double k_least_window_s = 0.2;
+constexpr std::size_t k_least_resident = 4;  ///< files or stretches
 constexpr int k_most_rounds = 12;
 
 struct Series {
@@ -92,8 +94,10 @@ class Probe {
                                        state == StorageState::cold ? "" : " from memory", point.in_flight));
     }
     record::StorageEvidence before;
-    pool_.check(tasks, tasks.size(), before);
     const bool cold = state == StorageState::cold;
+    // What the kernel was still reading ahead when the window before ended could not be dropped then.
+    if (cold && point.read == StorageRead::sequential) pool_.drop(tasks, tasks.size());
+    pool_.check(tasks, tasks.size(), before);
     const double begin_s = now_s();
     std::size_t done = 0;
     const double most_s = 4.0 * seconds + 1.0;
@@ -124,9 +128,8 @@ class Probe {
         gap(point, StorageState::cold, fmt::format("there are only {} such reads in the sampled files", tasks));
         continue;
       }
-      if (flat >= 2) {
-        gap(point, StorageState::cold,
-            fmt::format("not tried: the rate stopped rising at {} in flight", in_flight / 8));
+      if (flat >= 2 && in_flight > k_always_tried) {
+        gap(point, StorageState::cold, "not tried: the rate had stopped rising");
         continue;
       }
       // What is in flight when the window ends must come in as well.
@@ -166,13 +169,14 @@ class Probe {
     }
   }
 
-  /// Reads the resident tasks once, untimed, so that they are what their name says. False if that takes too long.
+  /// Reads the resident tasks once, untimed, so that they are what their name says; where the time does not reach,
+  /// fewer of them serve. False if too few do.
   bool warm(StorageRead read, double seconds) {
     const std::vector<ReadTask> tasks = pool_.tasks(read, StorageState::resident);
     std::size_t done = 0;
     if (tasks.empty()) return false;
     reader_.read(tasks, {read, StorageState::cold, 4, seconds, seconds, false}, done);
-    return done == tasks.size();
+    return done == tasks.size() || pool_.keep_resident() >= k_least_resident;
   }
 
   void read_resident() {
@@ -184,7 +188,7 @@ class Probe {
       points.push_back({large, streams});
     }
     if (!warm(large, left_s / 3.0)) {
-      gap({large, 0}, StorageState::resident, "bringing 32 MiB of the files into memory took too long");
+      gap({large, 0}, StorageState::resident, "bringing some of the files into memory took too long");
       pool_.drop_resident();
       return;
     }

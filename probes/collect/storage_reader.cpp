@@ -180,7 +180,8 @@ void summarize(std::vector<Entry>& log, const Window& window, record::StorageWin
     }
   }
   result.end_s = log.empty() ? 0.0 : since(log.back().end_ns);
-  result.stop_s = since(std::max(window.stop_ns.load(), window.begin_ns));
+  // Not the moment at which a stream came back after the time was up: that is the begin of a throttle's next burst.
+  result.stop_s = since(std::clamp(window.stop_ns.load(), window.begin_ns, window.deadline_ns));
   result.failed_reads = window.failed.load();
 }
 
