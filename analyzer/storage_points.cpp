@@ -21,6 +21,7 @@ constexpr double k_lead_s = 0.15;
 constexpr double k_lead_share = 0.25;
 constexpr double k_few_pages = 0.01;
 constexpr double k_most_unread = 0.02;  ///< of resident reads, from storage after all
+constexpr double k_fewest_reads = 4.0;
 constexpr std::size_t k_segments = 4;
 
 const char* state_name(StorageState state) {
@@ -232,8 +233,7 @@ double lead_seconds(const StorageWindow& window) {
 SteadyPart steady_part(const StorageWindow& window) {
   const record::StorageProgress begin = progress_at(window, lead_seconds(window));
   const record::StorageProgress end = progress_at(window, window.stop_s);
-  const double least = std::max(4.0, 2.0 * static_cast<double>(window.in_flight));
-  if (end.reads - begin.reads >= least && end.t_s > begin.t_s) {
+  if (end.reads - begin.reads >= k_fewest_reads && end.t_s > begin.t_s) {
     return {end.t_s - begin.t_s, end.reads - begin.reads, end.bytes - begin.bytes};
   }
   return {window.end_s, window.reads, window.bytes};

@@ -21,7 +21,7 @@ struct SteadyPart {
   double bytes = 0.0;
 };
 
-/// The steady part of `window`; where fewer than max(4, 2 in_flight) reads ended in it, the whole window.
+/// The steady part of `window`; where fewer than four reads ended in it, the whole window.
 [[nodiscard]] SteadyPart steady_part(const record::StorageWindow& window);
 
 /// Seconds at the begin of a window that the steady part leaves out.

@@ -140,10 +140,10 @@ class Probe {
       }
       StorageWindow seen = window(point, StorageState::cold, window_s, 0);
       const double rate = seen.end_s > 0.0 ? seen.bytes / seen.end_s : 0.0;
-      flat = rate < k_rise * last_rate ? flat + 1 : 0;
+      flat = flat > 2 || rate < k_rise * last_rate ? flat + 1 : 0;
       last_rate = std::max(rate, last_rate);
       if (seen.reads > 0.0) read_bytes = seen.bytes / seen.reads;
-      points_.push_back(point);
+      if (flat <= 2) points_.push_back(point);  // beyond the ceiling one window shows whether the rate falls
       recording_.windows.push_back(std::move(seen));
     }
   }
