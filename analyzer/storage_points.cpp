@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "analyzer/statistics.hpp"
 
@@ -21,6 +22,8 @@ constexpr double k_lead_s = 0.15;
 constexpr double k_lead_share = 0.25;
 constexpr double k_few_pages = 0.01;
 constexpr double k_most_unread = 0.02;  ///< of resident reads, from storage after all
+constexpr double k_burst_gap_s = 0.01;  ///< a pause that is longer than this,
+constexpr double k_burst_gap = 5.0;     ///< and that many times the mean one, lies between two bursts
 constexpr double k_fewest_reads = 4.0;
 constexpr std::size_t k_segments = 4;
 
@@ -85,6 +88,24 @@ record::StorageProgress progress_at(const StorageWindow& window, double t_s) {
     last = row;
   }
   return last;
+}
+
+/// Where completions come in bursts: the end of the first and of the last burst between `begin` and `end`.
+std::optional<std::pair<record::StorageProgress, record::StorageProgress>> burst_ends(
+    const StorageWindow& window, const record::StorageProgress& begin, const record::StorageProgress& end) {
+  std::vector<std::pair<double, const record::StorageProgress*>> gaps;  // after a row
+  for (std::size_t i = 0; i + 1 < window.progress.size(); ++i) {
+    const record::StorageProgress& row = window.progress[i];
+    const record::StorageProgress& next = window.progress[i + 1];
+    if (row.t_s >= begin.t_s && row.t_s <= end.t_s) gaps.emplace_back(next.t_s - row.t_s, &row);
+  }
+  if (gaps.size() < 8) return std::nullopt;
+  const double longest_s = std::max_element(gaps.begin(), gaps.end())->first;
+  const double mean_s = (end.t_s - begin.t_s) / static_cast<double>(gaps.size());
+  if (longest_s < k_burst_gap_s || longest_s < k_burst_gap * mean_s) return std::nullopt;
+  std::erase_if(gaps, [&](const auto& gap) { return gap.first < longest_s / 2.0; });
+  if (gaps.size() < 2) return std::nullopt;
+  return std::pair(*gaps.front().second, *gaps.back().second);
 }
 
 /// A single window's steady part in pieces: the only spread that there is.
@@ -231,8 +252,9 @@ double lead_seconds(const StorageWindow& window) {
 }
 
 SteadyPart steady_part(const StorageWindow& window) {
-  const record::StorageProgress begin = progress_at(window, lead_seconds(window));
-  const record::StorageProgress end = progress_at(window, window.stop_s);
+  record::StorageProgress begin = progress_at(window, lead_seconds(window));
+  record::StorageProgress end = progress_at(window, window.stop_s);
+  if (const auto bursts = burst_ends(window, begin, end)) std::tie(begin, end) = *bursts;
   if (end.reads - begin.reads >= k_fewest_reads && end.t_s > begin.t_s) {
     return {end.t_s - begin.t_s, end.reads - begin.reads, end.bytes - begin.bytes};
   }

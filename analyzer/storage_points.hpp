@@ -13,8 +13,8 @@ namespace stallcast {
 /// Worked example. A window of 0.5 s with 4 in flight: the first 0.125 s are left out (an idle throttle lets a first
 /// burst pass: the kernel's own hands out budgets of 20-100 ms), and what comes in after stop_s, when streams fall idle
 /// one by one. Between the last completion before 0.125 s and the last before stop_s lie 7.4 MB and 0.37 s: 20 MB/s.
-/// Where completions come in bursts, both ends are ends of bursts; a window that ended with the first completion of the
-/// next burst would count a pause too many (25 % in a window of four).
+/// Where completions come in bursts (a throttle's), both ends are put at ends of bursts: a window that ended with the
+/// first completion of the next burst would count a pause too many (25 % in a window of four).
 struct SteadyPart {
   double seconds = 0.0;
   double reads = 0.0;

@@ -90,6 +90,17 @@ TEST_CASE("a throttle that lets a burst through after each pause does not raise 
   }
 }
 
+TEST_CASE("a throttle that lets bursts through every 100 ms is read at its rate") {
+  SimulatedStorage storage;
+  storage.latency_s = 1e-4;
+  storage.ceiling_reads_per_s = 1000.0;
+  storage.bucket_s = 0.1;
+  storage.tick_s = 0.1;
+  const StorageFit fit = analyze_storage(simulate_probe(storage, 20e3, false, 6, 0.45)).fit;
+  CHECK(error_of(fit.ceiling_files, 1000.0) < 0.05);
+  CHECK(error_of(fit.ceiling_reads, 1000.0) < 0.05);
+}
+
 TEST_CASE("a ceiling that was not reached is absent, and says how far it went") {
   const StorageFit fit = analyze_storage(simulate_probe({}, 100e3, false)).fit;
   CHECK_FALSE(fit.ceiling_bytes);
@@ -158,7 +169,10 @@ TEST_CASE("the scalability law is read back from rates that follow it, and never
 TEST_CASE("scaling all times by k scales rates by 1/k") {
   SimulatedStorage storage;
   storage.ceiling_bytes_per_s = 300e6;
-  SimulatedStorage slower{2e-3, 100e6, 150e6, 5e8, 0.0, 0.0, 1};
+  SimulatedStorage slower;
+  slower.latency_s = 2e-3;
+  slower.stream_bandwidth_bytes_per_s = 100e6;
+  slower.ceiling_bytes_per_s = 150e6;
   const StorageFit one = analyze_storage(simulate_probe(storage, 100e3, true, 3, 0.5)).fit;
   const StorageFit two = analyze_storage(simulate_probe(slower, 100e3, true, 3, 1.0)).fit;
   REQUIRE((one.latency && two.latency && one.ceiling_bytes && two.ceiling_bytes));

@@ -15,16 +15,18 @@ using record::StorageRead;
 /// Lets through `rate` a second, and up to `burst_s` of it at once after a pause.
 class Bucket {
  public:
-  Bucket(double rate, double burst_s) : rate_(rate), burst_s_(burst_s) {}
+  Bucket(double rate, double burst_s, double tick_s) : rate_(rate), burst_s_(burst_s), tick_s_(tick_s) {}
   /// When `amount`, asked for at `now_s`, is through.
   double pass(double now_s, double amount) {
     free_s_ = std::max(free_s_, now_s - burst_s_) + amount / rate_;
-    return std::max(free_s_, now_s);
+    const double through_s = tick_s_ > 0.0 ? std::ceil(free_s_ / tick_s_) * tick_s_ : free_s_;
+    return std::max(through_s, now_s);
   }
 
  private:
   double rate_;
   double burst_s_;
+  double tick_s_;
   double free_s_ = -1e9;
 };
 
@@ -34,8 +36,8 @@ class Simulation {
       : storage_(storage), file_bytes_(file_bytes), random_(storage.seed) {}
 
   record::StorageWindow window(StorageRead read, int in_flight, int round, double window_s) {
-    Bucket bytes(storage_.ceiling_bytes_per_s, storage_.bucket_s);
-    Bucket reads(storage_.ceiling_reads_per_s, storage_.bucket_s);
+    Bucket bytes(storage_.ceiling_bytes_per_s, storage_.bucket_s, storage_.tick_s);
+    Bucket reads(storage_.ceiling_reads_per_s, storage_.bucket_s, storage_.tick_s);
     record::StorageWindow window;
     window.read = read;
     window.in_flight = in_flight;

@@ -13,6 +13,7 @@ struct SimulatedStorage {
   double ceiling_bytes_per_s = 1e12;
   double ceiling_reads_per_s = 1e9;
   double bucket_s = 0.0;  ///< worth of the ceiling that passes at once after a pause, as a throttle lets it
+  double tick_s = 0.0;    ///< what has to wait comes in bursts, so far apart
   double noise = 0.0;     ///< spread of the latency (log-normal sigma), mean kept
   unsigned seed = 1;
 };
