@@ -85,10 +85,12 @@ Estimate<double> pooled(std::span<const FlightRate> rates, double least) {
   return {mean, std::min(low, mean - narrowest), std::max(high, mean + narrowest), n};
 }
 
-/// Whether more in flight had stopped to bring more.
+/// Whether more in flight had stopped to bring more: fewer reads in flight came to about as much already.
 bool has_plateau(std::span<const FlightRate> rates, std::size_t best) {
   if (best + 1 < rates.size()) return true;
-  return best > 0 && rates[best].rate.mean < k_flat * rates[best - 1].rate.mean;
+  const auto fewer = rates.first(best);
+  return std::any_of(fewer.begin(), fewer.end(),
+                     [&](const FlightRate& rate) { return rates[best].rate.mean < k_flat * rate.rate.mean; });
 }
 
 }  // namespace

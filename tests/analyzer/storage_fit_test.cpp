@@ -101,6 +101,26 @@ TEST_CASE("a throttle that lets bursts through every 100 ms is read at its rate"
   CHECK(error_of(fit.ceiling_reads, 1000.0) < 0.05);
 }
 
+TEST_CASE("one low point does not hide a plateau, and a rise is none") {
+  const auto series = [](std::initializer_list<double> means) {
+    std::vector<FlightRate> rates;
+    double in_flight = 1.0;
+    for (const double mean : means) {
+      rates.push_back({in_flight, {mean, 0.99 * mean, 1.01 * mean, 4}});
+      in_flight *= 2.0;
+    }
+    return rates;
+  };
+  const auto plateau = ceiling_of(series({1000.0, 1005.0, 880.0, 1010.0}));
+  REQUIRE(plateau);
+  CHECK(plateau->mean == doctest::Approx(1005.0).epsilon(0.01));
+  CHECK_FALSE(ceiling_of(series({100.0, 200.0, 400.0, 800.0})));
+  CHECK_FALSE(ceiling_of(series({100.0})));
+  const auto bends = ceiling_of(series({100.0, 190.0, 345.0, 300.0}));  // retrograde: the best is the ceiling
+  REQUIRE(bends);
+  CHECK(bends->mean == doctest::Approx(345.0));
+}
+
 TEST_CASE("a ceiling that was not reached is absent, and says how far it went") {
   const StorageFit fit = analyze_storage(simulate_probe({}, 100e3, false)).fit;
   CHECK_FALSE(fit.ceiling_bytes);
