@@ -19,6 +19,7 @@ void add_whatif(CLI::App& app, Session& session);
 void add_recommend(CLI::App& app, Session& session);
 void add_diff(CLI::App& app, Session& session);
 void add_analyze(CLI::App& app, Session& session);
+void add_storage(CLI::App& app, Session& session);
 void add_validate(CLI::App& app, Session& session);
 void add_env(CLI::App& app, Session& session);
 

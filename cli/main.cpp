@@ -39,6 +39,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_whatif(app, session);
   add_diff(app, session);
   add_analyze(app, session);
+  add_storage(app, session);
   add_validate(app, session);
   add_env(app, session);
   for (CLI::App* command : app.get_subcommands({})) command->group("More");

@@ -5,7 +5,7 @@
                   [done=FILE]
 
 count: counts SIGINT, SIGTERM, SIGHUP and SIGUSR1 in FILE, and ends with 0 at the first SIGINT or SIGTERM.
-until: goes on until FILE exists. fill: fills the disk of FOLDER half-way. crowd: has N idle children.
+until: goes on until FILE exists, or its folder is gone. fill: fills the disk of FOLDER half-way. crowd: has N idle children.
 done: writes FILE at the end.
 """
 import ctypes
@@ -15,6 +15,10 @@ import signal
 import subprocess
 import sys
 import time
+
+
+def is_over(until):
+    return os.path.exists(until) or not os.path.isdir(os.path.dirname(until))
 
 
 def options(words):
@@ -58,7 +62,7 @@ def main():
     crowd = [subprocess.Popen(["sleep", "100"]) for _ in range(int(wanted.get("crowd", 0)))]
     batch = 0
     while True:
-        if stop or (os.path.exists(wanted["until"]) if "until" in wanted else batch >= batches):
+        if stop or (is_over(wanted["until"]) if "until" in wanted else batch >= batches):
             break
         api.stallcast_wait_begin()
         time.sleep(seconds / 2)

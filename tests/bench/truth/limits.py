@@ -63,16 +63,19 @@ def fill(group, settings):
 class Limits:
     """A context in which `wrap(command)` runs under the limits that were given."""
 
-    def __init__(self, read_bytes_per_s=None, path=None, cpus=None):
-        self.read_bytes_per_s, self.path, self.cpus = read_bytes_per_s, path, cpus
+    def __init__(self, read_bytes_per_s=None, path=None, cpus=None, reads_per_s=None):
+        self.read_bytes_per_s, self.reads_per_s, self.path, self.cpus = read_bytes_per_s, reads_per_s, path, cpus
         self.groups = []
 
     def __enter__(self):
         try:
-            if self.read_bytes_per_s:
-                disk, rate = disk_of(self.path), int(self.read_bytes_per_s)
-                self.groups.append(make_group("io", {1: [("blkio.throttle.read_bps_device", f"{disk} {rate}")],
-                                                     2: [("io.max", f"{disk} rbps={rate}")]}))
+            if self.read_bytes_per_s or self.reads_per_s:
+                disk, settings = disk_of(self.path), {1: [], 2: []}
+                for v1, v2, rate in (("bps", "rbps", self.read_bytes_per_s), ("iops", "riops", self.reads_per_s)):
+                    if rate:
+                        settings[1].append((f"blkio.throttle.read_{v1}_device", f"{disk} {int(rate)}"))
+                        settings[2].append(("io.max", f"{disk} {v2}={int(rate)}"))
+                self.groups.append(make_group("io", settings))
             if self.cpus:
                 quota = int(self.cpus * 100000)
                 self.groups.append(make_group("cpu", {1: [("cpu.cfs_period_us", "100000"),
