@@ -155,7 +155,7 @@ Measured<Estimate<double>> ceiling_of(std::span<const FlightRate> rates) {
   if (rates.size() < 2) return Ceiling::absent("fewer than two numbers of reads in flight were measured");
   std::size_t best = 0;
   for (std::size_t i = 1; i < rates.size(); ++i) {
-    if (rates[i].rate.mean > rates[best].rate.mean) best = i;
+    if (rates[i].rate.ci95_low > rates[best].rate.ci95_low) best = i;  // not the luckiest of noisy points
   }
   const Estimate<double>& most = rates[best].rate;
   if (has_plateau(rates, best)) return pooled(rates, k_same * most.mean);

@@ -162,7 +162,7 @@ void fit_ceilings(std::span<const StoragePointData> points, StorageFit& fit) {
   Measured<Estimate<double>> bytes = ceiling_or_reason(points, StorageRead::whole_file, cold, true);
   for (const StorageRead read : {StorageRead::large_block, StorageRead::sequential}) {
     const auto other = ceiling_or_reason(points, read, cold, true);
-    if (other && (!bytes || other->mean > bytes->mean)) bytes = other;
+    if (other && (!bytes || other->ci95_low > bytes->ci95_low)) bytes = other;  // not the luckiest
   }
   // Files whose number is the limit say nothing about bytes, and the other way round.
   const auto file_bytes = ceiling_or_reason(points, StorageRead::whole_file, cold, true);

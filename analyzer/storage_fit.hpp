@@ -61,9 +61,9 @@ struct UslFit {
 /// The most that `rates` (in the order of n) come to, or why that cannot be told.
 ///
 /// Worked example. 5, 10, 19.8, 20.1, 20.0 MB/s at 1, 2, 4, 8, 16: the last doublings bring less than 10 %, so the
-/// ceiling has been reached: the best, 20.1, pooled with those within 3 % of it. 5, 10, 16, 22 still rises by 38 % at
-/// the end: the law's asymptote per_stream/contention is taken if it lies within twice what was measured; else the
-/// ceiling is absent, with "at least 22".
+/// ceiling has been reached: the best (by the low end of its interval, so that noise does not choose), 20.1, pooled
+/// with those within 3 % of it. 5, 10, 16, 22 still rises by 38 % at the end: the law's asymptote per_stream/contention
+/// is taken if it lies within twice what was measured; else the ceiling is absent, with "at least 22".
 [[nodiscard]] Measured<Estimate<double>> ceiling_of(std::span<const FlightRate> rates);
 
 /// Everything that can be fitted to the points of `recording`. Problems of the data go to `issues`.

@@ -140,13 +140,11 @@ MeasuredEstimate<Q> rate_of(const std::vector<SteadyPart>& parts, double SteadyP
 
 void fill_latency(const std::vector<const StorageWindow*>& windows, StoragePoint& point) {
   std::vector<double> seconds;
-  double bytes = 0.0;
   for (const StorageWindow* window : windows) {
     for (const record::StorageSampledRead& read : window->sampled) {
       const bool in_lead = read.end_s < lead_seconds(*window) && window->sampled.size() > 8;
       if (in_lead) continue;
       seconds.push_back(read.seconds);
-      bytes += read.bytes;
     }
   }
   if (seconds.size() < 2) return;

@@ -114,6 +114,10 @@ TEST_CASE("one low point does not hide a plateau, and a rise is none") {
   const auto plateau = ceiling_of(series({1000.0, 1005.0, 880.0, 1010.0}));
   REQUIRE(plateau);
   CHECK(plateau->mean == doctest::Approx(1005.0).epsilon(0.01));
+  std::vector<FlightRate> noisy = series({1000.0, 1005.0, 1002.0});
+  noisy.push_back({8.0, {1400.0, 300.0, 2500.0, 2}});
+  REQUIRE(ceiling_of(noisy));
+  CHECK(ceiling_of(noisy)->mean == doctest::Approx(1003.0).epsilon(0.01));
   CHECK_FALSE(ceiling_of(series({100.0, 200.0, 400.0, 800.0})));
   CHECK_FALSE(ceiling_of(series({100.0})));
   const auto bends = ceiling_of(series({100.0, 190.0, 345.0, 300.0}));  // retrograde: the best is the ceiling
@@ -173,7 +177,8 @@ TEST_CASE("a rate that falls while it is measured is a burst that ran out") {
 TEST_CASE("the scalability law is read back from rates that follow it, and never below zero") {
   const UslFit truth{1000.0, 0.05, 0.002, 0.0};
   std::vector<FlightRate> rates;
-  for (const double n : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0}) rates.push_back({n, {truth.rate(n), 0.0, 0.0, 4}});
+  for (const double n : {1.0, 2.0, 4.0, 8.0, 16.0, 32.0})
+    rates.push_back({n, {truth.rate(n), truth.rate(n), truth.rate(n), 4}});
   const auto fit = fit_usl(rates);
   REQUIRE(fit);
   CHECK(fit->per_stream == doctest::Approx(1000.0));
