@@ -277,6 +277,19 @@ void name_rejected(const Collected& data, Profile& profile) {
   }
 }
 
+/// Cold blocks that failed because pages lay in memory which this run had not brought there, and which it left alone.
+void name_foreign_pages(const Collected& data, Profile& profile) {
+  int blocks = 0;
+  for (const PhaseBlock& block : data.blocks) {
+    const bool cold = block.run.phase == Phase::cold || block.run.phase == Phase::supply_cold;
+    blocks += cold && block.evidence.foreign_bytes > k_same_wait * block.evidence.opened_bytes ? 1 : 0;
+  }
+  if (blocks == 0) return;
+  add_issue(profile.issues, {"cold-not-ours", Severity::warning, blocks,
+                             "files of cold blocks were in memory before this run read them, and stayed there",
+                             "if nothing else on this machine needs them in memory, profile with --evict all"});
+}
+
 /// Nothing was resident at any open, so the cold blocks are what the user has today.
 bool found_cold(const Collected& data) {
   double opened = 0.0;
@@ -335,6 +348,7 @@ bool fill_differential(const RunData& run, const std::vector<RankView>& ranks, P
   }
   name_outliers(data, profile);
   name_rejected(data, profile);
+  name_foreign_pages(data, profile);
   return true;
 }
 

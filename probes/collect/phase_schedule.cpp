@@ -260,7 +260,9 @@ bool PhaseSchedule::publish_next(const View& view) {
     if (epoch == 0) return false;  // the rank is writing it down
     std::uint64_t end = view.pass_end;
     while (end <= segment.first) end += epoch;
-    if (segment.first + together >= end) segment.first = end;
+    // Where a loader is made anew for each epoch, its first batches are under way before anyone can tell that it is
+    // the one to be measured: a block at the very beginning was missed, and the next ones begin behind those.
+    if (segment.first + together >= end) segment.first = end + (view.missed > 0 ? view.in_flight + 1 : 0);
     // Beyond the next epoch's end nothing is known to fit: wait until it has begun, where there is time for that.
     if (segment.first >= view.pass_end + epoch && earliest_turn(view) < view.pass_end) return false;
   }

@@ -148,12 +148,14 @@ class Issuer:
     pass keeps its length and its last batch. Segments that were over when the pass began are none of its business.
     """
 
-    def __init__(self, plan, turn, end):
+    def __init__(self, plan, turn, end, base=None):
+        """`base`: the turn of the pass's first batch, which may have been under way before there was an issuer."""
         self.plan = plan
         self.turn = turn
         self.end = end
         self.missed = 0
         self._start = turn
+        self._base = turn if base is None else base
         self._checked = 0
         self._supply = None  # (segment, batches issued)
         self._supplied = set()
@@ -170,7 +172,7 @@ class Issuer:
             late = segment.first < self.turn
             if late or (self.end is not None and segment.first < self.end <= last):
                 self.plan.refuse(segment)
-                self.missed += late and segment.first >= self._start  # else the pass before ended within it
+                self.missed += late and segment.first >= self._base  # else the pass before ended within it
 
     def next(self):
         """The next Item; None at the end of the pass."""

@@ -132,7 +132,7 @@ class Phased:
         self.iterator = weakref.ref(iterator)
         length = _length(iterator)
         end = None if length is None else self.base + length
-        self.issuer = phase_plan.Issuer(_run.plan, self.base + begin, end)
+        self.issuer = phase_plan.Issuer(_run.plan, self.base + begin, end, self.base)
         self.lists = phase_plan.Lists(iterator._sampler_iter)
         self.held = 0
         self.limit = 0  # workers that may be given work; 0: all
