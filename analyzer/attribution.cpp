@@ -177,6 +177,10 @@ std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMac
   if (!(as_found > 0.0) || !(result.step_s > 0.0)) return std::nullopt;  // times that nothing can have taken
   const double scale = result.step_s / as_found;
   result.replay_error = std::abs(as_found / result.step_s - 1.0);
+  if (result.foreign_delay_share > 0.0) {
+    const double without = replay(setup, machine.cores, trace_of(window, machine, 0.0));
+    result.explained_error = std::max(0.0, 1.0 - without / result.step_s - result.replay_error);
+  }
   result.cached_step_s = std::min(result.step_s, scale * replay(setup, machine.cores, without_storage(trace)));
   result.synthetic_step_s = std::min(result.cached_step_s, mean_step(trace));
   result.supply_step_s = replay(setup, machine.cores, without_consumer(trace));

@@ -33,7 +33,8 @@ struct Attribution {
   double synthetic_step_s = 0.0;      ///< the consumer alone
   double supply_step_s = 0.0;         ///< replayed with a consumer that takes no time, as found
   double supply_cached_step_s = 0.0;  ///< the same without storage
-  double replay_error = 0.0;  ///< |replayed / measured - 1| of the step as found: the premise of all of the above
+  double replay_error = 0.0;     ///< |replayed / measured - 1| of the step as found: the premise of all of the above
+  double explained_error = 0.0;  ///< what others' load was made to explain of it: an inference, which widens intervals
   double foreign_delay_share = 0.0;  ///< of the waiting for cores, that other processes of the machine caused
   double foreign_delay_s = 0.0;      ///< the same in seconds, per batch
   double storage_read_s = 0.0;       ///< per batch, waiting for storage alone

@@ -32,7 +32,9 @@ struct Tested {
 
 /// Two-sided probability of a change of this size where there is none; 0.05 where the interval just touches 0.
 double p_value_of(const Tested& tested, double degrees) {
-  if (!(tested.half > 0.0)) return tested.center == 0.0 ? 1.0 : 0.0;  // both known exactly
+  constexpr double k_rounding = 1e-9;
+  if (std::abs(tested.center) <= k_rounding) return 1.0;
+  if (!(tested.half > 0.0)) return 0.0;  // both known exactly
   const boost::math::students_t t(degrees);
   const double z = std::abs(tested.center) / tested.half * boost::math::quantile(t, 1.0 - k_alpha / 2.0);
   return 2.0 * boost::math::cdf(boost::math::complement(t, z));

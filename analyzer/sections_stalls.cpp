@@ -10,10 +10,12 @@ namespace {
 
 constexpr double k_trusted_replay_error = 0.15;  ///< beyond it the split is absent: its premise does not hold
 constexpr double k_named_other_load = 0.05;      ///< of the workers' time
-constexpr double k_split_error = 0.015;          ///< of the attribution itself (benchmark tests/bench/attribution)
-constexpr double k_from_storage = 0.95;          ///< share of bytes read from storage that makes a run "cold"
-constexpr double k_from_memory = 0.02;           ///< share below which it is "cached"
-constexpr double k_no_wait_share = 0.02;         ///< of a step: less than this is "did not wait"
+constexpr double k_doubted_load = 0.05;
+constexpr double k_doubt_beyond = 0.25;
+constexpr double k_split_error = 0.015;   ///< of the attribution itself (benchmark tests/bench/attribution)
+constexpr double k_from_storage = 0.95;   ///< share of bytes read from storage that makes a run "cold"
+constexpr double k_from_memory = 0.02;    ///< share below which it is "cached"
+constexpr double k_no_wait_share = 0.02;  ///< of a step: less than this is "did not wait"
 
 /// Sums over ranks; each rank's own figures are kept to put the intervals together.
 struct JobTimes {
@@ -102,6 +104,7 @@ std::optional<Attribution> attribute_all(const std::vector<RankView>& ranks, con
     sum.storage_read_s += one->storage_read_s / count;
     sum.foreign_delay_s += one->foreign_delay_s / count;
     sum.replay_error = std::max(sum.replay_error, one->replay_error);
+    sum.explained_error = std::max(sum.explained_error, one->explained_error);
   }
   return sum;
 }
@@ -181,17 +184,25 @@ void fill_synthetic(const std::vector<RankView>& ranks, const JobTimes& times, c
   add_point(profile, "synthetic", "attributed", profile.rates.synthetic);
 }
 
+/// What the replay misses, and what it only meets because others' load was taken to explain the difference: the first
+/// points of that could as well be the replay's own.
+double model_error(const Attribution& found) {
+  const double doubtful = std::min(found.explained_error, k_doubted_load);
+  return found.replay_error + doubtful + k_doubt_beyond * (found.explained_error - doubtful);
+}
+
 void fill_split(const std::vector<RankView>& ranks, const JobTimes& times, const Attribution& found, Profile& profile) {
   const double step = found.step_s;
-  const double relative_half = std::sqrt(std::pow(times.rate_half / times.rate, 2.0) +
-                                         found.replay_error * found.replay_error + k_split_error * k_split_error);
+  const double error = model_error(found);
+  const double relative_half =
+      std::sqrt(std::pow(times.rate_half / times.rate, 2.0) + error * error + k_split_error * k_split_error);
   const double per_rank = times.rate * step;  // samples of all ranks in one step
-  profile.stalls.as_is_fetch = share((step - found.cached_step_s) / step, times, found.replay_error);
+  profile.stalls.as_is_fetch = share((step - found.cached_step_s) / step, times, error);
   const double fetch = profile.stalls.as_is_fetch->mean;
   const double beyond = (found.cached_step_s - found.synthetic_step_s) / step;  // prep, and what it costs the compute
   const double prep = std::min(beyond, std::max(0.0, times.wait.mean - fetch));
-  profile.stalls.as_is_prep = share(prep, times, found.replay_error);
-  profile.stalls.as_is_interference = share(beyond - prep, times, found.replay_error);
+  profile.stalls.as_is_prep = share(prep, times, error);
+  profile.stalls.as_is_interference = share(beyond - prep, times, error);
   profile.rates.cached = rate_estimate(per_rank / found.cached_step_s, relative_half, times.n);
   profile.rates.supply_cached = rate_estimate(per_rank / found.supply_cached_step_s, relative_half, times.n);
   add_point(profile, "cached", "attributed", profile.rates.cached);
