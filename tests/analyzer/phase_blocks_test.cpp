@@ -178,7 +178,8 @@ TEST_CASE("a block whose transients leave too little counts for nothing, nor doe
   CHECK(made.block().rejected.find("too few batches") == 0);
   Recorded nameless(Phase::synthetic, 10, 2);
   nameless.consumer.loaders[1].batch_size = -1;
-  for (std::uint64_t i = 0; i < 10; ++i) nameless.deliver(i, 1.0 + static_cast<double>(i), 2.0 + static_cast<double>(i), -1.0, 0);
+  for (std::uint64_t i = 0; i < 10; ++i)
+    nameless.deliver(i, 1.0 + static_cast<double>(i), 2.0 + static_cast<double>(i), -1.0, 0);
   CHECK(nameless.block().rejected.find("not known") != std::string::npos);
 }
 
