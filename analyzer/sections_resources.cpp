@@ -124,10 +124,25 @@ struct TickSpan {
 
 constexpr char k_no_span[] = "/proc/PID/io could not be read, or the run was too short";
 
-TickSpan delivering_span(const RunLog& log) {
+/// When the first phase began: what is read after that says nothing of the job as found.
+std::uint64_t found_until_ns(const RunData& run) {
+  std::uint64_t until = UINT64_MAX;
+  for (const Consumer& consumer : run.consumers) {
+    for (const Pass& pass : consumer.passes) {
+      for (const Delivery& delivery : pass.deliveries) {
+        if (delivery.in_segment) until = std::min(until, delivery.wait.begin_ns);
+      }
+    }
+  }
+  return until;
+}
+
+TickSpan delivering_span(const RunData& run) {
   TickSpan span;
   double begin = 0.0;
-  for (const Tick& tick : log.ticks) {
+  const std::uint64_t until_ns = found_until_ns(run);
+  for (const Tick& tick : run.log.ticks) {
+    if (tick.t_ns > until_ns) break;
     double delivered = 0.0;
     for (const RankTick& rank : tick.ranks) delivered += static_cast<double>(rank.samples);
     if (delivered <= 0.0 || tick.tree_read_bytes < 0) continue;
@@ -144,7 +159,7 @@ TickSpan delivering_span(const RunLog& log) {
 }
 
 void fill_storage(const RunData& run, const std::vector<RankView>& ranks, Resources& out) {
-  const TickSpan span = delivering_span(run.log);
+  const TickSpan span = delivering_span(run);
   out.bytes_from_storage = storage_share(run, ranks);
   if (!span.known()) {
     out.storage_bandwidth = Measured<BytesPerSecond>::absent(k_no_span);
@@ -209,7 +224,7 @@ void fill_distributions(const RunData& run, const std::vector<RankView>& ranks, 
 }  // namespace
 
 Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>& ranks) {
-  const TickSpan span = delivering_span(run.log);
+  const TickSpan span = delivering_span(run);
   if (!span.known()) return Measured<Fraction>::absent(k_no_span);
   double read = 0.0;
   double samples = 0.0;
