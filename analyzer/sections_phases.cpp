@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "analyzer/phase_blocks.hpp"
 #include "analyzer/sections.hpp"
@@ -243,12 +242,11 @@ void add_premises(const Collected& data, Profile& profile) {
 void name_outliers(const Collected& data, Profile& profile) {
   for (const auto& [setting, rounds] : data.settings) {
     if (rounds.size() < 4) continue;
-    std::vector<double> logs;
-    for (const auto& [round, cell] : rounds) logs.push_back(std::log(cell.seconds / cell.samples));
+    std::vector<double> logs = log_rates(rounds);
     std::nth_element(logs.begin(), logs.begin() + static_cast<std::ptrdiff_t>(logs.size() / 2), logs.end());
     const double median = logs[logs.size() / 2];
     for (const auto& [round, cell] : rounds) {
-      const double off = std::log(cell.seconds / cell.samples) - median;
+      const double off = median - std::log(cell.samples / cell.seconds);
       if (std::abs(off) < k_outlier) continue;
       add_issue(profile.issues, {"outlier-round", Severity::warning, 1,
                                  "round " + std::to_string(round) + " of phase " + phase_name(setting.phase) +
@@ -273,7 +271,7 @@ void name_rejected(const Collected& data, Profile& profile) {
               {"blocks-rejected", Severity::info, count.first,
                std::to_string(count.first) + " of " + std::to_string(count.second) + " blocks of phase " +
                    phase_name(phase) + " count for nothing: " + data.rejected.at(phase),
-               "a longer --budget gives more blocks"});
+               "see the premises for what was found; blocks that are too short need a longer epoch"});
   }
 }
 

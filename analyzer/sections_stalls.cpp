@@ -8,7 +8,7 @@
 namespace stallcast::sections {
 namespace {
 
-constexpr double k_trusted_replay_error = 0.15;  ///< beyond it the split is absent: its premise does not hold
+constexpr double k_trusted_replay_error = 0.10;  ///< beyond it the split is absent: its premise does not hold
 constexpr double k_named_other_load = 0.10;      ///< of the workers' time
 constexpr double k_doubted_load = 0.05;
 constexpr double k_doubt_beyond = 0.25;
