@@ -101,7 +101,7 @@ void take_waits(const ProcessRecording& process, PassMap& passes) {
     if ((wait.header.aux & record::k_wait_end_of_epoch) != 0) continue;
     Pass& pass = passes[wait.iterator_id];
     pass.iterator_id = wait.iterator_id;
-    pass.deliveries.push_back({wait, false, {}, false, false});
+    pass.deliveries.push_back({wait, false, {}, false});
   }
 }
 
@@ -162,18 +162,15 @@ void order_deliveries(Pass& pass) {
   }
 }
 
-/// Deliveries since the first phase began. They show states that we made, not the one that was found: between two
-/// blocks, too, the queue and the page cache are what the block before has left.
-void mark_segments(const ProcessRecording& process, PassMap& passes) {
+/// When the first block was announced; UINT64_MAX in a passive run.
+std::uint64_t phases_begin(const ProcessRecording& process) {
   std::uint64_t begin_ns = UINT64_MAX;
   for (const record::TextEntry& entry : process.texts) {
     if (entry.kind != TextKind::segment) continue;
     const json text = json::parse(entry.json, nullptr, /*allow_exceptions=*/false);
     if (text.is_object()) begin_ns = std::min(begin_ns, id_of(text, "t_ns"));
   }
-  for (auto& [id, pass] : passes) {
-    for (Delivery& delivery : pass.deliveries) delivery.in_segment = delivery.wait.begin_ns >= begin_ns;
-  }
+  return begin_ns;
 }
 
 Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid, std::vector<DataIssue>& issues) {
@@ -181,6 +178,7 @@ Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid
   consumer.pid = process.info.pid;
   consumer.rank = process.info.rank == UINT32_MAX ? -1 : static_cast<std::int64_t>(process.info.rank);
   consumer.host = process.info.host;
+  consumer.phases_begin_ns = phases_begin(process);
   consumer.steps = process.steps;
   std::sort(consumer.steps.begin(), consumer.steps.end(),
             [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
@@ -188,7 +186,6 @@ Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid
   take_texts(process, consumer, passes, issues);
   take_waits(process, passes);
   for (auto& [id, pass] : passes) order_deliveries(pass);
-  mark_segments(process, passes);
   attach_workers(passes, process.info.host, by_pid);
   attach_own(passes, process);
   for (auto& [id, pass] : passes) consumer.passes.push_back(std::move(pass));

@@ -37,7 +37,6 @@ struct Delivery {
   bool made_known = false;
   record::BatchRecord made{};
   bool steps_with_predecessor = false;  ///< the batch before it (by number) was recorded too
-  bool in_segment = false;              ///< since the first phase began: not the job as found
 };
 
 /// One pass over one loader: deliveries in order of batch number. The end-of-epoch wait is not among them.
@@ -58,6 +57,9 @@ struct Consumer {
   std::map<std::uint64_t, LoaderFacts> loaders{};
   std::vector<Pass> passes{};
   std::vector<record::StepRecord> steps{};
+  /// When the first phase began; UINT64_MAX in a passive run. What comes after shows states that we made, not the one
+  /// that was found: between two blocks, too, the queue and the page cache are what the block before has left.
+  std::uint64_t phases_begin_ns = UINT64_MAX;
 };
 
 struct RunData {

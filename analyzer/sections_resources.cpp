@@ -124,25 +124,13 @@ struct TickSpan {
 
 constexpr char k_no_span[] = "/proc/PID/io could not be read, or the run was too short";
 
-/// When the first phase began: what is read after that says nothing of the job as found.
-std::uint64_t found_until_ns(const RunData& run) {
-  std::uint64_t until = UINT64_MAX;
-  for (const Consumer& consumer : run.consumers) {
-    for (const Pass& pass : consumer.passes) {
-      for (const Delivery& delivery : pass.deliveries) {
-        if (delivery.in_segment) until = std::min(until, delivery.wait.begin_ns);
-      }
-    }
-  }
-  return until;
-}
-
 TickSpan delivering_span(const RunData& run) {
   TickSpan span;
   double begin = 0.0;
-  const std::uint64_t until_ns = found_until_ns(run);
+  std::uint64_t found_until_ns = UINT64_MAX;
+  for (const Consumer& consumer : run.consumers) found_until_ns = std::min(found_until_ns, consumer.phases_begin_ns);
   for (const Tick& tick : run.log.ticks) {
-    if (tick.t_ns > until_ns) break;
+    if (tick.t_ns > found_until_ns) break;
     double delivered = 0.0;
     for (const RankTick& rank : tick.ranks) delivered += static_cast<double>(rank.samples);
     if (delivered <= 0.0 || tick.tree_read_bytes < 0) continue;

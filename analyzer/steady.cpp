@@ -183,7 +183,7 @@ std::vector<Ordered> in_order_of_time(const Pass& pass, const LoaderFacts& facts
 }
 
 void take_pass(const Pass& pass, const LoaderFacts& facts, const std::vector<std::uint64_t>& others,
-               SteadyWindow& window) {
+               std::uint64_t found_until_ns, SteadyWindow& window) {
   const std::vector<Ordered> deliveries = in_order_of_time(pass, facts);
   const record::WaitRecord& first = deliveries.front().delivery->wait;
   if (first.batch == 0 || (first.header.aux & record::k_wait_first) != 0) {
@@ -193,7 +193,7 @@ void take_pass(const Pass& pass, const LoaderFacts& facts, const std::vector<std
   for (std::size_t i = std::max<std::size_t>(trim.lead, 1); i + trim.tail < deliveries.size(); ++i) {
     const Delivery& before = *deliveries[i - 1].delivery;
     const Delivery& now = *deliveries[i].delivery;
-    if (!deliveries[i].follows || now.in_segment || before.in_segment) continue;
+    if (!deliveries[i].follows || now.wait.begin_ns >= found_until_ns) continue;
     SteadyStep step = make_step(before, now, facts.batch_size);
     step.beside_another = any_within(others, step.begin_ns, step.end_ns);
     window.steps.push_back(step);
@@ -256,7 +256,7 @@ SteadyWindow steady_window(const Consumer& consumer) {
     window.optimizer_steps_per_batch = static_cast<double>(training->steps) / static_cast<double>(training->deliveries);
   }
   const std::vector<std::uint64_t> others = other_waits(groups, training);
-  for (const Pass* pass : training->passes) take_pass(*pass, training->facts, others, window);
+  for (const Pass* pass : training->passes) take_pass(*pass, training->facts, others, consumer.phases_begin_ns, window);
   drop_interrupted(window);
   drop_warm_up(window);
   return window;
