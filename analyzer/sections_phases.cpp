@@ -248,10 +248,10 @@ void name_outliers(const Collected& data, Profile& profile) {
     for (const auto& [round, cell] : rounds) {
       const double off = median - std::log(cell.samples / cell.seconds);
       if (std::abs(off) < k_outlier) continue;
+      const auto percent = std::to_string(static_cast<int>(std::lround(100.0 * std::abs(std::expm1(off)))));
       add_issue(profile.issues, {"outlier-round", Severity::warning, 1,
                                  "round " + std::to_string(round) + " of phase " + phase_name(setting.phase) +
-                                     " took " + std::to_string(static_cast<int>(std::lround(100.0 * std::expm1(off)))) +
-                                     " % more time than the others",
+                                     " took " + percent + (off > 0.0 ? " % more" : " % less") + " time than the others",
                                  "another job on this machine or its storage? see the timeline"});
     }
   }
