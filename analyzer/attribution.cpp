@@ -122,20 +122,27 @@ double mean_step_near_known(const SteadyWindow& window) {
   return sum / count;
 }
 
-/// The share of the waiting for cores that the replay needs to be given to take as long as the job did: what the job's
-/// own processes do to each other's cores it knows, what other processes of the machine did it does not.
-double foreign_share(const SteadyWindow& window, const ReplayMachine& machine, const LoaderSetup& setup,
-                     double step_s) {
+/// What other processes of the machine did to the job's: what its own do to each other's cores the replay knows.
+struct ForeignLoad {
+  double share = 0.0;      ///< of the waiting for cores
+  double without_s = 0.0;  ///< the step replayed with nothing of it
+};
+
+/// The share that the replay needs to be given to take as long as the job did.
+ForeignLoad foreign_load(const SteadyWindow& window, const ReplayMachine& machine, const LoaderSetup& setup,
+                         double step_s) {
   const auto replayed = [&](double share) { return replay(setup, machine.cores, trace_of(window, machine, share)); };
-  if (replayed(0.0) >= (1.0 - k_same_step) * step_s) return 0.0;
-  if (replayed(1.0) <= step_s) return 1.0;
+  const double none = replayed(0.0);
+  const double all = replayed(1.0);
+  if (none >= (1.0 - k_same_step) * step_s || all <= none) return {0.0, none};
+  if (all <= step_s) return {1.0, none};
   double low = 0.0;
   double high = 1.0;
   for (int i = 0; i < k_bisections; ++i) {
     const double middle = (low + high) / 2.0;
     (replayed(middle) < step_s ? low : high) = middle;
   }
-  return (low + high) / 2.0;
+  return {(low + high) / 2.0, none};
 }
 
 }  // namespace
@@ -162,7 +169,8 @@ std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMac
   const LoaderSetup setup = setup_of(window.loader);
   Attribution result;
   result.step_s = mean_step_near_known(window);
-  result.foreign_delay_share = foreign_share(window, machine, setup, result.step_s);
+  const ForeignLoad foreign = foreign_load(window, machine, setup, result.step_s);
+  result.foreign_delay_share = foreign.share;
   const Trace trace = trace_of(window, machine, result.foreign_delay_share);
   for (const SteadyStep& step : window.steps) {
     if (!step.delivery->made_known) continue;
@@ -178,8 +186,7 @@ std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMac
   const double scale = result.step_s / as_found;
   result.replay_error = std::abs(as_found / result.step_s - 1.0);
   if (result.foreign_delay_share > 0.0) {
-    const double without = replay(setup, machine.cores, trace_of(window, machine, 0.0));
-    result.explained_error = std::max(0.0, 1.0 - without / result.step_s - result.replay_error);
+    result.explained_error = std::max(0.0, 1.0 - foreign.without_s / result.step_s - result.replay_error);
   }
   result.cached_step_s = std::min(result.step_s, scale * replay(setup, machine.cores, without_storage(trace)));
   result.synthetic_step_s = std::min(result.cached_step_s, mean_step(trace));

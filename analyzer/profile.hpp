@@ -116,7 +116,7 @@ struct Dataset {
   Measured<BytesPerSample> bytes_per_sample{};  ///< read per sample
   Measured<Distribution> file_size_bytes{};
   std::string layout{};      ///< files | shards | mapped | unknown
-  std::string filesystem{};  ///< ext4, nfs, ... of the first file seen
+  std::string filesystem{};  ///< ext4, nfs, ... that most of the files lie on; empty: not known
   std::string example_path{};
 };
 

@@ -1,5 +1,6 @@
 #include "analyzer/run_log.hpp"
 
+#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -75,6 +76,16 @@ void take_host(const json& line, RunLog& log) {
   if (per_byte >= 0.0 && per_call >= 0.0) log.resident_read = ResidentRead{per_call, per_byte};
 }
 
+void take_filesystems(const json& line, RunLog& log) {
+  const auto types = line.find("types");
+  if (types == line.end() || !types->is_object()) return;
+  for (const auto& [device, type] : types->items()) {
+    std::uint64_t number = 0;
+    const auto parsed = std::from_chars(device.data(), device.data() + device.size(), number);
+    if (parsed.ec == std::errc() && type.is_string()) log.filesystems[number] = type.get<std::string>();
+  }
+}
+
 RankTick rank_tick(const json& item) {
   RankTick rank;
   rank.pid = integer(item, "pid", 0);
@@ -134,6 +145,7 @@ void take_line(const json& line, RunLog& log) {
   const std::string kind = text(line, "kind");
   if (kind == "run") take_run(line, log);
   if (kind == "host") take_host(line, log);
+  if (kind == "filesystems") take_filesystems(line, log);
   if (kind == "tick") take_tick(line, log);
   if (kind == "end") take_end(line, log);
   if (kind == "issue") {

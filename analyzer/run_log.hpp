@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,6 +61,7 @@ struct RunLog {
   int ranks_expected = 1;
   std::optional<Host> host{};
   std::optional<ResidentRead> resident_read{};
+  std::map<std::uint64_t, std::string> filesystems{};  ///< type by st_dev; empty in logs of older versions
   std::vector<Tick> ticks{};
   std::vector<DataIssue> issues{};
   bool ended = false;  ///< the tool saw the end of the command

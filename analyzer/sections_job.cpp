@@ -165,12 +165,18 @@ Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
   out.layout = is_shard_layout(run, *out.files_seen) ? "shards" : "files";
   Distribution sizes;
   double bytes_seen = 0.0;
+  std::map<std::string, int> filesystems;
   for (const auto& [id, path] : paths) {
     if (out.example_path.empty()) out.example_path = path->path;
+    const auto type = run.log.filesystems.find(path->device);
+    if (type != run.log.filesystems.end()) ++filesystems[type->second];
     if (path->size_bytes == UINT64_MAX) continue;
     sizes.add(static_cast<double>(path->size_bytes));
     bytes_seen += static_cast<double>(path->size_bytes);
   }
+  const auto most = std::max_element(filesystems.begin(), filesystems.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most != filesystems.end()) out.filesystem = most->first;
   if (sizes.n > 0) {
     out.file_size_bytes = sizes;
     out.bytes_seen = Bytes(bytes_seen);

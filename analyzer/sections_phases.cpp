@@ -1,9 +1,8 @@
 /// Rates and stalls of a phased run (method: differential), paired over the rounds.
 #include <algorithm>
 #include <cmath>
-#include <map>
 
-#include "analyzer/phase_blocks.hpp"
+#include "analyzer/phase_rounds.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
 
@@ -12,127 +11,7 @@ namespace {
 
 using record::Phase;
 
-constexpr double k_outlier = 0.25;  ///< a block this far (log) from the median of its phase is named
-constexpr double k_same_wait = 0.02;
-constexpr std::size_t k_rounds_to_correlate = 4;
-constexpr double k_most_correlated = 0.7;  ///< beyond it a few rounds say next to nothing
-
-/// What identifies one kind of measurement: phase, workers, argument.
-struct Setting {
-  Phase phase = Phase::as_is;
-  std::uint64_t workers = 0;
-  std::uint64_t argument = 0;
-  auto operator<=>(const Setting&) const = default;
-};
-
-/// One round's blocks of one setting over all ranks.
-struct RoundCell {
-  double samples = 0.0;
-  double seconds = 0.0;       ///< mean over ranks
-  double wait_seconds = 0.0;  ///< of them, likewise
-  int ranks = 0;
-};
-
-using Rounds = std::map<std::uint32_t, RoundCell>;
-using Settings = std::map<Setting, Rounds>;
-
-struct Collected {
-  Settings settings{};
-  std::vector<PhaseBlock> blocks{};
-  std::map<Phase, std::string> rejected{};  ///< last reason per phase
-  std::map<Phase, std::vector<Premise>> premises{};
-  std::uint64_t all_workers = 0;
-  double correlation = 0.0;  ///< of neighbouring rounds: the machine's speed wanders
-};
-
-void collect_rank(const RankView& rank, const RunData& run, Collected& out) {
-  for (PhaseBlock& block : phase_blocks(*rank.consumer, run.processes)) {
-    const Phase phase = block.run.phase;
-    if (block.rejected.empty()) {
-      const Premise premise = check_premise(block);
-      out.premises[phase].push_back(premise);
-      if (!premise.holds) block.rejected = "its premise does not hold: " + premise.seen;
-    }
-    if (!block.rejected.empty()) {
-      out.rejected[phase] = block.rejected;
-    } else {
-      const Setting setting{phase, block.run.workers, block.run.argument};
-      RoundCell& cell = out.settings[setting][block.run.round];
-      cell.samples += block.samples;
-      cell.seconds += block.seconds;
-      cell.wait_seconds += block.wait_seconds;
-      ++cell.ranks;
-    }
-    out.blocks.push_back(std::move(block));
-  }
-}
-
-/// Ranks run at the same time: their samples add up, their times are averaged. A round that a rank lacks is dropped.
-void finish_rounds(std::size_t ranks, Collected& out) {
-  for (auto& [setting, rounds] : out.settings) {
-    std::erase_if(rounds, [&](const auto& item) { return item.second.ranks != static_cast<int>(ranks); });
-    for (auto& [round, cell] : rounds) {
-      cell.seconds /= static_cast<double>(cell.ranks);
-      cell.wait_seconds /= static_cast<double>(cell.ranks);
-    }
-  }
-}
-
-std::vector<double> log_rates(const Rounds& rounds) {
-  std::vector<double> logs;
-  for (const auto& [round, cell] : rounds) logs.push_back(std::log(cell.samples / cell.seconds));
-  return logs;
-}
-
-/// How much neighbouring rounds resemble each other. All phases run on the same machine, so what each of them says is
-/// averaged: a few rounds of one phase alone say little. It counts half its standard error higher than estimated, as
-/// too narrow an interval is the worse mistake (tests/analyzer/phases_test.cpp holds the coverage).
-double correlation_of(const Settings& settings) {
-  double sum = 0.0;
-  double values = 0.0;
-  int phases = 0;
-  for (const auto& [setting, rounds] : settings) {
-    if (rounds.size() < k_rounds_to_correlate) continue;
-    sum += neighbour_correlation(log_rates(rounds));
-    values += static_cast<double>(rounds.size());
-    ++phases;
-  }
-  return phases > 0 ? std::clamp(sum / phases + 0.5 / std::sqrt(values), 0.0, k_most_correlated) : 0.0;
-}
-
-/// Pooled rate with the interval of the log rates over rounds.
-MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlation) {
-  double samples = 0.0;
-  double seconds = 0.0;
-  for (const auto& [round, cell] : rounds) {
-    samples += cell.samples;
-    seconds += cell.seconds;
-  }
-  const std::vector<double> logs = log_rates(rounds);
-  if (logs.size() < 2) return MeasuredEstimate<SamplesPerSecond>::absent("fewer than two rounds gave a valid block");
-  const Estimate<double> spread = mean_of(logs);
-  const double half = (spread.ci95_high - spread.ci95_low) / 2.0 * widening(correlation, spread.n);
-  const double mean = samples / seconds;
-  return Estimate<SamplesPerSecond>{SamplesPerSecond(mean), SamplesPerSecond(mean * std::exp(-half)),
-                                    SamplesPerSecond(mean * std::exp(half)), static_cast<std::int64_t>(logs.size())};
-}
-
-const Rounds* rounds_of(const Collected& data, Phase phase) {
-  const auto found = data.settings.find({phase, data.all_workers, 0});
-  return found != data.settings.end() && !found->second.empty() ? &found->second : nullptr;
-}
-
-std::string why_absent(const Collected& data, Phase phase) {
-  const auto reason = data.rejected.find(phase);
-  if (reason != data.rejected.end()) return "no block of this phase counts: " + reason->second;
-  return std::string("no block of phase ") + phase_name(phase) + " was run";
-}
-
-MeasuredEstimate<SamplesPerSecond> phase_rate(const Collected& data, Phase phase) {
-  const Rounds* rounds = rounds_of(data, phase);
-  if (rounds == nullptr) return MeasuredEstimate<SamplesPerSecond>::absent(why_absent(data, phase));
-  return rate_of(*rounds, data.correlation);
-}
+constexpr double k_found_warm = 0.02;  ///< opened bytes in memory: beyond this share the state found was not cold
 
 /// The blocks of one round that a split needs, each in seconds per sample.
 struct Trio {
@@ -143,7 +22,7 @@ struct Trio {
 };
 
 /// Rounds that hold a valid block of all three phases: what drifts between rounds cancels within them.
-std::vector<Trio> paired_rounds(const Collected& data) {
+std::vector<Trio> paired_rounds(const PhaseRounds& data) {
   std::vector<Trio> trios;
   const Rounds* cold = rounds_of(data, Phase::cold);
   const Rounds* cached = rounds_of(data, Phase::cached);
@@ -186,14 +65,14 @@ double (*prep_of_rounds(const std::vector<Trio>& trios))(const Trio&) {
   return [](const Trio& trio) { return trio.cached_wait; };
 }
 
-std::string why_no_split(const Collected& data) {
+std::string why_no_split(const PhaseRounds& data) {
   for (const Phase phase : {Phase::cold, Phase::cached, Phase::synthetic}) {
     if (rounds_of(data, phase) == nullptr) return why_absent(data, phase);
   }
   return "fewer than two rounds hold valid blocks of all the phases it needs";
 }
 
-void fill_split(const Collected& data, Stalls& stalls) {
+void fill_split(const PhaseRounds& data, Stalls& stalls) {
   const std::vector<Trio> trios = paired_rounds(data);
   stalls.method = "differential";
   if (trios.size() < 2) {
@@ -206,7 +85,7 @@ void fill_split(const Collected& data, Stalls& stalls) {
   stalls.interference = share_of_cold(trios, [prep_of](const Trio& t) { return difference_of(t) - prep_of(t); });
 }
 
-void add_points(const Collected& data, Profile& profile) {
+void add_points(const PhaseRounds& data, Profile& profile) {
   for (const auto& [setting, rounds] : data.settings) {
     if (rounds.empty()) continue;
     Point point;
@@ -226,7 +105,7 @@ void add_points(const Collected& data, Profile& profile) {
 }
 
 /// One premise per phase: held by all of its blocks, or the first that failed.
-void add_premises(const Collected& data, Profile& profile) {
+void add_premises(const PhaseRounds& data, Profile& profile) {
   for (const auto& [phase, premises] : data.premises) {
     if (premises.empty() || premises.front().check == "none") continue;
     const auto failed = std::find_if(premises.begin(), premises.end(), [](const Premise& p) { return !p.holds; });
@@ -238,58 +117,8 @@ void add_premises(const Collected& data, Profile& profile) {
   }
 }
 
-/// Rounds that stand out are named; they stay in the estimate, whose interval shows them.
-void name_outliers(const Collected& data, Profile& profile) {
-  for (const auto& [setting, rounds] : data.settings) {
-    if (rounds.size() < 4) continue;
-    std::vector<double> logs = log_rates(rounds);
-    std::nth_element(logs.begin(), logs.begin() + static_cast<std::ptrdiff_t>(logs.size() / 2), logs.end());
-    const double median = logs[logs.size() / 2];
-    for (const auto& [round, cell] : rounds) {
-      const double off = median - std::log(cell.samples / cell.seconds);
-      if (std::abs(off) < k_outlier) continue;
-      const auto percent = std::to_string(static_cast<int>(std::lround(100.0 * std::abs(std::expm1(off)))));
-      add_issue(profile.issues, {"outlier-round", Severity::warning, 1,
-                                 "round " + std::to_string(round) + " of phase " + phase_name(setting.phase) +
-                                     " took " + percent + (off > 0.0 ? " % more" : " % less") + " time than the others",
-                                 "another job on this machine or its storage? see the timeline"});
-    }
-  }
-}
-
-/// What was run and counts for nothing, by phase, with the last reason.
-void name_rejected(const Collected& data, Profile& profile) {
-  std::map<Phase, std::pair<int, int>> counts;  // rejected, all
-  for (const PhaseBlock& block : data.blocks) {
-    auto& [rejected, all] = counts[block.run.phase];
-    rejected += block.rejected.empty() ? 0 : 1;
-    ++all;
-  }
-  for (const auto& [phase, count] : counts) {
-    if (count.first == 0) continue;
-    add_issue(profile.issues,
-              {"blocks-rejected", Severity::info, count.first,
-               std::to_string(count.first) + " of " + std::to_string(count.second) + " blocks of phase " +
-                   phase_name(phase) + " count for nothing: " + data.rejected.at(phase),
-               "see the premises for what was found; blocks that are too short need a longer epoch"});
-  }
-}
-
-/// Cold blocks that failed because pages lay in memory which this run had not brought there, and which it left alone.
-void name_foreign_pages(const Collected& data, Profile& profile) {
-  int blocks = 0;
-  for (const PhaseBlock& block : data.blocks) {
-    const bool cold = block.run.phase == Phase::cold || block.run.phase == Phase::supply_cold;
-    blocks += cold && block.evidence.foreign_bytes > k_same_wait * block.evidence.opened_bytes ? 1 : 0;
-  }
-  if (blocks == 0) return;
-  add_issue(profile.issues, {"cold-not-ours", Severity::warning, blocks,
-                             "files of cold blocks were in memory before this run read them, and stayed there",
-                             "if nothing else on this machine needs them in memory, profile with --evict all"});
-}
-
 /// Nothing was resident at any open, so the cold blocks are what the user has today.
-bool found_cold(const Collected& data) {
+bool found_cold(const PhaseRounds& data) {
   double opened = 0.0;
   double resident = 0.0;
   for (const PhaseBlock& block : data.blocks) {
@@ -297,7 +126,7 @@ bool found_cold(const Collected& data) {
     opened += block.evidence.opened_bytes;
     resident += block.evidence.resident_bytes + block.evidence.evicted_bytes;
   }
-  return opened > 0.0 && resident <= k_same_wait * opened;
+  return opened > 0.0 && resident <= k_found_warm * opened;
 }
 
 void compare_with_attributed(const Stalls& attributed, Profile& profile) {
@@ -316,15 +145,8 @@ void compare_with_attributed(const Stalls& attributed, Profile& profile) {
 }  // namespace
 
 bool fill_differential(const RunData& run, const std::vector<RankView>& ranks, Profile& profile) {
-  Collected data;
-  for (const RankView& rank : ranks) {
-    collect_rank(rank, run, data);
-    data.all_workers = std::max(data.all_workers,
-                                static_cast<std::uint64_t>(std::max<std::int64_t>(0, rank.window.loader.num_workers)));
-  }
+  const PhaseRounds data = phase_rounds(run, ranks);
   if (data.blocks.empty()) return false;
-  finish_rounds(ranks.size(), data);
-  data.correlation = correlation_of(data.settings);
   const Stalls attributed = profile.stalls;
   profile.premises.clear();
   add_premises(data, profile);
@@ -344,9 +166,7 @@ bool fill_differential(const RunData& run, const std::vector<RankView>& ranks, P
     stalls.as_is_interference = stalls.interference;
     compare_with_attributed(attributed, profile);
   }
-  name_outliers(data, profile);
-  name_rejected(data, profile);
-  name_foreign_pages(data, profile);
+  add_phase_issues(data, profile);
   return true;
 }
 

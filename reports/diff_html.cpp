@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <kainjow/mustache.hpp>
 
 #include "reports/diff_words.hpp"
-#include "reports/escape.hpp"
 #include "reports/format.hpp"
 #include "reports/html_assets.hpp"
+#include "reports/html_page.hpp"
 #include "reports/html_sections.hpp"
 
 namespace stallcast::reports {
@@ -138,13 +137,7 @@ Result<std::string> diff_html(const DiffData& diff) {
   set_list(page, "settings", settings_data(diff.comparison));
   set_list(page, "absent", absent_data(diff.comparison));
   set_list(page, "notes", notes_data(diff.comparison));
-  kainjow::mustache::mustache layout{std::string(k_diff.text)};
-  layout.set_custom_escape([](const std::string& text) { return html_text(text); });
-  if (!layout.is_valid()) return Error{ErrorCode::internal, "HTML template: " + layout.error_message(), ""};
-  std::string text = layout.render(page);
-  if (!layout.error_message().empty())
-    return Error{ErrorCode::internal, "HTML template: " + layout.error_message(), ""};
-  return text;
+  return render_page(k_diff.text, page);
 }
 
 }  // namespace stallcast::reports

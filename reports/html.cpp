@@ -4,10 +4,10 @@
 
 #include <array>
 
-#include "reports/escape.hpp"
 #include "reports/formats.hpp"
 #include "reports/html_assets.hpp"
 #include "reports/html_charts.hpp"
+#include "reports/html_page.hpp"
 #include "reports/html_sections.hpp"
 #include "reports/html_whatif.hpp"
 
@@ -57,13 +57,7 @@ Result<std::string> render_html(const ReportData& report) {
   page.set("chart_library", std::string(k_chart_library.text));
   page.set("chart_data", chart_json(report));
   page.set("details", data{kainjow::mustache::partial{[] { return std::string(k_details.text); }}});
-  kainjow::mustache::mustache layout{std::string(k_page.text)};
-  layout.set_custom_escape([](const std::string& text) { return html_text(text); });
-  if (!layout.is_valid()) return Error{ErrorCode::internal, "HTML template: " + layout.error_message(), ""};
-  std::string text = layout.render(page);
-  if (!layout.error_message().empty())
-    return Error{ErrorCode::internal, "HTML template: " + layout.error_message(), ""};
-  return text;
+  return render_page(k_page.text, page);
 }
 
 }  // namespace stallcast::reports

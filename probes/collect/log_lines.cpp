@@ -1,6 +1,10 @@
 #include "probes/collect/log_lines.hpp"
 
+#include <sys/sysmacros.h>
+
 #include <nlohmann/json.hpp>
+
+#include "probes/collect/text_file.hpp"
 
 namespace stallcast::collect {
 namespace {
@@ -72,6 +76,18 @@ std::string to_line(const HostFacts& host, const std::optional<ResidentReadCost>
                   {"resident_read_s_per_call", resident_read ? Json(resident_read->seconds_per_call) : Json(nullptr)},
                   {"resident_read_s_per_byte", resident_read ? Json(resident_read->seconds_per_byte) : Json(nullptr)},
                   {"environment", Json(host.environment)}});
+}
+
+std::string to_line(const std::vector<Mount>& mounts) {
+  Json types = Json::object();  // by st_dev, as the recordings have it
+  for (const Mount& mount : mounts) {
+    const auto numbers = split_fields(mount.device, ':');
+    const auto major = numbers.size() == 2 ? parse_u64(numbers[0]) : std::nullopt;
+    const auto minor = numbers.size() == 2 ? parse_u64(numbers[1]) : std::nullopt;
+    if (!major || !minor) continue;
+    types[std::to_string(makedev(static_cast<unsigned>(*major), static_cast<unsigned>(*minor)))] = mount.type;
+  }
+  return text_of({{"kind", "filesystems"}, {"types", std::move(types)}});
 }
 
 std::string to_line(const TickLine& tick) {

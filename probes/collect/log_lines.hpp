@@ -4,6 +4,7 @@
 /// |---|---|---|
 /// | run | first | run id, command, mode, start on both clocks, ranks expected |
 /// | host | second | HostFacts, and what a resident read costs |
+/// | filesystems | third | type of each mounted device: no names, no mount points |
 /// | tick | every edge of an overhead pair, and every 1 s (later more rarely) | rank slots, processes, sums of the tree
 /// | | issue | as it is found | a DataIssue | | end | last | exit status |
 ///
@@ -17,6 +18,7 @@
 
 #include "core/data_issue.hpp"
 #include "probes/collect/host_facts.hpp"
+#include "probes/collect/mounts.hpp"
 #include "probes/collect/process_tree.hpp"
 #include "probes/collect/rank_reading.hpp"
 #include "probes/collect/resident_read.hpp"
@@ -57,6 +59,7 @@ struct EndLine {
 /// Each without a newline at its end.
 [[nodiscard]] std::string to_line(const RunLine& run);
 [[nodiscard]] std::string to_line(const HostFacts& host, const std::optional<ResidentReadCost>& resident_read);
+[[nodiscard]] std::string to_line(const std::vector<Mount>& mounts);
 [[nodiscard]] std::string to_line(const TickLine& tick);
 [[nodiscard]] std::string to_line(const DataIssue& issue);
 [[nodiscard]] std::string to_line(const EndLine& end);

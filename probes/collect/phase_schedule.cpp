@@ -27,11 +27,6 @@ constexpr double k_hung_s = 30.0;           ///< beyond the budget, before the j
 constexpr std::uint64_t k_added_read_ns = 500'000;
 constexpr std::uint64_t k_added_cpu_ns = 500'000;
 
-bool is_supply(std::uint32_t phase) {
-  return phase == static_cast<std::uint32_t>(Phase::supply_cached) ||
-         phase == static_cast<std::uint32_t>(Phase::supply_cold);
-}
-
 Segment segment_of(Phase phase, std::uint64_t batches, std::uint32_t round) {
   Segment segment{};
   segment.phase = static_cast<std::uint32_t>(phase);
@@ -76,39 +71,13 @@ const Segment* PhaseSchedule::current(const View& view) const {
   for (std::uint32_t i = 0; i < count; ++i) {
     const Segment& segment = control_.segments[i];
     if (segment.phase == static_cast<std::uint32_t>(Phase::end)) break;
-    const std::uint64_t turns = is_supply(segment.phase) ? 1 : segment.batches;
+    const std::uint64_t turns = is_supply(segment) ? 1 : segment.batches;
     if (segment.first <= view.slowest_turn && view.slowest_turn < segment.first + turns) {
-      if (is_supply(segment.phase)) return &segment;
+      if (is_supply(segment)) return &segment;
       found = &segment;
     }
   }
   return found;
-}
-
-/// What the batches of each phase cost, so that the end can be foreseen.
-void PhaseSchedule::add_spent(const View& view, std::uint64_t now_ns) {
-  if (followed_ns_ != 0) {
-    Spent& spent = spent_[followed_phase_];
-    spent.seconds += static_cast<double>(now_ns - followed_ns_) / k_second_ns;
-    // A rank that arms later is slower at first.
-    if (view.slowest_turn > followed_turn_) spent.batches += static_cast<double>(view.slowest_turn - followed_turn_);
-    if (followed_supply_ > 0 && view.slowest_turn > followed_turn_) spent.batches += followed_supply_;
-  }
-  const Segment* segment = current(view);
-  followed_phase_ = segment == nullptr ? 0 : segment->phase;
-  followed_supply_ = segment != nullptr && is_supply(segment->phase) ? segment->batches : 0;
-  followed_ns_ = now_ns;
-  followed_turn_ = view.slowest_turn;
-}
-
-double PhaseSchedule::seconds_of(std::uint32_t phase, double batches) const {
-  constexpr auto k_cold = static_cast<std::uint32_t>(Phase::cold);
-  constexpr auto k_cached = static_cast<std::uint32_t>(Phase::cached);
-  const bool is_cold = phase == k_cold || phase == static_cast<std::uint32_t>(Phase::supply_cold);
-  for (const std::uint32_t like : {phase, is_cold ? k_cold : k_cached}) {  // not run yet: as the one most like it
-    if (spent_[like].batches >= 1.0) return batches * spent_[like].seconds / spent_[like].batches;
-  }
-  return batches / std::max(slowest_rate_, 1e-3);
 }
 
 /// Turns ahead of the fastest rank whose batches are replayed: no index list is asked for, so what follows them is
@@ -118,7 +87,7 @@ std::uint64_t PhaseSchedule::replayed_ahead(const View& view) const {
   std::uint64_t turns = 0;
   for (std::uint32_t i = count; i-- > 0;) {
     const Segment& segment = control_.segments[i];
-    const std::uint64_t end = segment.first + (is_supply(segment.phase) ? 0 : segment.batches);
+    const std::uint64_t end = segment.first + (is_supply(segment) ? 0 : segment.batches);
     if (end < view.fastest_turn) break;
     if (segment.phase != static_cast<std::uint32_t>(Phase::synthetic) || end == view.fastest_turn) continue;
     turns += end - std::max(segment.first, view.fastest_turn);
@@ -136,19 +105,12 @@ void PhaseSchedule::follow_passes(const View& view) {
 
 /// Rates as the ranks pass turns, and the rounds they have completed.
 void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
-  add_spent(view, now_ns);
+  costs_.follow(current(view), view.slowest_turn, now_ns);
   const double since_look = static_cast<double>(now_ns - last_look_ns_) / k_second_ns;
   if (since_look >= 0.2) {
     fastest_rate_ = std::max(fastest_rate_, static_cast<double>(view.fastest_turn - last_turn_) / since_look);
     last_look_ns_ = now_ns;
     last_turn_ = view.fastest_turn;
-  }
-  const std::uint64_t passed = view.slowest_turn - mark_turn_;
-  if (block_batches_ > 0 && passed >= block_batches_) {
-    const double rate = static_cast<double>(passed) / (static_cast<double>(now_ns - mark_ns_) / k_second_ns);
-    slowest_rate_ = slowest_rate_ > 0.0 ? std::min(slowest_rate_, rate) : rate;
-    mark_ns_ = now_ns;
-    mark_turn_ = view.slowest_turn;
   }
   complete_rounds_ = static_cast<int>(std::count_if(round_ends_.begin(), round_ends_.end(),
                                                     [&](std::uint64_t end) { return end <= view.slowest_turn; }));
@@ -175,9 +137,7 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
     most_synthetic_ = std::clamp<std::uint64_t>(half, 8, k_most_batches);
   }
   block_batches_ = batches;
-  slowest_rate_ = rate;
-  mark_ns_ = now_ns;
-  mark_turn_ = view.slowest_turn;
+  rate_as_found_ = rate;
   next_turn_ = view.fastest_turn;
 }
 
@@ -209,7 +169,7 @@ std::optional<Segment> PhaseSchedule::extra(const View& view) const {
 /// At the fastest rate seen, which is that of replayed batches once there were some; and as long again as the workers
 /// need to come to rest, because they still make what was asked for before.
 std::uint64_t PhaseSchedule::synthetic_batches(const View& view) const {
-  const double made_per_s = std::max(spent_[static_cast<std::uint32_t>(Phase::cached)].rate(), slowest_rate_);
+  const double made_per_s = std::max(costs_.batches_per_s(Phase::cached), rate_as_found_);
   const double seconds = k_synthetic_s + static_cast<double>(view.in_flight) / std::max(made_per_s, 1e-3);
   const auto wanted = static_cast<std::uint64_t>(std::ceil(fastest_rate_ * seconds));
   return std::clamp<std::uint64_t>(wanted, 8, most_synthetic_);
@@ -227,7 +187,7 @@ void PhaseSchedule::begin_round(const View& view) {
   together_ = k_slack_turns;
   for (const Segment& segment : round_) {
     if (segment.phase == static_cast<std::uint32_t>(Phase::synthetic)) break;
-    together_ += is_supply(segment.phase) ? 0 : segment.batches;
+    together_ += is_supply(segment) ? 0 : segment.batches;
   }
   ++next_round_;
 }
@@ -253,7 +213,7 @@ bool PhaseSchedule::publish_next(const View& view) {
   if (round_.empty()) return false;
   Segment segment = round_.front();
   segment.first = std::max(next_turn_, earliest_turn(view));
-  const std::uint64_t length = is_supply(segment.phase) ? 0 : segment.batches;
+  const std::uint64_t length = is_supply(segment) ? 0 : segment.batches;
   if (view.pass_end != UINT64_MAX) {
     const std::uint64_t epoch = view.pass_end - view.pass_first;
     const std::uint64_t together = std::min(together_, epoch) == together_ ? std::max(length, together_) : length;
@@ -301,15 +261,16 @@ bool PhaseSchedule::out_of_time(const View& view, std::uint64_t now_ns) {
   std::uint64_t turns_ahead = next_turn_ > view.slowest_turn ? next_turn_ - view.slowest_turn : 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Segment& segment = control_.segments[i];
-    const bool supply = is_supply(segment.phase);
+    const bool supply = is_supply(segment);
     const std::uint64_t end = segment.first + (supply ? 1 : segment.batches);
     if (end <= view.slowest_turn) continue;
     const std::uint64_t left = supply ? segment.batches : end - std::max(segment.first, view.slowest_turn);
-    needed += seconds_of(segment.phase, static_cast<double>(left));
+    needed += costs_.seconds_of(static_cast<Phase>(segment.phase), static_cast<double>(left), rate_as_found_);
     if (!supply) turns_ahead -= std::min(turns_ahead, left);
   }
-  needed += seconds_of(static_cast<std::uint32_t>(Phase::as_is), static_cast<double>(turns_ahead));
-  needed += seconds_of(round_.front().phase, static_cast<double>(round_.front().batches));
+  needed += costs_.seconds_of(Phase::as_is, static_cast<double>(turns_ahead), rate_as_found_);
+  const Segment& next = round_.front();
+  needed += costs_.seconds_of(static_cast<Phase>(next.phase), static_cast<double>(next.batches), rate_as_found_);
   return needed > wants_.budget.value();
 }
 
@@ -384,13 +345,9 @@ PhaseProgress PhaseSchedule::progress(std::uint64_t now_ns) const {
   progress.elapsed_s = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
   progress.left_s = std::max(0.0, wants_.budget.value() - progress.elapsed_s);
   progress.phase = "as found";
-  const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Segment& segment = control_.segments[i];
-    if (segment.first <= now.slowest_turn && now.slowest_turn < segment.first + segment.batches) {
-      progress.phase = name_of(segment.phase);
-      progress.batches_per_s = spent_[segment.phase].rate();
-    }
+  if (const Segment* segment = current(now)) {
+    progress.phase = name_of(segment->phase);
+    progress.batches_per_s = costs_.batches_per_s(static_cast<Phase>(segment->phase));
   }
   return progress;
 }

@@ -10,13 +10,13 @@
 /// before it), W for the bunching of arrivals and W k at its end, and then measure 1.5 s: 4 + 2 + 4 + 12 = 22 batches.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/quantity.hpp"
+#include "probes/collect/phase_costs.hpp"
 #include "probes/record/control.hpp"
 
 namespace stallcast::collect {
@@ -91,18 +91,9 @@ class PhaseSchedule {
   [[nodiscard]] std::uint64_t earliest_turn(const View& view) const;
   [[nodiscard]] bool out_of_time(const View& view, std::uint64_t now_ns);
   [[nodiscard]] const record::Segment* current(const View& view) const;
-  void add_spent(const View& view, std::uint64_t now_ns);
-  [[nodiscard]] double seconds_of(std::uint32_t phase, double batches) const;
   [[nodiscard]] std::uint64_t replayed_ahead(const View& view) const;
   [[nodiscard]] std::uint64_t synthetic_batches(const View& view) const;
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
-
-  /// What the batches of one phase have cost.
-  struct Spent {
-    double seconds = 0.0;
-    double batches = 0.0;
-    [[nodiscard]] double rate() const { return seconds > 0.0 ? batches / seconds : 0.0; }
-  };
 
   record::ControlBlock& control_;
   PhaseWants wants_;
@@ -112,11 +103,7 @@ class PhaseSchedule {
   std::uint64_t next_turn_ = 0;      ///< after everything published
   std::uint64_t block_batches_ = 0;  ///< 0: not decided yet
   std::uint64_t most_synthetic_ = 400;
-  std::array<Spent, 16> spent_{};  ///< by phase
-  std::uint64_t followed_ns_ = 0;
-  std::uint64_t followed_turn_ = 0;
-  std::uint32_t followed_phase_ = 0;
-  std::uint32_t followed_supply_ = 0;
+  PhaseCosts costs_{};
   std::uint64_t pass_first_ = 0;  ///< of the pass seen last
   std::uint64_t pass_end_ = 0;    ///< as its loader's length has it
   std::uint64_t taken_ = 0;       ///< batches after which the script left a pass; 0: it does not
@@ -124,9 +111,7 @@ class PhaseSchedule {
   std::uint64_t last_look_ns_ = 0;
   std::uint64_t last_turn_ = 0;
   double fastest_rate_ = 0.0;  ///< turns per second seen over 0.2 s or more
-  double slowest_rate_ = 0.0;  ///< over a whole block
-  std::uint64_t mark_ns_ = 0;
-  std::uint64_t mark_turn_ = 0;
+  double rate_as_found_ = 0.0;  ///< turns per second
   std::vector<std::uint64_t> round_ends_{};
   int complete_rounds_ = 0;
   bool enough_ = false;

@@ -12,11 +12,13 @@
 #include "probes/collect/installation.hpp"
 #include "probes/collect/launch.hpp"
 #include "probes/collect/log_lines.hpp"
+#include "probes/collect/mounts.hpp"
 #include "probes/collect/output_folder.hpp"
 #include "probes/collect/rank_reading.hpp"
 #include "probes/collect/resident_read.hpp"
 #include "probes/collect/run_folder.hpp"
 #include "probes/collect/signal_gate.hpp"
+#include "probes/collect/text_file.hpp"
 #include "probes/collect/tool_log.hpp"
 #include "probes/collect/watch.hpp"
 
@@ -47,6 +49,8 @@ void log_start(Begun& begun, const std::vector<std::string>& command, const std:
   run.ranks_expected = expected_ranks(command, environment);
   begun.log.append(to_line(run));
   begun.log.append(to_line(read_host_facts("/", environment), measure_resident_read(begun.folder.path())));
+  const std::string mounts = read_text("/proc/self/mountinfo", 16U << 20U).value_or("");
+  begun.log.append(to_line(parse_mountinfo(mounts)));
 }
 
 /// Half of what is free is left to the job, which may write to the same disk.

@@ -1,6 +1,7 @@
 #include "probes/collect/tool_log.hpp"
 
 #include <doctest/doctest.h>
+#include <sys/sysmacros.h>
 #include <sys/resource.h>
 
 #include <csignal>
@@ -55,6 +56,17 @@ TEST_CASE("the host line: what is absent is null") {
   const json present = json::parse(to_line(host, ResidentReadCost{1e-6, 1e-10}));
   CHECK(present["memory_limit_bytes"] == 1024);
   CHECK(present["resident_read_s_per_call"] == 1e-6);
+}
+
+TEST_CASE("the line of file systems: types by device, and nothing else of a mount") {
+  const json line = json::parse(to_line(parse_mountinfo(
+      "22 1 254:1 / / rw - ext4 /dev/root rw\n23 22 0:40 / /secret rw - nfs4 server:/export rw\nno mount\n")));
+  CHECK(line["kind"] == "filesystems");
+  CHECK(line["types"].size() == 2);
+  CHECK(line["types"][std::to_string(makedev(254, 1))] == "ext4");
+  CHECK(line["types"][std::to_string(makedev(0, 40))] == "nfs4");
+  CHECK(line.dump().find("secret") == std::string::npos);
+  CHECK(line.dump().find("server") == std::string::npos);
 }
 
 TEST_CASE("a tick holds slots, processes and sums") {

@@ -1,0 +1,103 @@
+/// What the evidence of a block says about the claim that its phase makes.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "analyzer/phase_blocks.hpp"
+
+namespace stallcast {
+namespace {
+
+using record::Phase;
+
+constexpr double k_cold_resident = 0.02;   ///< share of the opened bytes that may be resident in a cold block
+constexpr double k_cold_storage = 0.90;    ///< share of the read bytes that must come from storage in a cold block
+constexpr double k_cached_storage = 0.02;  ///< share that may come from storage in a cached block
+
+bool is_cached(Phase phase) {
+  return phase == Phase::cached || phase == Phase::supply_cached || phase == Phase::perturb_cpu ||
+         phase == Phase::perturb_read;
+}
+
+std::string percent(double part, double whole) {
+  const double share = whole > 0.0 ? 100.0 * part / whole : 0.0;
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.1f %%", share);
+  return text;
+}
+
+Premise cold_premise(const PhaseBlock& block, Premise premise) {
+  const PhaseEvidence& seen = block.evidence;
+  premise.expected = "at most 2 % of the opened bytes resident, at least 90 % of the read bytes from storage";
+  // What is read twice is fetched once.
+  const double fetchable = seen.opened_bytes > 0.0 ? std::min(seen.read_bytes, seen.opened_bytes) : seen.read_bytes;
+  const bool asked = seen.unknown_opens == 0 && seen.opened_bytes > 0.0;
+  const bool evicted = !asked || seen.resident_bytes <= k_cold_resident * seen.opened_bytes;
+  const bool stored = !seen.storage_known || seen.storage_bytes >= k_cold_storage * fetchable;
+  premise.check = seen.storage_known ? (asked ? "residency, storage_bytes" : "storage_bytes") : "residency";
+  premise.seen = (asked ? percent(seen.resident_bytes, seen.opened_bytes) + " resident" : "residency cannot be asked");
+  if (seen.foreign_bytes > 0.0)
+    premise.seen += " (" + percent(seen.foreign_bytes, seen.opened_bytes) + " not ours to evict)";
+  premise.seen += seen.storage_known ? ", " + percent(seen.storage_bytes, fetchable) + " from storage"
+                                     : ", bytes from storage not known";
+  premise.holds = evicted && stored && (asked || seen.storage_known) && seen.read_bytes > 0.0;
+  return premise;
+}
+
+Premise cached_premise(const PhaseBlock& block, Premise premise) {
+  const PhaseEvidence& seen = block.evidence;
+  premise.expected = "every file staged in memory or resident, at most 2 % of the read bytes from storage";
+  const bool staged = seen.opens > 0 && seen.staged_opens == seen.opens;
+  const bool resident = seen.unknown_opens == 0 && seen.opened_bytes > 0.0 &&
+                        seen.resident_bytes >= (1.0 - k_cold_resident) * seen.opened_bytes;
+  const bool quiet = !seen.storage_known || seen.storage_bytes <= k_cached_storage * seen.read_bytes;
+  premise.check = seen.storage_known ? "staging, storage_bytes" : "staging";
+  premise.seen = percent(static_cast<double>(seen.staged_opens), static_cast<double>(seen.opens)) +
+                 " of the opens staged, " + percent(seen.resident_bytes, seen.opened_bytes) +
+                 " of the opened bytes resident";
+  if (seen.storage_known) premise.seen += ", " + percent(seen.storage_bytes, seen.read_bytes) + " from storage";
+  const bool kept_open = seen.opens == 0 && seen.storage_known && seen.read_bytes > 0.0;  // shards: read, never opened
+  premise.holds = quiet && (staged || resident || kept_open);
+  return premise;
+}
+
+}  // namespace
+
+const char* phase_name(Phase phase) {
+  switch (phase) {
+    case Phase::as_is:
+      return "as_is";
+    case Phase::cold:
+      return "cold";
+    case Phase::cached:
+      return "cached";
+    case Phase::synthetic:
+      return "synthetic";
+    case Phase::supply_cached:
+      return "supply_cached";
+    case Phase::supply_cold:
+      return "supply_cold";
+    case Phase::half_cached:
+      return "half_cached";
+    case Phase::perturb_read:
+      return "perturb_read";
+    case Phase::perturb_cpu:
+      return "perturb_cpu";
+    case Phase::end:
+      return "end";
+  }
+  return "unknown";
+}
+
+Premise check_premise(const PhaseBlock& block) {
+  Premise premise;
+  premise.phase = phase_name(block.run.phase);
+  if (block.run.phase == Phase::cold || block.run.phase == Phase::supply_cold) return cold_premise(block, premise);
+  if (is_cached(block.run.phase)) return cached_premise(block, premise);
+  premise.check = "none";
+  premise.expected = premise.seen = "nothing to prove";
+  premise.holds = true;
+  return premise;
+}
+
+}  // namespace stallcast

@@ -1,0 +1,118 @@
+#include "analyzer/phase_rounds.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyzer/statistics.hpp"
+
+namespace stallcast::sections {
+
+using record::Phase;
+
+namespace {
+
+constexpr std::size_t k_rounds_to_correlate = 4;
+constexpr double k_most_correlated = 0.7;  ///< beyond it a few rounds say next to nothing
+
+void collect_rank(const RankView& rank, const RunData& run, PhaseRounds& out) {
+  for (PhaseBlock& block : phase_blocks(*rank.consumer, run.processes)) {
+    const Phase phase = block.run.phase;
+    if (block.rejected.empty()) {
+      const Premise premise = check_premise(block);
+      out.premises[phase].push_back(premise);
+      if (!premise.holds) block.rejected = "its premise does not hold: " + premise.seen;
+    }
+    if (!block.rejected.empty()) {
+      out.rejected[phase] = block.rejected;
+    } else {
+      const Setting setting{phase, block.run.workers, block.run.argument};
+      RoundCell& cell = out.settings[setting][block.run.round];
+      cell.samples += block.samples;
+      cell.seconds += block.seconds;
+      cell.wait_seconds += block.wait_seconds;
+      ++cell.ranks;
+    }
+    out.blocks.push_back(std::move(block));
+  }
+}
+
+void finish_rounds(std::size_t ranks, PhaseRounds& out) {
+  for (auto& [setting, rounds] : out.settings) {
+    std::erase_if(rounds, [&](const auto& item) { return item.second.ranks != static_cast<int>(ranks); });
+    for (auto& [round, cell] : rounds) {
+      cell.seconds /= static_cast<double>(cell.ranks);
+      cell.wait_seconds /= static_cast<double>(cell.ranks);
+    }
+  }
+}
+
+/// How much neighbouring rounds resemble each other. All phases run on the same machine, so what each of them says is
+/// averaged: a few rounds of one phase alone say little. It counts half its standard error higher than estimated, as
+/// too narrow an interval is the worse mistake (tests/analyzer/phases_test.cpp holds the coverage).
+double correlation_of(const Settings& settings) {
+  double sum = 0.0;
+  double values = 0.0;
+  int phases = 0;
+  for (const auto& [setting, rounds] : settings) {
+    if (rounds.size() < k_rounds_to_correlate) continue;
+    sum += neighbour_correlation(log_rates(rounds));
+    values += static_cast<double>(rounds.size());
+    ++phases;
+  }
+  return phases > 0 ? std::clamp(sum / phases + 0.5 / std::sqrt(values), 0.0, k_most_correlated) : 0.0;
+}
+
+}  // namespace
+
+std::vector<double> log_rates(const Rounds& rounds) {
+  std::vector<double> logs;
+  for (const auto& [round, cell] : rounds) logs.push_back(std::log(cell.samples / cell.seconds));
+  return logs;
+}
+
+PhaseRounds phase_rounds(const RunData& run, const std::vector<RankView>& ranks) {
+  PhaseRounds data;
+  for (const RankView& rank : ranks) {
+    collect_rank(rank, run, data);
+    data.all_workers = std::max(data.all_workers,
+                                static_cast<std::uint64_t>(std::max<std::int64_t>(0, rank.window.loader.num_workers)));
+  }
+  finish_rounds(ranks.size(), data);
+  data.correlation = correlation_of(data.settings);
+  return data;
+}
+
+MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlation) {
+  double samples = 0.0;
+  double seconds = 0.0;
+  for (const auto& [round, cell] : rounds) {
+    samples += cell.samples;
+    seconds += cell.seconds;
+  }
+  const std::vector<double> logs = log_rates(rounds);
+  if (logs.size() < 2) return MeasuredEstimate<SamplesPerSecond>::absent("fewer than two rounds gave a valid block");
+  const Estimate<double> spread = mean_of(logs);
+  const double half = (spread.ci95_high - spread.ci95_low) / 2.0 * widening(correlation, spread.n);
+  const double mean = samples / seconds;
+  return Estimate<SamplesPerSecond>{SamplesPerSecond(mean), SamplesPerSecond(mean * std::exp(-half)),
+                                    SamplesPerSecond(mean * std::exp(half)), static_cast<std::int64_t>(logs.size())};
+}
+
+const Rounds* rounds_of(const PhaseRounds& data, Phase phase) {
+  const auto found = data.settings.find({phase, data.all_workers, 0});
+  return found != data.settings.end() && !found->second.empty() ? &found->second : nullptr;
+}
+
+std::string why_absent(const PhaseRounds& data, Phase phase) {
+  const auto reason = data.rejected.find(phase);
+  if (reason != data.rejected.end()) return "no block of this phase counts: " + reason->second;
+  return std::string("no block of phase ") + phase_name(phase) + " was run";
+}
+
+MeasuredEstimate<SamplesPerSecond> phase_rate(const PhaseRounds& data, Phase phase) {
+  const Rounds* rounds = rounds_of(data, phase);
+  if (rounds == nullptr) return MeasuredEstimate<SamplesPerSecond>::absent(why_absent(data, phase));
+  return rate_of(*rounds, data.correlation);
+}
+
+}  // namespace stallcast::sections

@@ -1,0 +1,64 @@
+/// The blocks of a phased run gathered by what they measured, round by round: what the estimates are made of. Internal
+/// to the analyzer.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "analyzer/phase_blocks.hpp"
+#include "analyzer/sections.hpp"
+
+namespace stallcast::sections {
+
+/// What identifies one kind of measurement: phase, workers, argument.
+struct Setting {
+  record::Phase phase = record::Phase::as_is;
+  std::uint64_t workers = 0;
+  std::uint64_t argument = 0;
+  auto operator<=>(const Setting&) const = default;
+};
+
+/// One round's blocks of one setting over all ranks.
+struct RoundCell {
+  double samples = 0.0;
+  double seconds = 0.0;       ///< mean over ranks
+  double wait_seconds = 0.0;  ///< of them, likewise
+  int ranks = 0;
+};
+
+using Rounds = std::map<std::uint32_t, RoundCell>;
+using Settings = std::map<Setting, Rounds>;
+
+struct PhaseRounds {
+  Settings settings{};
+  std::vector<PhaseBlock> blocks{};
+  std::map<record::Phase, std::string> rejected{};  ///< last reason per phase
+  std::map<record::Phase, std::vector<Premise>> premises{};
+  std::uint64_t all_workers = 0;
+  double correlation = 0.0;  ///< of neighbouring rounds: the machine's speed wanders
+};
+
+/// Every block of every rank, its premise checked. Ranks run at the same time: their samples add up, their times are
+/// averaged, and a round that a rank lacks is dropped.
+[[nodiscard]] PhaseRounds phase_rounds(const RunData& run, const std::vector<RankView>& ranks);
+
+/// The rounds of a phase with all workers and nothing added; nullptr if there are none.
+[[nodiscard]] const Rounds* rounds_of(const PhaseRounds& data, record::Phase phase);
+
+/// Logarithms of the rates in samples/s, by round.
+[[nodiscard]] std::vector<double> log_rates(const Rounds& rounds);
+
+/// Pooled rate with the interval of the log rates over rounds, widened by `correlation` of neighbouring rounds.
+[[nodiscard]] MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlation);
+
+/// The same of a phase, or why there is none.
+[[nodiscard]] MeasuredEstimate<SamplesPerSecond> phase_rate(const PhaseRounds& data, record::Phase phase);
+
+[[nodiscard]] std::string why_absent(const PhaseRounds& data, record::Phase phase);
+
+/// Adds what a reader should know of the rounds: outliers, blocks that count for nothing, pages that stayed.
+void add_phase_issues(const PhaseRounds& data, Profile& profile);
+
+}  // namespace stallcast::sections

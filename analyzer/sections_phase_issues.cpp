@@ -1,0 +1,74 @@
+/// What a reader should know of a phased run's blocks beside its figures.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "analyzer/phase_rounds.hpp"
+
+namespace stallcast::sections {
+namespace {
+
+using record::Phase;
+
+constexpr double k_outlier = 0.25;  ///< a block this far (log) from the median of its phase is named
+constexpr double k_stayed = 0.02;   ///< share of the opened bytes that may have stayed in memory unnamed
+
+/// Rounds that stand out are named; they stay in the estimate, whose interval shows them.
+void name_outliers(const PhaseRounds& data, Profile& profile) {
+  for (const auto& [setting, rounds] : data.settings) {
+    if (rounds.size() < 4) continue;
+    std::vector<double> logs = log_rates(rounds);
+    std::nth_element(logs.begin(), logs.begin() + static_cast<std::ptrdiff_t>(logs.size() / 2), logs.end());
+    const double median = logs[logs.size() / 2];
+    for (const auto& [round, cell] : rounds) {
+      const double off = median - std::log(cell.samples / cell.seconds);
+      if (std::abs(off) < k_outlier) continue;
+      const auto percent = std::to_string(static_cast<int>(std::lround(100.0 * std::abs(std::expm1(off)))));
+      add_issue(profile.issues, {"outlier-round", Severity::warning, 1,
+                                 "round " + std::to_string(round) + " of phase " + phase_name(setting.phase) +
+                                     " took " + percent + (off > 0.0 ? " % more" : " % less") + " time than the others",
+                                 "another job on this machine or its storage? see the timeline"});
+    }
+  }
+}
+
+/// What was run and counts for nothing, by phase, with the last reason.
+void name_rejected(const PhaseRounds& data, Profile& profile) {
+  std::map<Phase, std::pair<int, int>> counts;  // rejected, all
+  for (const PhaseBlock& block : data.blocks) {
+    auto& [rejected, all] = counts[block.run.phase];
+    rejected += block.rejected.empty() ? 0 : 1;
+    ++all;
+  }
+  for (const auto& [phase, count] : counts) {
+    if (count.first == 0) continue;
+    add_issue(profile.issues,
+              {"blocks-rejected", Severity::info, count.first,
+               std::to_string(count.first) + " of " + std::to_string(count.second) + " blocks of phase " +
+                   phase_name(phase) + " count for nothing: " + data.rejected.at(phase),
+               "see the premises for what was found; blocks that are too short need a longer epoch"});
+  }
+}
+
+/// Cold blocks that failed because pages lay in memory which this run had not brought there, and which it left alone.
+void name_foreign_pages(const PhaseRounds& data, Profile& profile) {
+  int blocks = 0;
+  for (const PhaseBlock& block : data.blocks) {
+    const bool cold = block.run.phase == Phase::cold || block.run.phase == Phase::supply_cold;
+    blocks += cold && block.evidence.foreign_bytes > k_stayed * block.evidence.opened_bytes ? 1 : 0;
+  }
+  if (blocks == 0) return;
+  add_issue(profile.issues, {"cold-not-ours", Severity::warning, blocks,
+                             "files of cold blocks were in memory before this run read them, and stayed there",
+                             "if nothing else on this machine needs them in memory, profile with --evict all"});
+}
+
+}  // namespace
+
+void add_phase_issues(const PhaseRounds& data, Profile& profile) {
+  name_outliers(data, profile);
+  name_rejected(data, profile);
+  name_foreign_pages(data, profile);
+}
+
+}  // namespace stallcast::sections
