@@ -22,7 +22,11 @@ enum class OverheadDuty {
 /// "default", "always" or "off"; nothing for anything else.
 [[nodiscard]] std::optional<OverheadDuty> overhead_duty_from_name(std::string_view name);
 
-inline constexpr std::uint64_t k_stretch_ns = 1'000'000'000ULL;
+/// Length of a stretch: 1 s, so that jobs of slow batches have some in each. For benchmarks 0.2 s: a machine's speed
+/// moves within a second, and more and shorter stretches follow it.
+[[nodiscard]] constexpr std::uint64_t stretch_ns(OverheadDuty duty) {
+  return duty == OverheadDuty::always ? 200'000'000ULL : 1'000'000'000ULL;
+}
 
 /// Whether stretch number `stretch` since the start of the alternation records.
 [[nodiscard]] bool stretch_records(OverheadDuty duty, std::uint64_t stretch);

@@ -95,18 +95,18 @@ void Watch::beat(std::uint64_t now) {
   }
 }
 
-/// The border between two stretches of 1 s.
+/// The border between two stretches.
 void Watch::edge(std::uint64_t now) {
   bool recording = !limit_reached_;
   bool compared = false;
   if (!limit_reached_ && pairs_begin_ns_ && now >= *pairs_begin_ns_) {
-    const std::uint64_t stretch = (now - *pairs_begin_ns_) / k_stretch_ns;
+    const std::uint64_t stretch = (now - *pairs_begin_ns_) / stretch_ns(options_.duty);
     recording = stretch_records(options_.duty, stretch);
     compared =
         stretch_is_compared(options_.duty, stretch) || (stretch > 0 && stretch_is_compared(options_.duty, stretch - 1));
-    next_edge_ns_ = *pairs_begin_ns_ + (stretch + 1) * k_stretch_ns;
+    next_edge_ns_ = *pairs_begin_ns_ + (stretch + 1) * stretch_ns(options_.duty);
   } else {
-    next_edge_ns_ = now + k_stretch_ns;
+    next_edge_ns_ = now + stretch_ns(options_.duty);
     if (pairs_begin_ns_ && now < *pairs_begin_ns_) next_edge_ns_ = std::min(next_edge_ns_, *pairs_begin_ns_);
   }
   const bool details = now >= next_details_ns_;

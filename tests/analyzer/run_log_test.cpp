@@ -136,9 +136,8 @@ TEST_CASE("a log that is not there is bad input, named") {
 }
 
 TEST_CASE("file systems by device; what is no number or no name is left out") {
-  const RunLog log = parse_run_log(
-      R"({"kind":"filesystems","types":{"65025":"ext4","40":"nfs4","no":"xfs","7":3}})"
-      "\n"
-      R"({"kind":"filesystems","types":[]})");
+  const RunLog log = parse_run_log(R"({"kind":"filesystems","types":{"65025":"ext4","40":"nfs4","no":"xfs","7":3}})"
+                                   "\n"
+                                   R"({"kind":"filesystems","types":[]})");
   CHECK(log.filesystems == std::map<std::uint64_t, std::string>{{65025, "ext4"}, {40, "nfs4"}});
 }

@@ -57,5 +57,10 @@ TEST_CASE("always and off") {
   CHECK_FALSE(overhead_duty_from_name("Always").has_value());
 }
 
+TEST_CASE("benchmarks alternate faster than runs of users") {
+  CHECK(stretch_ns(OverheadDuty::usual) == 1'000'000'000ULL);
+  CHECK(stretch_ns(OverheadDuty::always) == 200'000'000ULL);
+}
+
 }  // namespace
 }  // namespace stallcast::collect

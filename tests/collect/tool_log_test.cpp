@@ -1,8 +1,8 @@
 #include "probes/collect/tool_log.hpp"
 
 #include <doctest/doctest.h>
-#include <sys/sysmacros.h>
 #include <sys/resource.h>
+#include <sys/sysmacros.h>
 
 #include <csignal>
 #include <nlohmann/json.hpp>
