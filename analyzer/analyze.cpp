@@ -10,6 +10,7 @@
 namespace stallcast {
 namespace {
 
+using sections::Launch;
 using sections::RankView;
 
 constexpr std::size_t k_timeline_rows = 2000;
@@ -102,6 +103,24 @@ double window_length(const std::vector<RankView>& ranks) {
   return sum;
 }
 
+/// A further launch adds blocks and issues; what was found is that of the first.
+void add_launch(const RunData& run, std::vector<Launch>& launches, Profile& profile) {
+  for (const DataIssue& issue : run.issues) add_issue(profile.issues, issue);
+  std::vector<RankView> ranks = views_of(run, profile.issues);
+  const Outcome outcome = outcome_of(run, !run.consumers.empty(), !ranks.empty());
+  if (profile.outcome.status == "measured" && outcome.status != "measured") profile.outcome = outcome;
+  launches.push_back({&run, std::move(ranks)});
+}
+
+/// Launches follow each other: what drifts meanwhile is part of their difference.
+void note_launches(std::size_t launches, Profile& profile) {
+  if (launches < 2) return;
+  add_issue(profile.issues, {"separate-launches", Severity::info, static_cast<std::int64_t>(launches),
+                             "each phase was measured in a launch of its own: the intervals hold what varied within a "
+                             "launch, and not what changed between them",
+                             "the default, --strategy interleave, measures all phases side by side"});
+}
+
 void note_missing_end(const RunData& run, Profile& profile) {
   if (!run.has_log || run.log.ended) return;
   add_issue(profile.issues,
@@ -112,6 +131,11 @@ void note_missing_end(const RunData& run, Profile& profile) {
 }  // namespace
 
 Profile analyze_run(const RunData& run) {
+  return analyze_launches({&run, 1});
+}
+
+Profile analyze_launches(std::span<const RunData> launches) {
+  const RunData& run = launches.front();
   Profile profile;
   profile.issues = run.issues;
   const std::vector<RankView> ranks = views_of(run, profile.issues);
@@ -123,6 +147,7 @@ Profile analyze_run(const RunData& run) {
   profile.overhead = sections::overhead_of(run);
   profile.dataset = sections::dataset_of(run, ranks);
   note_missing_end(run, profile);
+  note_launches(launches.size(), profile);
   if (ranks.empty()) {
     mark_absent(profile, profile.outcome.words);
     return profile;
@@ -133,15 +158,17 @@ Profile analyze_run(const RunData& run) {
   profile.ranks = sections::ranks_of(ranks);
   profile.timeline = sections::timeline_of(ranks, k_timeline_rows);
   sections::fill_rates_and_stalls(ranks, machine, profile);
-  sections::fill_differential(run, ranks, profile);
+  std::vector<Launch> phased{{&run, ranks}};
+  for (const RunData& further : launches.subspan(1)) add_launch(further, phased, profile);
+  sections::fill_differential(phased, profile);
   sections::add_checks(run, ranks, profile);
   return profile;
 }
 
 Result<Profile> analyze(const std::filesystem::path& folder) {
-  auto run = load_run(folder);
-  if (!run.ok()) return run.error();
-  return analyze_run(run.value());
+  const auto launches = load_launches(folder);
+  if (!launches.ok()) return launches.error();
+  return analyze_launches(launches.value());
 }
 
 }  // namespace stallcast

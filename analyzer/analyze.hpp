@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 
 #include "analyzer/profile.hpp"
 #include "analyzer/run_data.hpp"
@@ -16,5 +17,9 @@ namespace stallcast {
 
 /// The same from a run that was loaded already.
 [[nodiscard]] Profile analyze_run(const RunData& run);
+
+/// The same from several launches of one command (at least one), each with phases of its own: job, machine and the
+/// state as found are the first one's.
+[[nodiscard]] Profile analyze_launches(std::span<const RunData> launches);
 
 }  // namespace stallcast

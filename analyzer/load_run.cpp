@@ -67,7 +67,43 @@ void drop_foreign(RunData& run) {
   }
 }
 
+/// The folder that holds the recordings.
+fs::path recordings_of(const fs::path& folder) {
+  std::error_code failed;
+  const fs::path inner = folder / "recordings";
+  return fs::is_directory(inner, failed) ? inner : folder;
+}
+
+/// Folders of launches, where `place` itself holds no log.
+std::vector<fs::path> parts_of(const fs::path& place) {
+  std::vector<fs::path> parts;
+  std::error_code failed;
+  if (fs::exists(place / "tool.jsonl", failed)) return parts;
+  for (fs::directory_iterator entry(place, failed); !failed && entry != fs::directory_iterator();
+       entry.increment(failed)) {
+    std::error_code unknown;
+    if (fs::is_regular_file(entry->path() / "tool.jsonl", unknown)) parts.push_back(entry->path());
+  }
+  return parts;
+}
+
 }  // namespace
+
+Result<std::vector<RunData>> load_launches(const fs::path& folder) {
+  std::vector<RunData> launches;
+  for (const fs::path& part : parts_of(recordings_of(folder))) {
+    auto run = load_run(part);
+    if (!run) return run.error();
+    launches.push_back(std::move(run).value());
+  }
+  std::sort(launches.begin(), launches.end(),
+            [](const RunData& a, const RunData& b) { return a.log.start_monotonic_ns < b.log.start_monotonic_ns; });
+  if (!launches.empty()) return launches;
+  auto run = load_run(folder);
+  if (!run) return run.error();
+  launches.push_back(std::move(run).value());
+  return launches;
+}
 
 Result<RunData> load_run(const fs::path& folder) {
   std::error_code failed;
@@ -75,8 +111,7 @@ Result<RunData> load_run(const fs::path& folder) {
     return Error{ErrorCode::bad_input, folder.string() + " is not a folder of recordings",
                  "pass the folder given to profile -o, its recordings/ folder, or a run folder ($TMPDIR/stallcast-*)"};
   }
-  const fs::path inner = folder / "recordings";
-  const fs::path place = fs::is_directory(inner, failed) ? inner : folder;
+  const fs::path place = recordings_of(folder);
   RunData run;
   take_log(place / "tool.jsonl", run);
   read_folder(place, run);

@@ -6,6 +6,9 @@
 #include <span>
 #include <utility>
 
+#include "analyzer/first_reads.hpp"
+#include "analyzer/steady.hpp"
+
 namespace stallcast {
 namespace {
 
@@ -167,7 +170,36 @@ bool records_miss(std::span<const Delivery> deliveries) {
   return false;
 }
 
-PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun& run, const Evidence& evidence) {
+/// When another loader was asked for batches, and when a checkpoint was written.
+std::vector<std::uint64_t> interruptions_of(const Consumer& consumer,
+                                            const std::vector<record::ProcessRecording>& processes) {
+  std::vector<std::uint64_t> times = waits_beside_training(consumer);
+  for (const record::ProcessRecording& process : processes) {
+    if (process.info.pid != consumer.pid) continue;
+    for (const record::TextEntry& entry : process.texts) {
+      if (entry.kind != record::TextKind::mark) continue;
+      const json text = json::parse(entry.json, nullptr, /*allow_exceptions=*/false);
+      if (text.is_object() && text.value("what", json()) == "checkpoint") times.push_back(natural(text, "begin_ns"));
+    }
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+/// Whether some steps of the window were interrupted. What happens in every step (a second loader) belongs to the step;
+/// what comes now and then does not, and lets the queue fill up meanwhile.
+bool is_interrupted(std::span<const Delivery> deliveries, const Window& window,
+                    const std::vector<std::uint64_t>& interruptions) {
+  std::size_t interrupted = 0;
+  for (std::size_t i = window.first + 1; i <= window.last; ++i) {
+    const auto next = std::lower_bound(interruptions.begin(), interruptions.end(), deliveries[i - 1].wait.end_ns);
+    interrupted += next != interruptions.end() && *next < deliveries[i].wait.end_ns ? 1 : 0;
+  }
+  return interrupted > 0 && 2 * interrupted <= window.last - window.first;
+}
+
+PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun& run, const Evidence& evidence,
+                    const std::vector<std::uint64_t>& interruptions, const FirstReads& first_reads) {
   PhaseBlock block;
   block.run = run;
   const std::span<const Delivery> deliveries = deliveries_of(pass, run);
@@ -188,8 +220,18 @@ PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun
     bunch = static_cast<std::size_t>(run.workers);
   }
   measure(deliveries, facts, window, bunch, block);
+  if (block.rejected.empty() && is_interrupted(deliveries, window, interruptions))
+    block.rejected = "an evaluation or a checkpoint lay within it";
   if (!block.rejected.empty()) return block;
-  for (std::size_t i = window.first + bunch; i <= window.last; ++i) take_evidence(deliveries[i], evidence, block);
+  std::uint64_t begin_ns = UINT64_MAX;
+  std::uint64_t end_ns = 0;
+  for (std::size_t i = window.first + bunch; i <= window.last; ++i) {
+    take_evidence(deliveries[i], evidence, block);
+    if (!deliveries[i].made_known) continue;
+    begin_ns = std::min(begin_ns, deliveries[i].made.begin_ns);
+    end_ns = std::max(end_ns, deliveries[i].made.end_ns);
+  }
+  if (run.phase == Phase::cold) block.first_reads = first_reads.share(begin_ns, end_ns);
   return block;
 }
 
@@ -219,6 +261,8 @@ std::vector<SegmentRun> segments_of(const record::ProcessRecording& process) {
 std::vector<PhaseBlock> phase_blocks(const Consumer& consumer, const std::vector<record::ProcessRecording>& processes) {
   std::vector<PhaseBlock> blocks;
   std::map<std::uint64_t, Evidence> evidence;
+  const std::vector<std::uint64_t> interruptions = interruptions_of(consumer, processes);
+  const FirstReads first_reads(processes);
   for (const record::ProcessRecording& process : processes) {
     if (process.info.pid != consumer.pid) continue;
     for (const SegmentRun& run : segments_of(process)) {
@@ -226,7 +270,7 @@ std::vector<PhaseBlock> phase_blocks(const Consumer& consumer, const std::vector
                                      [&](const Pass& candidate) { return candidate.iterator_id == run.iterator_id; });
       if (pass == consumer.passes.end()) continue;
       if (!evidence.contains(run.iterator_id)) evidence[run.iterator_id] = evidence_of(consumer, *pass, processes);
-      blocks.push_back(block_of(consumer, *pass, run, evidence[run.iterator_id]));
+      blocks.push_back(block_of(consumer, *pass, run, evidence[run.iterator_id], interruptions, first_reads));
     }
   }
   return blocks;

@@ -55,6 +55,7 @@ struct PhaseBlock {
   double wait_seconds = 0.0;  ///< of them waited
   std::int64_t batches = 0;   ///< in the window
   std::int64_t left_out = 0;  ///< deliveries of the block outside the window
+  double first_reads = -1.0;  ///< share of a cold block's samples that this run had not read before; negative: unknown
   PhaseEvidence evidence{};
   std::string rejected{};  ///< why this block counts for nothing; empty if it counts
 
@@ -70,6 +71,10 @@ struct PhaseBlock {
 
 /// Whether the evidence of `block` supports its phase, as a premise with what was expected and seen.
 [[nodiscard]] Premise check_premise(const PhaseBlock& block);
+
+/// Whether a cold block that is not proven still shows storage as it is first met: nothing was known to be resident,
+/// and this run had not read its samples before (others may have).
+[[nodiscard]] Premise check_first_touch(const PhaseBlock& block);
 
 /// "cold", "cached", ... as in the profile.
 [[nodiscard]] const char* phase_name(record::Phase phase);

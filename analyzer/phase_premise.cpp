@@ -12,6 +12,7 @@ using record::Phase;
 
 constexpr double k_cold_resident = 0.02;   ///< share of the opened bytes that may be resident in a cold block
 constexpr double k_cold_storage = 0.90;    ///< share of the read bytes that must come from storage in a cold block
+constexpr double k_read_before = 0.02;     ///< share of a first touch's samples that may have been read before
 constexpr double k_cached_storage = 0.02;  ///< share that may come from storage in a cached block
 
 bool is_cached(Phase phase) {
@@ -83,6 +84,8 @@ const char* phase_name(Phase phase) {
       return "perturb_read";
     case Phase::perturb_cpu:
       return "perturb_cpu";
+    case Phase::first_touch:
+      return "first_touch";
     case Phase::end:
       return "end";
   }
@@ -97,6 +100,21 @@ Premise check_premise(const PhaseBlock& block) {
   premise.check = "none";
   premise.expected = premise.seen = "nothing to prove";
   premise.holds = true;
+  return premise;
+}
+
+Premise check_first_touch(const PhaseBlock& block) {
+  const PhaseEvidence& seen = block.evidence;
+  Premise premise;
+  premise.phase = phase_name(Phase::first_touch);
+  premise.check = "sample indices, residency";
+  premise.expected =
+      "at most 2 % of the samples read before by this run, at most 2 % of the opened bytes known as resident";
+  const bool resident = seen.resident_bytes + seen.evicted_bytes > k_cold_resident * seen.opened_bytes;
+  premise.seen = block.first_reads < 0.0 ? "the samples carry no index"
+                                         : percent(1.0 - block.first_reads, 1.0) + " of the samples read before";
+  premise.seen += ", " + percent(seen.resident_bytes + seen.evicted_bytes, seen.opened_bytes) + " known as resident";
+  premise.holds = block.first_reads >= 1.0 - k_read_before && !resident && seen.read_bytes > 0.0;
   return premise;
 }
 

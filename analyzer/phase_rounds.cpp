@@ -14,23 +14,38 @@ namespace {
 constexpr std::size_t k_rounds_to_correlate = 4;
 constexpr double k_most_correlated = 0.7;  ///< beyond it a few rounds say next to nothing
 
+void count_block(const PhaseBlock& block, Phase phase, PhaseRounds& out) {
+  RoundCell& cell = out.settings[{phase, block.run.workers, block.run.argument}][block.run.round];
+  cell.samples += block.samples;
+  cell.seconds += block.seconds;
+  cell.wait_seconds += block.wait_seconds;
+  ++cell.ranks;
+}
+
+/// Where cold cannot be made or proven (files of others, FUSE, object stores), the first reading of a sample is the
+/// nearest thing to it.
+void try_first_touch(const PhaseBlock& block, PhaseRounds& out) {
+  const Premise premise = check_first_touch(block);
+  if (!premise.holds) return;
+  out.premises[Phase::first_touch].push_back(premise);
+  count_block(block, Phase::first_touch, out);
+}
+
 void collect_rank(const RankView& rank, const RunData& run, PhaseRounds& out) {
   for (PhaseBlock& block : phase_blocks(*rank.consumer, run.processes)) {
     const Phase phase = block.run.phase;
     if (block.rejected.empty()) {
       const Premise premise = check_premise(block);
       out.premises[phase].push_back(premise);
-      if (!premise.holds) block.rejected = "its premise does not hold: " + premise.seen;
+      if (!premise.holds) {
+        block.rejected = "its premise does not hold: " + premise.seen;
+        if (phase == Phase::cold) try_first_touch(block, out);
+      }
     }
-    if (!block.rejected.empty()) {
-      out.rejected[phase] = block.rejected;
+    if (block.rejected.empty()) {
+      count_block(block, phase, out);
     } else {
-      const Setting setting{phase, block.run.workers, block.run.argument};
-      RoundCell& cell = out.settings[setting][block.run.round];
-      cell.samples += block.samples;
-      cell.seconds += block.seconds;
-      cell.wait_seconds += block.wait_seconds;
-      ++cell.ranks;
+      out.rejected[phase] = block.rejected;
     }
     out.blocks.push_back(std::move(block));
   }
@@ -70,14 +85,18 @@ std::vector<double> log_rates(const Rounds& rounds) {
   return logs;
 }
 
-PhaseRounds phase_rounds(const RunData& run, const std::vector<RankView>& ranks) {
+PhaseRounds phase_rounds(const std::vector<Launch>& launches) {
   PhaseRounds data;
-  for (const RankView& rank : ranks) {
-    collect_rank(rank, run, data);
-    data.all_workers = std::max(data.all_workers,
-                                static_cast<std::uint64_t>(std::max<std::int64_t>(0, rank.window.loader.num_workers)));
+  std::size_t most_ranks = 0;
+  for (const Launch& launch : launches) {
+    for (const RankView& rank : launch.ranks) {
+      collect_rank(rank, *launch.run, data);
+      const std::int64_t workers = rank.window.loader.num_workers;
+      data.all_workers = std::max(data.all_workers, static_cast<std::uint64_t>(std::max<std::int64_t>(0, workers)));
+    }
+    most_ranks = std::max(most_ranks, launch.ranks.size());
   }
-  finish_rounds(ranks.size(), data);
+  finish_rounds(most_ranks, data);
   data.correlation = correlation_of(data.settings);
   return data;
 }

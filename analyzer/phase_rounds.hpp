@@ -40,9 +40,9 @@ struct PhaseRounds {
   double correlation = 0.0;  ///< of neighbouring rounds: the machine's speed wanders
 };
 
-/// Every block of every rank, its premise checked. Ranks run at the same time: their samples add up, their times are
-/// averaged, and a round that a rank lacks is dropped.
-[[nodiscard]] PhaseRounds phase_rounds(const RunData& run, const std::vector<RankView>& ranks);
+/// Every block of every rank of every launch, its premise checked. Ranks run at the same time: their samples add up,
+/// their times are averaged, and a round that a rank lacks is dropped.
+[[nodiscard]] PhaseRounds phase_rounds(const std::vector<Launch>& launches);
 
 /// The rounds of a phase with all workers and nothing added; nullptr if there are none.
 [[nodiscard]] const Rounds* rounds_of(const PhaseRounds& data, record::Phase phase);

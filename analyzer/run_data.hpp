@@ -74,6 +74,10 @@ struct RunData {
 /// log's are left out and counted. bad_input if there is nothing to read.
 [[nodiscard]] Result<RunData> load_run(const std::filesystem::path& folder);
 
+/// The launches that one profile is made of: the run itself, or each of recordings/PART (--strategy separate), in the
+/// order in which they began. Errors as load_run.
+[[nodiscard]] Result<std::vector<RunData>> load_launches(const std::filesystem::path& folder);
+
 /// The joining alone, on what was read.
 void join_run(RunData& run);
 

@@ -1,6 +1,8 @@
 /// The parts of a profile, each made by one function from the joined run. Internal to the analyzer.
 #pragma once
 
+#include <map>
+#include <string>
 #include <vector>
 
 #include "analyzer/attribution.hpp"
@@ -16,6 +18,12 @@ struct RankView {
   SteadyWindow window{};
 };
 
+/// One launch of the command with its ranks. A profile is made of one, with --strategy separate of one a phase.
+struct Launch {
+  const RunData* run = nullptr;
+  std::vector<RankView> ranks{};
+};
+
 /// Job facts from the first rank's loader and descriptions.
 [[nodiscard]] Job job_of(const RunData& run, const std::vector<RankView>& ranks);
 
@@ -25,6 +33,15 @@ struct RankView {
 /// Step, compute, wait, per-sample costs, CPU of the tree, memory, distributions.
 [[nodiscard]] Resources resources_of(const RunData& run, const std::vector<RankView>& ranks,
                                      const ReplayMachine& machine);
+
+/// Samples that the training loader's batches were made of, as found: not those of an evaluation, nor of phases, in
+/// which reads come from where we have put the bytes.
+[[nodiscard]] std::vector<const record::SampleRecord*> training_samples(const RunData& run,
+                                                                        const std::vector<RankView>& ranks);
+
+/// Times of steps and of samples, by name.
+[[nodiscard]] std::map<std::string, Distribution> distributions_of(const RunData& run,
+                                                                   const std::vector<RankView>& ranks);
 
 /// Files, bytes, sizes, layout, from the job's own reads.
 [[nodiscard]] Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks);
@@ -45,8 +62,8 @@ struct RankView {
 /// Rates, stalls and points: the measured state as found, and the attributed ones.
 void fill_rates_and_stalls(const std::vector<RankView>& ranks, const ReplayMachine& machine, Profile& profile);
 
-/// Rates and stalls from the blocks of a phased run, in place of the attributed ones. False if there were no blocks.
-bool fill_differential(const RunData& run, const std::vector<RankView>& ranks, Profile& profile);
+/// Rates and stalls from the blocks of phased launches, in place of the attributed ones. False if there were no blocks.
+bool fill_differential(const std::vector<Launch>& launches, Profile& profile);
 
 /// Warnings that follow from the figures: drift, too short, oversubscription, epoch pauses, small /dev/shm, ...
 void add_checks(const RunData& run, const std::vector<RankView>& ranks, Profile& profile);

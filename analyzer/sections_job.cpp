@@ -137,14 +137,10 @@ std::vector<Rank> ranks_of(const std::vector<RankView>& ranks) {
 Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
   Dataset out;
   std::set<std::uint64_t> read;  // files that samples read: not the interpreter's modules
-  std::int64_t samples = 0;
-  double bytes_read = 0.0;
   for (const record::ProcessRecording& process : run.processes) {
     for (const record::FileRecord& file : process.files) {
       if (file.read_bytes > 0) read.insert(file.file_id);
     }
-    samples += static_cast<std::int64_t>(process.samples.size());
-    for (const record::SampleRecord& sample : process.samples) bytes_read += static_cast<double>(sample.read_bytes);
   }
   std::map<std::uint64_t, const record::PathEntry*> paths;
   for (const record::ProcessRecording& process : run.processes) {
@@ -181,7 +177,10 @@ Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
     out.file_size_bytes = sizes;
     out.bytes_seen = Bytes(bytes_seen);
   }
-  if (samples > 0) out.bytes_per_sample = BytesPerSample(bytes_read / static_cast<double>(samples));
+  double bytes_read = 0.0;
+  const std::vector<const record::SampleRecord*> samples = training_samples(run, ranks);
+  for (const record::SampleRecord* sample : samples) bytes_read += static_cast<double>(sample->read_bytes);
+  if (!samples.empty()) out.bytes_per_sample = BytesPerSample(bytes_read / static_cast<double>(samples.size()));
   const std::int64_t data_set = ranks.empty() ? -1 : ranks.front().window.loader.dataset_samples;
   if (out.bytes_per_sample && data_set > 0) {
     out.bytes_total = Bytes(out.bytes_per_sample->value() * static_cast<double>(data_set));

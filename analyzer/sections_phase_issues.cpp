@@ -63,12 +63,27 @@ void name_foreign_pages(const PhaseRounds& data, Profile& profile) {
                              "if nothing else on this machine needs them in memory, profile with --evict all"});
 }
 
+/// Where there is no cold rate, what came nearest to it.
+void name_first_touch(const PhaseRounds& data, Profile& profile) {
+  const Rounds* first = rounds_of(data, Phase::first_touch);
+  if (first == nullptr || rounds_of(data, Phase::cold) != nullptr) return;
+  const auto rate = rate_of(*first, data.correlation);
+  if (!rate) return;
+  add_issue(profile.issues,
+            {"first-touch", Severity::info, rate->n,
+             "cold could not be proven here; samples that this run had not read before came at " +
+                 std::to_string(std::lround(rate->mean.value())) +
+                 " samples/s (phase first_touch of the points). Others may have read them before",
+             "/proc/PID/io tells nothing of FUSE and object stores: clear their own caches to be sure"});
+}
+
 }  // namespace
 
 void add_phase_issues(const PhaseRounds& data, Profile& profile) {
   name_outliers(data, profile);
   name_rejected(data, profile);
   name_foreign_pages(data, profile);
+  name_first_touch(data, profile);
 }
 
 }  // namespace stallcast::sections

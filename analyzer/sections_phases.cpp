@@ -144,8 +144,8 @@ void compare_with_attributed(const Stalls& attributed, Profile& profile) {
 
 }  // namespace
 
-bool fill_differential(const RunData& run, const std::vector<RankView>& ranks, Profile& profile) {
-  const PhaseRounds data = phase_rounds(run, ranks);
+bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
+  const PhaseRounds data = phase_rounds(launches);
   if (data.blocks.empty()) return false;
   const Stalls attributed = profile.stalls;
   profile.premises.clear();

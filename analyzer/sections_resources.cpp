@@ -187,28 +187,6 @@ void fill_memory(const RunData& run, const Host& host, Resources& out) {
   out.page_cache_available = Bytes(std::max(0.0, (limit - *out.anonymous_memory).value()));
 }
 
-void fill_distributions(const RunData& run, const std::vector<RankView>& ranks, Resources& out) {
-  for (const RankView& rank : ranks) {
-    for (const SteadyStep& step : rank.window.steps) {
-      out.distributions["step_s"].add(step.step_s());
-      out.distributions["wait_s"].add(step.wait_s);
-      out.distributions["compute_s"].add(step.compute_s);
-      if (!step.delivery->made_known) continue;
-      const record::BatchRecord& made = step.delivery->made;
-      out.distributions["batch_make_s"].add(static_cast<double>(made.end_ns - made.begin_ns) * 1e-9);
-    }
-  }
-  for (const record::ProcessRecording& process : run.processes) {
-    for (const record::SampleRecord& sample : process.samples) {
-      const std::uint64_t reading = sample.read_ns + sample.meta_ns;
-      out.distributions["sample_read_s"].add(static_cast<double>(reading) * 1e-9);
-      out.distributions["sample_prep_s"].add(static_cast<double>(sample.wall_ns - std::min(reading, sample.wall_ns)) *
-                                             1e-9);
-      out.distributions["sample_bytes"].add(static_cast<double>(sample.read_bytes));
-    }
-  }
-}
-
 }  // namespace
 
 Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>& ranks) {
@@ -240,7 +218,7 @@ Resources resources_of(const RunData& run, const std::vector<RankView>& ranks, c
   out.consumer_cpu = consumer_cpu(ranks);
   fill_storage(run, ranks, out);
   fill_memory(run, run.log.host.value_or(Host{}), out);
-  fill_distributions(run, ranks, out);
+  out.distributions = distributions_of(run, ranks);
   return out;
 }
 

@@ -97,7 +97,10 @@ Estimate<double> ratio_of_sums(std::span<const double> numerator, std::span<cons
   }
   if (ratios.size() < 2) return {pooled, pooled, pooled, static_cast<std::int64_t>(n)};
   const Estimate<double> spread = mean_of(ratios);
-  const double half = (spread.ci95_high - spread.ci95_low) / 2.0;
+  // What the blocks still share with their neighbours: too few of them to be merged further.
+  const double shared = ratios.size() < k_fewest_blocks ? 0.0 : std::clamp(neighbour_correlation(ratios), 0.0, 0.5);
+  const double half =
+      (spread.ci95_high - spread.ci95_low) / 2.0 * widening(shared, static_cast<std::int64_t>(ratios.size()));
   return {pooled, pooled - half, pooled + half, static_cast<std::int64_t>(n)};
 }
 

@@ -30,9 +30,9 @@ namespace stallcast {
 ///
 /// Worked example. 200 steps of a series whose neighbours resemble each other are cut into 20 blocks of 10; each block
 /// gives one ratio; their spread says how far the pooled ratio can be trusted, as long as blocks are long enough to be
-/// independent. Where neighbouring *blocks* still correlate (lag-1 above 0.3), blocks are merged in pairs, down to 5.
-/// (Batch means: Law & Kelton, Simulation Modeling and Analysis, ch. 9.) Fewer than 8 observations: n tells, and the
-/// interval is that of the single values.
+/// independent. Where neighbouring *blocks* still correlate (lag-1 above 0.3), blocks are merged in pairs, down to 5;
+/// what correlation is left then widens the interval. (Batch means: Law & Kelton, Simulation Modeling and Analysis,
+/// ch. 9.) Fewer than 8 observations: n tells, and the interval is that of the single values.
 [[nodiscard]] Estimate<double> ratio_of_sums(std::span<const double> numerator, std::span<const double> denominator);
 
 /// Linear trend of a series over its whole length, as a share of its mean, with its 95 % interval.

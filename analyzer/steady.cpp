@@ -250,6 +250,7 @@ SteadyWindow steady_window(const Consumer& consumer) {
   const Group* training = training_group(groups);
   if (training == nullptr) return window;
   window.loader = training->facts;
+  window.passes = training->passes;
   window.loaders_seen = static_cast<int>(groups.size());
   window.deliveries = training->deliveries;
   if (training->steps > 0) {
@@ -260,6 +261,11 @@ SteadyWindow steady_window(const Consumer& consumer) {
   drop_interrupted(window);
   drop_warm_up(window);
   return window;
+}
+
+std::vector<std::uint64_t> waits_beside_training(const Consumer& consumer) {
+  const std::map<LoaderKey, Group> groups = group_passes(consumer);
+  return other_waits(groups, training_group(groups));
 }
 
 }  // namespace stallcast

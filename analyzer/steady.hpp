@@ -26,6 +26,7 @@ struct SteadyStep {
 /// What was chosen of one consumer, and what was left out.
 struct SteadyWindow {
   LoaderFacts loader{};
+  std::vector<const Pass*> passes{};  ///< over the training loader; they live with the consumer
   int loaders_seen = 0;
   std::vector<SteadyStep> steps{};
   std::int64_t deliveries = 0;             ///< of the training loader, all of them
@@ -40,5 +41,8 @@ struct SteadyWindow {
 /// steady steps: of each pass the queue's start-up (the first W k batches) and the draining end (the last W k + 2)
 /// are left out, as far as the pass is long enough (DESIGN.md section 6).
 [[nodiscard]] SteadyWindow steady_window(const Consumer& consumer);
+
+/// When the script asked other loaders than the training loader for batches (CLOCK_MONOTONIC, sorted): evaluation.
+[[nodiscard]] std::vector<std::uint64_t> waits_beside_training(const Consumer& consumer);
 
 }  // namespace stallcast

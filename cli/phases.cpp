@@ -63,13 +63,26 @@ Result<record::Evict> parse_evict(const std::string& name) {
                "use own (pages that this run brought in), all (of the files it reads) or none"};
 }
 
-bool rates_are_tight(const std::filesystem::path& run_folder, double target) {
+RatesSoFar rates_so_far(const std::filesystem::path& run_folder, double target) {
+  RatesSoFar so_far;
   const auto profile = analyze(run_folder);
-  if (!profile || profile.value().stalls.method != "differential") return false;
+  if (!profile || profile.value().stalls.method != "differential") return so_far;
   const Rates& rates = profile.value().rates;
-  const bool any = rates.cold || rates.cached || rates.synthetic || rates.supply_cached;
-  return any && is_tight(rates.cold, target) && is_tight(rates.cached, target) && is_tight(rates.synthetic, target) &&
-         is_tight(rates.supply_cached, target);
+  const std::array<std::pair<std::string_view, const MeasuredEstimate<SamplesPerSecond>*>, 4> shown{
+      {{"cold", &rates.cold},
+       {"cached", &rates.cached},
+       {"synthetic", &rates.synthetic},
+       {"supply", &rates.supply_cached}}};
+  so_far.tight = true;
+  for (const auto& [name, rate] : shown) {
+    so_far.tight = so_far.tight && is_tight(*rate, target);
+    if (!*rate) continue;
+    const double half = (*rate)->ci95_high.value() - (*rate)->mean.value();
+    so_far.words += fmt::format("{}{} {:.0f} +-{:.0f}%", so_far.words.empty() ? "" : ", ", name, (*rate)->mean.value(),
+                                100.0 * half / (*rate)->mean.value());
+  }
+  so_far.tight = so_far.tight && !so_far.words.empty();
+  return so_far;
 }
 
 }  // namespace stallcast::cli

@@ -15,7 +15,13 @@ namespace stallcast::cli {
 /// "own", "all" or "none".
 [[nodiscard]] Result<record::Evict> parse_evict(const std::string& name);
 
-/// Whether every wanted rate of the run recorded in `run_folder` so far has a 95 % interval within +-`target` of it.
-[[nodiscard]] bool rates_are_tight(const std::filesystem::path& run_folder, double target);
+/// The rates of a phased run while it goes on.
+struct RatesSoFar {
+  bool tight = false;   ///< every wanted rate has a 95 % interval within +- the target of it
+  std::string words{};  ///< "cold 201 +-3%, cached 480 +-6%"; empty before there are any
+};
+
+/// Of the run recorded in `run_folder` so far. `target`: half the width of an interval as a share of its rate.
+[[nodiscard]] RatesSoFar rates_so_far(const std::filesystem::path& run_folder, double target);
 
 }  // namespace stallcast::cli

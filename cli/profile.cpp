@@ -3,10 +3,13 @@
 
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "analyzer/analyze.hpp"
+#include "analyzer/phase_blocks.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/phases.hpp"
@@ -27,6 +30,7 @@ struct ProfileOptions {
   std::string budget{};
   std::string evict = "own";
   std::string target = "2%";
+  std::string strategy = "interleave";
   bool no_extras = false;
   std::string recording_budget{};
   bool force = false;
@@ -46,13 +50,32 @@ Status take_overhead_duty(RecordOptions& record) {
   return {};
 }
 
-void show_phase(const collect::PhaseProgress& now) {
+/// What the thread that makes the estimates tells the one that shows the progress.
+class SharedWords {
+ public:
+  void set(std::string words) {
+    const std::lock_guard guard(lock_);
+    words_ = std::move(words);
+  }
+  [[nodiscard]] std::string get() {
+    const std::lock_guard guard(lock_);
+    return words_;
+  }
+
+ private:
+  std::mutex lock_{};
+  std::string words_{};
+};
+
+void show_phase(const collect::PhaseProgress& now, const std::string& rates) {
   if (!now.armed) {
-    show_progress("waiting for the first training steps ...");
+    show_progress(now.refused ? "no phases with this loader: the job goes on to its own end, and is recorded"
+                              : "waiting for the first training steps ...");
     return;
   }
-  show_progress(fmt::format("{} | round {} | {:.0f} s, at most {:.0f} s left", now.ended ? "ending" : now.phase,
-                            now.rounds + 1, now.elapsed_s, now.left_s));
+  const std::string phase = now.ended ? "ending" : now.phase;
+  show_progress(fmt::format("{:.0f} s left | {} {:.0f} batches/s | round {}{}{}", now.left_s, phase, now.batches_per_s,
+                            now.rounds + 1, rates.empty() ? "" : " | ", rates));
 }
 
 /// A list of phases makes a phased run of at most --budget; as_is alone a passive one, which --budget only cuts short.
@@ -78,10 +101,13 @@ Status take_phases(const ProfileOptions& options, RecordOptions& record) {
   phased.wants.extras = !options.no_extras;
   if (budget) phased.wants.budget = *budget;
   phased.evict = evict.value();
-  phased.enough = [limit = target.value()](const std::filesystem::path& folder) {
-    return rates_are_tight(folder, limit);
+  const auto words = std::make_shared<SharedWords>();
+  phased.enough = [limit = target.value(), words](const std::filesystem::path& folder) {
+    RatesSoFar so_far = rates_so_far(folder, limit);
+    words->set(std::move(so_far.words));
+    return so_far.tight;
   };
-  phased.on_progress = show_phase;
+  phased.on_progress = [words](const collect::PhaseProgress& now) { show_phase(now, words->get()); };
   print_note(
       fmt::format("this is a throwaway run: from its first training steps on it trains on repeated and replayed "
                   "batches, keeps no checkpoint, and is ended within {:.0f} s (--phases as_is leaves it alone)",
@@ -111,15 +137,76 @@ Result<RecordOptions> record_options(const ProfileOptions& options, const Sessio
   return record;
 }
 
+/// One launch a phase, each with its share of the budget.
+std::vector<RecordOptions> launches_of(const RecordOptions& record, bool separate) {
+  if (!separate || !record.phased) return {record};
+  std::vector<RecordOptions> launches;
+  const std::vector<record::Phase> phases = record.phased->wants.phases;
+  for (const record::Phase phase : phases) {
+    RecordOptions launch = record;
+    launch.part = phase_name(phase);
+    launch.beside_earlier = !launches.empty();
+    launch.phased->wants.phases = {phase};
+    launch.phased->wants.extras = false;
+    launch.phased->wants.budget = record.phased->wants.budget / static_cast<double>(phases.size());
+    launches.push_back(std::move(launch));
+  }
+  return launches;
+}
+
 /// The recordings are safe; what can be said of them is said. A failure of ours must not hide the command's own status.
 /// Returns the status in the profile's outcome.
-Result<std::string> report_run(const RecordedRun& run, bool quiet) {
+Result<std::string> report_run(const RecordedRun& run, const std::filesystem::path& recordings, bool quiet) {
   show_progress("reading the recordings ...");
-  const auto profile = analyze(run.recordings);
+  const auto profile = analyze(recordings);
   clear_progress();
   if (!profile) return profile.error();
   STALLCAST_RETURN_IF_ERROR(deliver(profile.value(), run.output, quiet));
   return profile.value().outcome.status;
+}
+
+/// Reports what was recorded and gives the status to end with. `recordings`: of all launches; `run`: the last one.
+int conclude(const RecordedRun& run, const std::filesystem::path& recordings, bool quiet) {
+  const Result<std::string> reported = report_run(run, recordings, quiet);
+  if (!reported.ok()) print_error(reported.error());
+  const bool failed = !reported.ok() || run.collect_error.has_value();
+  if (failed) {
+    print_note(fmt::format("the recordings are in {0}: try `stallcast analyze {0} -o OTHER`", recordings.string()));
+  }
+  const bool measured = run.ended_by_us && reported.ok() && reported.value() == "measured";
+  if (run.exit_code != 0 && !measured) return run.exit_code;
+  return failed ? k_exit_wrapper : k_exit_ok;
+}
+
+/// What came of the launches until one of them failed.
+struct Launched {
+  RecordedRun run{};                   ///< the last one that was started
+  std::filesystem::path recordings{};  ///< of all of them
+  std::optional<int> status{};         ///< to end with, whatever can be reported
+};
+
+/// Starts `launch` behind those of `all`. False: no further one.
+bool run_launch(const RecordOptions& launch, Launched& all) {
+  auto recorded = record_run(launch);
+  if (!recorded) {
+    print_error(recorded.error());
+    all.status = k_exit_wrapper;
+    return false;
+  }
+  if (!recorded.value().launched) {
+    const std::string& failure = recorded.value().launch_failure;
+    print_error({ErrorCode::environment, fmt::format("cannot run {}: {}", launch.command.front(), failure), ""});
+    all.status = recorded.value().exit_code;
+    return false;
+  }
+  all.run = std::move(recorded).value();
+  all.recordings = all.run.recordings;
+  if (all.run.collect_error) {
+    print_error(*all.run.collect_error);
+    return false;
+  }
+  if (!launch.part.empty()) all.recordings = all.run.recordings.parent_path();
+  return all.run.exit_code == 0 && !all.run.interrupted;
 }
 
 int run_profile(const ProfileOptions& options, const Session& session) {
@@ -128,27 +215,19 @@ int run_profile(const ProfileOptions& options, const Session& session) {
     print_error(record.error());
     return k_exit_wrapper;
   }
-  const auto recorded = record_run(record.value());
-  if (!recorded) {
-    print_error(recorded.error());
-    return k_exit_wrapper;
+  std::vector<RecordOptions> launches = launches_of(record.value(), options.strategy == "separate");
+  Launched all;
+  for (RecordOptions& launch : launches) {
+    if (launch.beside_earlier) {
+      launch.output = all.run.output;
+      launch.force = true;
+    }
+    if (!launch.part.empty()) print_note("launch for phase " + launch.part);
+    if (!run_launch(launch, all)) break;
   }
-  const RecordedRun& run = recorded.value();
-  if (!run.launched) {
-    print_error(
-        {ErrorCode::environment, fmt::format("cannot run {}: {}", session.command.front(), run.launch_failure), ""});
-    return run.exit_code;
-  }
-  if (run.collect_error) print_error(*run.collect_error);
-  const Result<std::string> reported = report_run(run, options.quiet);
-  if (!reported.ok()) print_error(reported.error());
-  const bool failed = !reported.ok() || run.collect_error.has_value();
-  if (failed) {
-    print_note(fmt::format("the recordings are in {0}: try `stallcast analyze {0} -o OTHER`", run.recordings.string()));
-  }
-  const bool measured = run.ended_by_us && reported.ok() && reported.value() == "measured";
-  if (run.exit_code != 0 && !measured) return run.exit_code;
-  return failed ? k_exit_wrapper : k_exit_ok;
+  if (!all.run.launched) return *all.status;
+  const int status = conclude(all.run, all.recordings, options.quiet);
+  return all.status.value_or(status);
 }
 
 }  // namespace
@@ -171,6 +250,12 @@ void add_profile(CLI::App& app, Session& session) {
       ->type_name("PERCENT");
   command->add_option("--evict", options->evict, "Pages that cold blocks may drop: own (default), all or none")
       ->type_name("WHICH");
+  command
+      ->add_option("--strategy", options->strategy,
+                   "interleave: all phases in one run, block by block (default)\n"
+                   "separate: the command is launched once a phase, each with its share of the budget")
+      ->check(CLI::IsMember({"interleave", "separate"}))
+      ->type_name("HOW");
   command->add_flag("--no-extras", options->no_extras,
                     "Only the phases named, no blocks for the model to be fitted on");
   command

@@ -1,6 +1,7 @@
 #include "cli/terminal.hpp"
 
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,7 +35,12 @@ void print_note(std::string_view message) {
 }
 
 void show_progress(std::string_view message) {
-  if (moves_cursor(STDERR_FILENO)) fmt::print(stderr, "\rstallcast: {}\033[K", message);
+  if (!moves_cursor(STDERR_FILENO)) return;
+  winsize window{};
+  const std::size_t columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
+  constexpr std::size_t k_prefix = sizeof("stallcast: ");  // a line that wraps is not replaced by the next one
+  message = message.substr(0, columns > k_prefix ? columns - k_prefix : 0);
+  fmt::print(stderr, "\rstallcast: {}\033[K", message);
 }
 
 void clear_progress() {

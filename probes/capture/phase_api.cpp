@@ -114,8 +114,10 @@ void enter_round(PhaseState& state, std::uint32_t round) {
 }
 
 void begin_batch(PhaseState& state, const Begin& begin, record::ControlBlock& control) {
-  const Treatment treatment = begin.segment != k_no_segment ? treatment_of(begin.phase) : Treatment::look;
-  if (treatment != Treatment::look) enter_round(state, begin.round);
+  const bool is_planned = begin.segment != k_no_segment;
+  const Treatment treatment = is_planned ? treatment_of(begin.phase) : Treatment::look;
+  const bool warms = is_planned && begin.phase == Phase::as_is;  // a block as found, for the cached ones after it
+  if (treatment != Treatment::look || warms) enter_round(state, begin.round);
   state.stage_ns = 0;
   if (treatment == Treatment::cached || treatment == Treatment::half) {
     state.stage_ns = stage_files(state.files, begin.round, control);
@@ -126,13 +128,13 @@ void begin_batch(PhaseState& state, const Begin& begin, record::ControlBlock& co
   state.batch = begin.batch;
   state.treatment.store(treatment, k_relaxed);
   state.seed.store(begin.seed, k_relaxed);
-  state.remembers.store(treatment == Treatment::cold ? 1 : 0, k_relaxed);
+  state.remembers.store(treatment == Treatment::cold || warms ? 1 : 0, k_relaxed);
   state.read_delay_ns.store(begin.phase == Phase::perturb_read ? begin.argument : 0, k_relaxed);
   state.sample_work_ns.store(begin.phase == Phase::perturb_cpu ? begin.argument : 0, k_relaxed);
   const std::uint32_t serial = state.serial.load(k_relaxed) + 1;
   state.serial.store(serial != 0 ? serial : 1, k_relaxed);
   clear(state.seen);
-  state.storage_begin = begin.segment != k_no_segment ? storage_bytes(state) : k_unknown;
+  state.storage_begin = is_planned ? storage_bytes(state) : k_unknown;
 }
 
 void begin_phase(const Begin& begin, record::ControlBlock& control, bool is_implied) {

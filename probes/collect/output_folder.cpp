@@ -68,9 +68,8 @@ Result<std::vector<fs::path>> our_files(const fs::path& folder) {
   return files;
 }
 
-/// `output`/recordings, a real folder of ours with none of our earlier files in it.
-Result<fs::path> fresh_recordings_folder(const fs::path& output) {
-  const fs::path folder = output / k_recordings_folder;
+/// A real folder of ours with none of our earlier files in it.
+Result<fs::path> fresh_folder(const fs::path& folder) {
   if (mkdir(folder.c_str(), 0700) == 0) return folder;
   if (errno != EEXIST) return cannot("create", folder, errno, k_choose_hint);
   struct stat info {};
@@ -105,9 +104,10 @@ Status move_file(const fs::path& from, const fs::path& to) {
   return {};
 }
 
-Status bring(const fs::path& run_folder, const OutputFolder& output,
+Status bring(const fs::path& run_folder, const OutputFolder& output, const std::string& part,
              Status (*carry)(const fs::path&, const fs::path&)) {
-  const auto folder = fresh_recordings_folder(output.path);
+  auto folder = fresh_folder(output.path / k_recordings_folder);
+  if (folder.ok() && !part.empty()) folder = fresh_folder(folder.value() / part);
   if (!folder) return folder.error();
   const auto files = our_files(run_folder);
   if (!files) return files.error();
@@ -144,12 +144,30 @@ void drop_unused(const OutputFolder& output) {
   if (output.created) rmdir(output.path.c_str());
 }
 
-Status collect_recordings(const fs::path& run_folder, const OutputFolder& output) {
-  return bring(run_folder, output, move_file);
+Status collect_recordings(const fs::path& run_folder, const OutputFolder& output, const std::string& part) {
+  return bring(run_folder, output, part, move_file);
 }
 
 Status copy_recordings(const fs::path& run_folder, const OutputFolder& output) {
-  return bring(run_folder, output, copy_private);
+  return bring(run_folder, output, {}, copy_private);
+}
+
+Status clear_recordings(const OutputFolder& output) {
+  const fs::path folder = output.path / k_recordings_folder;
+  std::error_code failed;
+  if (fs::symlink_status(folder, failed).type() != fs::file_type::directory) return {};
+  std::vector<fs::path> parts;
+  for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
+    std::error_code unknown;
+    if (entry->symlink_status(unknown).type() == fs::file_type::directory) parts.push_back(entry->path());
+  }
+  for (const fs::path& part : parts) {
+    const auto cleared = fresh_folder(part);
+    if (!cleared) return cleared.error();
+    rmdir(part.c_str());  // stays where it holds what is not ours
+  }
+  const auto cleared = fresh_folder(folder);
+  return cleared.ok() ? Status() : Status(cleared.error());
 }
 
 }  // namespace stallcast::collect

@@ -29,8 +29,13 @@ struct OutputFolder {
 void drop_unused(const OutputFolder& output);
 
 /// Moves (or copies, between file systems) the recordings and the tool's log of `run_folder` into
-/// `output`/recordings, modes 0700 and 0600. Files of ours from an earlier run go first.
-[[nodiscard]] Status collect_recordings(const std::filesystem::path& run_folder, const OutputFolder& output);
+/// `output`/recordings, or its subfolder `part` where one profile is made of several launches; modes 0700 and 0600.
+/// Files of ours from an earlier run in that folder go first.
+[[nodiscard]] Status collect_recordings(const std::filesystem::path& run_folder, const OutputFolder& output,
+                                        const std::string& part = {});
+
+/// Removes the recordings of ours from `output`/recordings and its subfolders: they are of an earlier run.
+[[nodiscard]] Status clear_recordings(const OutputFolder& output);
 
 /// As collect_recordings, but leaves the originals: for a run folder whose job may still be running.
 [[nodiscard]] Status copy_recordings(const std::filesystem::path& run_folder, const OutputFolder& output);

@@ -35,6 +35,13 @@ Segment segment_of(Phase phase, std::uint64_t batches, std::uint32_t round) {
   return segment;
 }
 
+/// Files are staged by the workers that read them earlier in the same round: in a cold block, or where none is wanted
+/// in one as found.
+bool needs_warming(const std::vector<Phase>& phases) {
+  const auto first = std::find_if(phases.begin(), phases.end(), [](Phase phase) { return phase != Phase::synthetic; });
+  return first != phases.end() && *first != Phase::cold && *first != Phase::supply_cold;
+}
+
 const char* name_of(std::uint32_t phase) {
   constexpr const char* k_names[] = {"as found",     "cold",        "cached",       "synthetic",  "supply, cached",
                                      "supply, cold", "half cached", "slower reads", "slower prep"};
@@ -49,6 +56,7 @@ PhaseSchedule::PhaseSchedule(record::ControlBlock& control, PhaseWants wants)
 PhaseSchedule::View PhaseSchedule::view() const {
   View view;
   for (const record::PhaseSlot& slot : control_.phases) {
+    view.refused = view.refused || slot.unsupported.load(std::memory_order_relaxed) != 0;
     if (slot.armed.load(std::memory_order_acquire) == 0) continue;
     const std::uint64_t turns = slot.turns.load(std::memory_order_relaxed);
     view.slowest_turn = view.armed ? std::min(view.slowest_turn, turns) : turns;
@@ -176,6 +184,7 @@ std::uint64_t PhaseSchedule::synthetic_batches(const View& view) const {
 }
 
 void PhaseSchedule::begin_round(const View& view) {
+  if (needs_warming(wants_.phases)) round_.push_back(segment_of(Phase::as_is, block_batches_, next_round_));
   for (const Phase phase : wants_.phases) {
     // A cold supply block takes as long as a cold one, and says little beyond it where storage binds.
     if (phase == Phase::supply_cold && wants_.phases.size() > 1 && next_round_ % 2 == 1) continue;
@@ -339,12 +348,14 @@ PhaseProgress PhaseSchedule::progress(std::uint64_t now_ns) const {
   PhaseProgress progress;
   const View now = view();
   progress.armed = now.armed;
+  progress.refused = !now.armed && now.refused;
   progress.ended = ended_;
   progress.rounds = complete_rounds_;
   if (!now.armed || armed_ns_ == 0) return progress;
   progress.elapsed_s = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
   progress.left_s = std::max(0.0, wants_.budget.value() - progress.elapsed_s);
   progress.phase = "as found";
+  progress.batches_per_s = costs_.batches_per_s(Phase::as_is);
   if (const Segment* segment = current(now)) {
     progress.phase = name_of(segment->phase);
     progress.batches_per_s = costs_.batches_per_s(static_cast<Phase>(segment->phase));

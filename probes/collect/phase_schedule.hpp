@@ -31,6 +31,7 @@ struct PhaseWants {
 /// What the user may be shown while it goes on.
 struct PhaseProgress {
   bool armed = false;
+  bool refused = false;    ///< not armed: a loader was found that phases cannot be run on
   bool ended = false;      ///< the end was published
   int rounds = 0;          ///< complete
   std::string phase{};     ///< that the script is in
@@ -69,6 +70,7 @@ class PhaseSchedule {
   /// The ranks taken together.
   struct View {
     bool armed = false;
+    bool refused = false;  ///< by a rank
     std::uint64_t slowest_turn = 0;
     std::uint64_t fastest_turn = 0;
     std::uint64_t pass_first = 0;
@@ -110,7 +112,7 @@ class PhaseSchedule {
   std::uint64_t armed_ns_ = 0;
   std::uint64_t last_look_ns_ = 0;
   std::uint64_t last_turn_ = 0;
-  double fastest_rate_ = 0.0;  ///< turns per second seen over 0.2 s or more
+  double fastest_rate_ = 0.0;   ///< turns per second seen over 0.2 s or more
   double rate_as_found_ = 0.0;  ///< turns per second
   std::vector<std::uint64_t> round_ends_{};
   int complete_rounds_ = 0;

@@ -128,14 +128,16 @@ void log_losses(const WatchEnd& end, const record::ControlBlock& control, ToolLo
 }
 
 /// Where the recordings cannot be brought to the output folder, they stay: a run of hours is not thrown away.
-void collect_run(Begun& begun, const OutputFolder& output, RecordedRun& run) {
-  const Status brought = collect_recordings(begun.folder.path(), output);
+void collect_run(Begun& begun, const OutputFolder& output, const RecordOptions& options, RecordedRun& run) {
+  Status brought = options.beside_earlier ? Status() : clear_recordings(output);
+  if (brought.ok()) brought = collect_recordings(begun.folder.path(), output, options.part);
   if (!brought.ok()) {
     run.collect_error = brought.error();
     run.recordings = begun.folder.path();
     return;
   }
   run.recordings = output.path / k_recordings_folder;
+  if (!options.part.empty()) run.recordings /= options.part;
   begun.log.append_kept(run.recordings / k_tool_log_file);
   begun.folder.remove();
 }
@@ -239,7 +241,7 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   run.signal = end.signal;
   run.interrupted = end.interrupted;
   run.ended_by_us = end.ended_by_us;
-  collect_run(begun.value(), output.value(), run);
+  collect_run(begun.value(), output.value(), options, run);
   return run;
 }
 

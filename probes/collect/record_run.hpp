@@ -18,8 +18,10 @@ namespace stallcast {
 
 struct RecordOptions {
   std::vector<std::string> command{};
-  std::filesystem::path output{};                   ///< empty: ./stallcast-profile, or the next free number of it
-  bool force = false;                               ///< replace our own files in a folder that is not empty
+  std::filesystem::path output{};  ///< empty: ./stallcast-profile, or the next free number of it
+  bool force = false;              ///< replace our own files in a folder that is not empty
+  std::string part{};              ///< one launch of several that make a profile: recordings/PART. Empty: the only one
+  bool beside_earlier = false;     ///< the recordings of that profile's earlier launches lie in the output folder
   Bytes recording_budget = Bytes(256.0 * 1048576);  ///< for all recordings of this node
   std::optional<Seconds> time_budget{};             ///< record for this long from the first batch; absent: to the end
   collect::OverheadDuty overhead = collect::OverheadDuty::usual;

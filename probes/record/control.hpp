@@ -33,7 +33,8 @@ enum class Phase : std::uint32_t {
   half_cached = 6,
   perturb_read = 7,
   perturb_cpu = 8,
-  end = 15,  ///< not a measurement: the run ends before this turn
+  first_touch = 9,  ///< never scheduled: a cold block without proof, whose samples this run had not read before
+  end = 15,         ///< not a measurement: the run ends before this turn
 };
 
 /// A stretch of *turns*: the batches that the script takes from the armed loader, counted over all its passes.

@@ -172,6 +172,33 @@ TEST_CASE("a block that lacks batches counts for nothing") {
   CHECK(gap.block().rejected == "it was cut short");
 }
 
+TEST_CASE("a block with an evaluation in it counts for nothing; a second loader of every step is part of the step") {
+  const auto with_other = [](double first_ms, double every_ms, int waits) {
+    Recorded made = worked_example();
+    made.consumer.loaders[2].batch_size = 4;
+    made.consumer.passes.push_back({1, 2, 0, {}, {}});
+    for (int i = 0; i < waits; ++i) {
+      Delivery other;
+      other.wait.batch = static_cast<std::uint64_t>(i);
+      other.wait.begin_ns = Recorded::at(first_ms + every_ms * i);
+      other.wait.end_ns = other.wait.begin_ns + 1000;
+      made.consumer.passes[1].deliveries.push_back(other);
+    }
+    return made.block().rejected;
+  };
+  Recorded saved = worked_example();
+  saved.processes[0].texts.push_back(
+      {record::TextKind::mark, fmt::format(R"({{"what":"checkpoint","begin_ns":{}}})", Recorded::at(92.0))});
+  CHECK(saved.block().rejected.find("checkpoint") != std::string::npos);
+  saved.processes[0].texts.back().json = R"({"what":7,"begin_ns":"x"})";
+  CHECK(saved.block().rejected.empty());
+  CHECK(with_other(92.0, 1.0, 3).find("evaluation") != std::string::npos);  // between two deliveries in the window
+  CHECK(with_other(0.0, 1.0, 3).empty());                                   // before the window
+  CHECK(with_other(215.0, 1.0, 3).empty());                                 // behind it
+  std::string every = with_other(0.5, 10.0, 21);
+  CHECK(every.empty());
+}
+
 TEST_CASE("a block whose transients leave too little counts for nothing, nor does one of unknown size") {
   Recorded made = worked_example();
   made.find(12).stage_ns = 1;  // leaves 14..16
@@ -181,6 +208,21 @@ TEST_CASE("a block whose transients leave too little counts for nothing, nor doe
   for (std::uint64_t i = 0; i < 10; ++i)
     nameless.deliver(i, 1.0 + static_cast<double>(i), 2.0 + static_cast<double>(i), -1.0, 0);
   CHECK(nameless.block().rejected.find("not known") != std::string::npos);
+}
+
+TEST_CASE("a first touch: nothing read before, and nothing known to have been in memory") {
+  PhaseBlock block = cold_block();
+  block.evidence.storage_bytes = 0.0;  // FUSE: the kernel counts nothing
+  CHECK_FALSE(check_premise(block).holds);
+  CHECK_FALSE(check_first_touch(block).holds);
+  CHECK(check_first_touch(block).seen.find("no index") != std::string::npos);
+  block.first_reads = 1.0;
+  CHECK(check_first_touch(block).holds);
+  block.first_reads = 0.97;
+  CHECK_FALSE(check_first_touch(block).holds);
+  block.first_reads = 1.0;
+  block.evidence.evicted_bytes = 0.03e6;  // it had been in memory
+  CHECK_FALSE(check_first_touch(block).holds);
 }
 
 TEST_CASE("cold: evicted and read from storage, as far as either can be told") {

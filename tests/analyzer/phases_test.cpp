@@ -87,6 +87,34 @@ TEST_CASE("rates and stalls are what the job's times say") {
   }
 }
 
+TEST_CASE("one launch a phase: the blocks of all of them make one profile") {
+  const RunData all = make_phased_run(both_stalls());
+  const auto only = [&](record::Phase phase) {
+    RunData launch = all;
+    const std::string wanted = fmt::format("\"phase\":{},", static_cast<int>(phase));
+    for (record::ProcessRecording& process : launch.processes) {
+      std::erase_if(process.texts, [&](const record::TextEntry& entry) {
+        return entry.kind == record::TextKind::segment && entry.json.find(wanted) == std::string::npos;
+      });
+    }
+    return launch;
+  };
+  const std::vector<RunData> launches{only(record::Phase::cold), only(record::Phase::cached),
+                                      only(record::Phase::synthetic)};
+  const Profile whole = analyze_run(all);
+  const Profile profile = analyze_launches(launches);
+  CHECK(profile.rates.cold->mean == whole.rates.cold->mean);
+  CHECK(profile.rates.cached->mean == whole.rates.cached->mean);
+  CHECK(profile.rates.synthetic->mean == whole.rates.synthetic->mean);
+  CHECK(profile.stalls.fetch->mean == doctest::Approx(whole.stalls.fetch->mean));
+  CHECK_FALSE(profile.rates.supply_cached.has_value());
+  CHECK(issue_of(profile, "separate-launches")->count == 3);
+  CHECK(issue_of(whole, "separate-launches") == nullptr);
+  const Profile one = analyze_launches({launches.data(), 1});
+  CHECK(one.rates.cold->mean == whole.rates.cold->mean);
+  CHECK_FALSE(one.rates.cached.has_value());
+}
+
 TEST_CASE("a job that its loader keeps up with has no stalls, and supply says what the loader could do") {
   PhasedSpec spec = both_stalls();
   spec.job.read_s = 0.05;

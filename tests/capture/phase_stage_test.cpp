@@ -66,6 +66,17 @@ TEST_CASE("all phases that run cached are served from the stage, those that do n
   CHECK(seen.at(2).stage_ns == 0);
 }
 
+TEST_CASE("a block as found is followed by cached ones that are staged; batches outside of blocks are not remembered") {
+  const Data data;
+  PhasedRun run;
+  const auto lines = run.guest({begin(Phase::as_is, 0), data.read, "end", begin(Phase::cached, 1), data.read, "end"});
+  CHECK(lines == std::vector<std::string>(2, data.line));
+  const auto seen = run.evidence();
+  CHECK(seen.at(0).staged_opens == 0);
+  CHECK(seen.at(0).evicted_bytes == 0);
+  CHECK(seen.at(1).staged_opens == 1);
+}
+
 TEST_CASE("a copy serves when the file's own pages are gone") {
   const Data data;
   PhasedRun run;

@@ -55,6 +55,7 @@ class Ran:
     def __init__(self, status, output, errors, out, seen):
         self.status = status
         self.output = output
+        self.out = out
         self.errors = errors.decode(errors="replace")
         self.out = out
         self.profile = json.loads((out / "profile.json").read_text()) if (out / "profile.json").exists() else None
@@ -82,13 +83,13 @@ class PhasesTest(CliTest):
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         return folder
 
-    def begin(self, name, samples=SAMPLES, data=None, phases=PHASES, budget="30s", tool=(CLI,), **wanted):
+    def begin(self, name, samples=SAMPLES, data=None, phases=PHASES, budget="30s", tool=(CLI,), options=(), **wanted):
         """Starts a job; finish() waits for its end. Jobs begun together run together. Three rounds are enough."""
         out = self.folder / ("out-" + name)
         seen = self.folder / ("seen-" + name)
         wanted = dict(wanted, data=str(data or self.make_data(samples)), seen=str(seen))
-        command = [*tool, "profile", "-o", str(out), "--phases", phases, "--budget", budget, "--target", "100%", "--",
-                   PYTHON, JOB, json.dumps(wanted)]
+        command = [*tool, "profile", "-o", str(out), "--phases", phases, "--budget", budget, "--target", "100%", *options,
+                   "--", PYTHON, JOB, json.dumps(wanted)]
         process = subprocess.Popen(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(end, process)
@@ -124,10 +125,10 @@ class PhasesTest(CliTest):
         return left
 
     def assert_nothing_left(self, out):
-        lines = (out / "recordings/tool.jsonl").read_text().splitlines()
-        run_id = json.loads(lines[0])["run_id"]
-        for folder in (pathlib.Path("/dev/shm"), self.temporary):
-            self.assertEqual([path for path in folder.iterdir() if run_id in path.name], [])
+        for log in (out / "recordings").rglob("tool.jsonl"):
+            run_id = json.loads(log.read_text().splitlines()[0])["run_id"]
+            for folder in (pathlib.Path("/dev/shm"), self.temporary):
+                self.assertEqual([path for path in folder.iterdir() if run_id in path.name], [])
 
     def assert_measured(self, ran, absent=()):
         """Status 0, and each phase has a rate, whose premise holds, or a reason."""
@@ -198,6 +199,32 @@ class Usual(PhasesTest):
                 self.assertEqual(run.status, 0, run.errors[-4000:])
                 self.assert_passes_whole(run, SAMPLES)
         self.assertIn("supply_cached", ran["supply"].phases_run())
+
+    def test_cached_blocks_need_no_cold_ones(self):
+        ran = self.run_alone(phases="cached", workers=2, persistent=True)
+        self.assertEqual(ran.status, 0, ran.errors[-4000:])
+        self.assert_passes_whole(ran, SAMPLES)
+        self.assertGreater(ran.rate("cached")["n"], 1, ran.profile["absent"])
+        self.assertIsNone(ran.rate("cold"))
+        premise = next(premise for premise in ran.profile["premises"] if premise["phase"] == "cached")
+        self.assertTrue(premise["holds"], premise)
+
+    def test_one_launch_a_phase(self):
+        ran = self.run_alone(phases="cold,cached,synthetic", budget="45s", options=["--strategy", "separate"],
+                             workers=2, persistent=True)
+        self.assert_measured(ran)
+        parts = {path.name for path in (ran.out / "recordings").iterdir()}
+        self.assertEqual(parts, {"cold", "cached", "synthetic"})
+        self.assertEqual(ran.issue("separate-launches")["count"], 3)
+        self.assertIsNotNone(ran.rate("cached"), ran.profile["absent"])
+        self.assertIsNotNone(ran.rate("synthetic"), ran.profile["absent"])
+        again = self.folder / "again"
+        self.assert_status(self.cli("analyze", ran.out, "-o", again, "--quiet"), 0)
+        self.assertEqual(json.loads((again / "profile.json").read_text())["rates"], ran.profile["rates"])
+        # An interleaved run in the same folder leaves nothing of it.
+        self.finish(self.begin("alone", phases="synthetic", options=["--force"], workers=2, persistent=True))
+        self.assertTrue((ran.out / "recordings/tool.jsonl").exists())
+        self.assertEqual([path for path in (ran.out / "recordings").iterdir() if path.is_dir()], [])
 
 
 class DataSets(PhasesTest):
@@ -344,6 +371,41 @@ class Mounts(PhasesTest):
             self.assert_passes_whole(run, samples)
         self.assertIsNone(ran[0].issue("no-stage"))
         self.assertIn("--shm-size", ran[1].issue("no-stage")["hint"])
+
+    def test_overlay(self):
+        data = self.make_data(SAMPLES)
+        merged, upper, work = (self.folder / name for name in ("merged", "upper", "work"))
+        for folder in (merged, upper, work):
+            folder.mkdir()
+        mount = "mount -t overlay overlay -o lowerdir=%s,upperdir=%s,workdir=%s %s" % (data, upper, work, merged)
+        if subprocess.run([*self.shell, mount], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("no overlay can be mounted here")
+        ran = self.run_alone(data=merged, workers=2, persistent=True, tool=self.tool_behind(mount))
+        self.assert_measured(ran)
+        self.assert_passes_whole(ran, SAMPLES)
+        self.assertEqual(ran.profile["dataset"]["filesystem"], "overlay")
+        self.assertIsNotNone(ran.rate("cached"), ran.profile["absent"])
+        if file_system(data) == "ext2/ext3":
+            self.assertIsNotNone(ran.rate("cold"), ran.profile["absent"])
+
+    def test_cold_is_not_claimed_of_fuse(self):
+        bindfs = shutil.which("bindfs")
+        if bindfs is None or not os.path.exists("/dev/fuse"):
+            self.skipTest("no FUSE here (bindfs and /dev/fuse)")
+        data, mounted = self.make_data(4000), self.folder / "fuse"
+        mounted.mkdir()
+        # Its daemon ends with the tool: nothing may be left running.
+        script = ("%s -f -o ro %s %s & daemon=$!; for i in $(seq 50); do mountpoint -q %s && break; sleep 0.1; done; "
+                  'mountpoint -q %s; status=0; "$@" || status=$?; kill $daemon; exit $status'
+                  % (bindfs, data, mounted, mounted, mounted))
+        if subprocess.run([*self.shell, script, "sh", "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+            self.skipTest("bindfs cannot mount here")
+        ran = self.run_alone(data=mounted, workers=2, persistent=True, tool=[*self.shell, script, "sh", CLI])
+        self.assert_measured(ran, absent=["cold"])
+        self.assertTrue(ran.profile["dataset"]["filesystem"].startswith("fuse"), ran.profile["dataset"])
+        self.assertIsNotNone(ran.rate("cached"), ran.profile["absent"])
+        self.assertIn("first_touch", ran.phases_run())
+        self.assertIn("samples/s", ran.issue("first-touch")["detail"])
 
 
 if __name__ == "__main__":

@@ -254,4 +254,27 @@ TEST_CASE("a job that takes no batches any more is overdue 30 s after its budget
   CHECK_FALSE(schedule.overdue(job.now_ns));
 }
 
+TEST_CASE("cached blocks without cold ones are preceded by one as found, whose files are staged") {
+  const auto phases_of = [](std::vector<Phase> wanted) {
+    Job job;
+    PhaseWants wants;
+    wants.phases = std::move(wanted);
+    wants.extras = false;
+    PhaseSchedule schedule(*job.control, wants);
+    job.arm();
+    job.run(schedule, 20.0);
+    std::vector<Phase> phases;
+    for (const Segment& segment : job.published()) phases.push_back(static_cast<Phase>(segment.phase));
+    return phases;
+  };
+  const auto cached = phases_of({Phase::cached});
+  REQUIRE(cached.size() >= 4);
+  CHECK(cached[0] == Phase::as_is);
+  CHECK(cached[1] == Phase::cached);
+  CHECK(cached[2] == Phase::as_is);
+  CHECK(cached[3] == Phase::cached);
+  for (const Phase phase : phases_of({Phase::cold, Phase::cached})) CHECK(phase != Phase::as_is);
+  for (const Phase phase : phases_of({Phase::synthetic})) CHECK(phase != Phase::as_is);
+}
+
 }  // namespace

@@ -1,0 +1,70 @@
+/// How the times of steps and samples are distributed.
+#include <algorithm>
+#include <utility>
+
+#include "analyzer/sections.hpp"
+
+namespace stallcast::sections {
+namespace {
+
+/// A process of a host.
+using Maker = std::pair<std::string, std::int64_t>;
+/// When batches were made, as (begin, end) in ns.
+using Stretches = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+void add_pass(const Consumer& consumer, const Pass& pass, std::map<Maker, Stretches>& makings) {
+  for (const Delivery& delivery : pass.deliveries) {
+    if (!delivery.made_known || delivery.made.begin_ns >= consumer.phases_begin_ns) continue;
+    const std::uint32_t worker = delivery.made.header.aux;
+    if (worker != UINT32_MAX && worker >= pass.worker_pids.size()) continue;
+    const std::int64_t pid = worker == UINT32_MAX ? consumer.pid : pass.worker_pids[worker];
+    makings[{consumer.host, pid}].emplace_back(delivery.made.begin_ns, delivery.made.end_ns);
+  }
+}
+
+bool is_within(const Stretches& stretches, std::uint64_t time_ns) {
+  const auto after = std::upper_bound(stretches.begin(), stretches.end(), std::pair(time_ns, UINT64_MAX));
+  return after != stretches.begin() && time_ns < std::prev(after)->second;
+}
+
+}  // namespace
+
+std::vector<const record::SampleRecord*> training_samples(const RunData& run, const std::vector<RankView>& ranks) {
+  std::map<Maker, Stretches> makings;
+  for (const RankView& rank : ranks) {
+    for (const Pass* pass : rank.window.passes) add_pass(*rank.consumer, *pass, makings);
+  }
+  for (auto& [maker, stretches] : makings) std::sort(stretches.begin(), stretches.end());
+  std::vector<const record::SampleRecord*> samples;
+  for (const record::ProcessRecording& process : run.processes) {
+    const auto made = makings.find({process.info.host, process.info.pid});
+    if (made == makings.end()) continue;
+    for (const record::SampleRecord& sample : process.samples) {
+      if (is_within(made->second, sample.begin_ns)) samples.push_back(&sample);
+    }
+  }
+  return samples;
+}
+
+std::map<std::string, Distribution> distributions_of(const RunData& run, const std::vector<RankView>& ranks) {
+  std::map<std::string, Distribution> out;
+  for (const RankView& rank : ranks) {
+    for (const SteadyStep& step : rank.window.steps) {
+      out["step_s"].add(step.step_s());
+      out["wait_s"].add(step.wait_s);
+      out["compute_s"].add(step.compute_s);
+      if (!step.delivery->made_known) continue;
+      const record::BatchRecord& made = step.delivery->made;
+      out["batch_make_s"].add(static_cast<double>(made.end_ns - made.begin_ns) * 1e-9);
+    }
+  }
+  for (const record::SampleRecord* sample : training_samples(run, ranks)) {
+    const std::uint64_t reading = std::min(sample->read_ns + sample->meta_ns, sample->wall_ns);
+    out["sample_read_s"].add(static_cast<double>(sample->read_ns + sample->meta_ns) * 1e-9);
+    out["sample_prep_s"].add(static_cast<double>(sample->wall_ns - reading) * 1e-9);
+    out["sample_bytes"].add(static_cast<double>(sample->read_bytes));
+  }
+  return out;
+}
+
+}  // namespace stallcast::sections
