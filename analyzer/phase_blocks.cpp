@@ -186,16 +186,31 @@ std::vector<std::uint64_t> interruptions_of(const Consumer& consumer,
   return times;
 }
 
-/// Whether some steps of the window were interrupted. What happens in every step (a second loader) belongs to the step;
-/// what comes now and then does not, and lets the queue fill up meanwhile.
-bool is_interrupted(std::span<const Delivery> deliveries, const Window& window,
-                    const std::vector<std::uint64_t>& interruptions) {
-  std::size_t interrupted = 0;
+/// Deliveries of the window whose step was interrupted. What happens in every step (a second loader) belongs to the
+/// step.
+std::vector<std::size_t> interrupted_steps(std::span<const Delivery> deliveries, const Window& window,
+                                           const std::vector<std::uint64_t>& interruptions) {
+  std::vector<std::size_t> interrupted;
   for (std::size_t i = window.first + 1; i <= window.last; ++i) {
     const auto next = std::lower_bound(interruptions.begin(), interruptions.end(), deliveries[i - 1].wait.end_ns);
-    interrupted += next != interruptions.end() && *next < deliveries[i].wait.end_ns ? 1 : 0;
+    if (next != interruptions.end() && *next < deliveries[i].wait.end_ns) interrupted.push_back(i);
   }
-  return interrupted > 0 && 2 * interrupted <= window.last - window.first;
+  if (2 * interrupted.size() > window.last - window.first) interrupted.clear();
+  return interrupted;
+}
+
+/// Leaves the interrupted steps out of a block in which no queue filled up meanwhile.
+void take_out(std::span<const Delivery> deliveries, const LoaderFacts& loader,
+              const std::vector<std::size_t>& interrupted, PhaseBlock& block) {
+  for (const std::size_t i : interrupted) {
+    const record::WaitRecord& wait = deliveries[i].wait;
+    block.seconds -= static_cast<double>(wait.end_ns - deliveries[i - 1].wait.end_ns) * 1e-9;
+    block.wait_seconds -= static_cast<double>(wait.end_ns - wait.begin_ns) * 1e-9;
+    block.samples -= samples_of(deliveries[i], loader);
+    --block.batches;
+    ++block.left_out;
+  }
+  if (block.batches < k_fewest_batches) block.rejected = "too few batches between evaluations or checkpoints";
 }
 
 PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun& run, const Evidence& evidence,
@@ -220,9 +235,15 @@ PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun
     bunch = static_cast<std::size_t>(run.workers);
   }
   measure(deliveries, facts, window, bunch, block);
-  if (block.rejected.empty() && is_interrupted(deliveries, window, interruptions))
-    block.rejected = "an evaluation or a checkpoint lay within it";
   if (!block.rejected.empty()) return block;
+  if (const auto interrupted = interrupted_steps(deliveries, window, interruptions); !interrupted.empty()) {
+    if (run.workers == 0 || run.phase == Phase::synthetic) {
+      take_out(deliveries, facts, interrupted, block);
+    } else {  // workers went on meanwhile, and what came after it came faster
+      block.rejected = "an evaluation or a checkpoint lay within it";
+    }
+    if (!block.rejected.empty()) return block;
+  }
   std::uint64_t begin_ns = UINT64_MAX;
   std::uint64_t end_ns = 0;
   for (std::size_t i = window.first + bunch; i <= window.last; ++i) {

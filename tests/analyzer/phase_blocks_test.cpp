@@ -210,6 +210,27 @@ TEST_CASE("a block whose transients leave too little counts for nothing, nor doe
   CHECK(nameless.block().rejected.find("not known") != std::string::npos);
 }
 
+TEST_CASE("without workers an evaluation is left out of the block") {
+  Recorded made(Phase::cold, 12, 0);
+  double now = 0.0;
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    now += i == 5 ? 510.0 : 10.0;  // 500 ms of evaluation before batch 5
+    made.deliver(i, now - 2.0, now, -1.0);
+  }
+  made.consumer.loaders[2].batch_size = 4;
+  made.consumer.passes.push_back({1, 2, 0, {}, {}});
+  Delivery other;
+  other.wait.begin_ns = Recorded::at(100.0);
+  other.wait.end_ns = Recorded::at(101.0);
+  made.consumer.passes[1].deliveries.push_back(other);
+  const PhaseBlock block = made.block();
+  CHECK(block.rejected.empty());
+  CHECK(block.batches == 9);  // of 10
+  CHECK(block.seconds == doctest::Approx(0.090));
+  CHECK(block.samples == 72.0);
+  CHECK(block.wait_seconds == doctest::Approx(9 * 2e-3));
+}
+
 TEST_CASE("a first touch: nothing read before, and nothing known to have been in memory") {
   PhaseBlock block = cold_block();
   block.evidence.storage_bytes = 0.0;  // FUSE: the kernel counts nothing

@@ -400,7 +400,8 @@ class Mounts(PhasesTest):
                   % (bindfs, data, mounted, mounted, mounted))
         if subprocess.run([*self.shell, script, "sh", "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
             self.skipTest("bindfs cannot mount here")
-        ran = self.run_alone(data=mounted, workers=2, persistent=True, tool=[*self.shell, script, "sh", CLI])
+        ran = self.run_alone(data=mounted, workers=2, persistent=True, step_s=0.05,  # several rounds in the first pass
+                             tool=[*self.shell, script, "sh", CLI])
         self.assert_measured(ran, absent=["cold"])
         self.assertTrue(ran.profile["dataset"]["filesystem"].startswith("fuse"), ran.profile["dataset"])
         self.assertIsNotNone(ran.rate("cached"), ran.profile["absent"])
