@@ -132,6 +132,7 @@ Profile analyze_run(const RunData& run) {
   profile.resources = sections::resources_of(run, ranks, machine);
   profile.ranks = sections::ranks_of(ranks);
   profile.timeline = sections::timeline_of(ranks, k_timeline_rows);
+  sections::add_phases(run, ranks.front(), k_timeline_rows, profile);
   sections::fill_rates_and_stalls(ranks, machine, profile);
   sections::fill_differential(run, ranks, profile);
   sections::add_checks(run, ranks, profile);
