@@ -157,6 +157,7 @@ Profile analyze_launches(std::span<const RunData> launches) {
   profile.resources = sections::resources_of(run, ranks, machine);
   profile.ranks = sections::ranks_of(ranks);
   profile.timeline = sections::timeline_of(ranks, k_timeline_rows);
+  sections::add_phases(run, ranks.front(), k_timeline_rows, profile);
   sections::fill_rates_and_stalls(ranks, machine, profile);
   std::vector<Launch> phased{{&run, ranks}};
   for (const RunData& further : launches.subspan(1)) add_launch(further, phased, profile);

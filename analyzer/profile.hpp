@@ -168,6 +168,16 @@ struct TimelineRow {
   double wait_s = 0.0;     ///< summed over the row
   double longest_wait_s = 0.0;
   std::string phase = "as_is";
+  double longest_step_s = 0.0;
+};
+
+/// A stretch of a phased run: one phase, as the first rank went through it. On the clock of the timeline.
+struct PhaseStretch {
+  std::string phase{};
+  std::int64_t round = 0;
+  double begin_s = 0.0;
+  double end_s = 0.0;
+  std::string left_out{};  ///< why it counts for nothing; empty if it counts
 };
 
 struct Profile {
@@ -185,6 +195,7 @@ struct Profile {
   Resources resources{};
   std::vector<Rank> ranks{};
   std::vector<TimelineRow> timeline{};
+  std::vector<PhaseStretch> phases{};  ///< empty for a run without phases
   std::vector<DataIssue> issues{};
   Overhead overhead{};
   double measured_s = 0.0;  ///< length of the window that the estimates come from

@@ -161,6 +161,16 @@ void describe(A& a, As<A, TimelineRow>& v) {
   a.field("wait_s", v.wait_s);
   a.field("longest_wait_s", v.longest_wait_s);
   a.field("phase", v.phase);
+  a.optional("longest_step_s", v.longest_step_s);
+}
+
+template <class A>
+void describe(A& a, As<A, PhaseStretch>& v) {
+  a.field("phase", v.phase);
+  a.field("round", v.round);
+  a.field("begin_s", v.begin_s);
+  a.field("end_s", v.end_s);
+  a.field("left_out", v.left_out);
 }
 
 template <class A>
@@ -188,6 +198,7 @@ void describe(A& a, As<A, Profile>& v) {
   a.field("resources", v.resources);
   a.field("ranks", v.ranks);
   a.field("timeline", v.timeline);
+  a.optional("phases", v.phases);
   a.field("issues", v.issues);
   a.field("overhead", v.overhead);
   a.field("measured_s", v.measured_s);

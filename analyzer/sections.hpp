@@ -49,8 +49,12 @@ struct Launch {
 /// Cost of the recording, from the tool's on/off stretches.
 [[nodiscard]] Overhead overhead_of(const RunData& run);
 
-/// Steps over time, thinned to at most `most_rows` rows that keep sums and extremes.
+/// Steps as found over time, thinned to at most `most_rows` rows that keep sums and extremes.
 [[nodiscard]] std::vector<TimelineRow> timeline_of(const std::vector<RankView>& ranks, std::size_t most_rows);
+
+/// The stretches of a phased run as `rank` went through them, and the steps in them after those as found, thinned
+/// likewise; a row ends with its stretch, so there may be as many rows more. Changes nothing in a passive run.
+void add_phases(const RunData& run, const RankView& rank, std::size_t most_rows, Profile& profile);
 
 /// Share of the bytes that the making of batches read that came from storage (/proc/PID/io), at most 1.
 [[nodiscard]] Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>& ranks);

@@ -1,4 +1,4 @@
-/// Who ran what: job, ranks, data set, timeline, and the machine as the replay sees it.
+/// Who ran what: job, ranks, data set, and the machine as the replay sees it.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -188,26 +188,6 @@ Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
     out.bytes_total = Measured<Bytes>::absent("the number of samples of the data set is not known");
   }
   return out;
-}
-
-std::vector<TimelineRow> timeline_of(const std::vector<RankView>& ranks, std::size_t most_rows) {
-  std::vector<TimelineRow> rows;
-  if (ranks.empty() || ranks.front().window.steps.empty()) return rows;
-  const std::vector<SteadyStep>& steps = ranks.front().window.steps;
-  const std::uint64_t origin = steps.front().begin_ns;
-  const std::size_t per_row = (steps.size() + most_rows - 1) / most_rows;
-  for (std::size_t i = 0; i < steps.size(); i += per_row) {
-    TimelineRow row;
-    row.begin_s = static_cast<double>(steps[i].begin_ns - origin) * 1e-9;
-    for (std::size_t j = i; j < std::min(i + per_row, steps.size()); ++j) {
-      row.end_s = static_cast<double>(steps[j].end_ns - origin) * 1e-9;
-      row.wait_s += steps[j].wait_s;
-      row.longest_wait_s = std::max(row.longest_wait_s, steps[j].wait_s);
-      ++row.steps;
-    }
-    rows.push_back(row);
-  }
-  return rows;
 }
 
 ReplayMachine replay_machine(const RunData& run, const std::vector<RankView>& all, std::size_t ranks) {

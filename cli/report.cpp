@@ -1,5 +1,6 @@
 /// stallcast report: a profile in another format.
 #include <memory>
+#include <optional>
 
 #include "analyzer/profile_json.hpp"
 #include "cli/command.hpp"
@@ -15,16 +16,34 @@ struct ReportOptions {
   std::string profile{};
   std::string format = "text";
   std::string output{};
+  std::optional<std::string> price{};
 };
+
+/// The price that was asked for; empty without one. Costs have no place in the formats that hold rows and gauges.
+Result<std::optional<Price>> price_of(const ReportOptions& options, ReportFormat format) {
+  if (!options.price) return std::optional<Price>();
+  const bool tells = format == ReportFormat::text || format == ReportFormat::json || format == ReportFormat::html ||
+                     format == ReportFormat::md;
+  if (!tells) {
+    return Error{ErrorCode::usage, "--price: the format " + options.format + " tells no costs",
+                 "text, json, html and md do"};
+  }
+  auto price = parse_price(*options.price);
+  if (!price) return Error{price.error().code, "--price: " + price.error().what, price.error().hint};
+  return std::optional<Price>(std::move(price).value());
+}
 
 Status make_report(const ReportOptions& options) {
   const auto format = report_format_from_name(options.format);
   if (!format) return format.error();
+  const auto price = price_of(options, format.value());
+  if (!price) return price.error();
   const auto profile = load_profile(options.profile);
   if (!profile) return profile.error();
   ReportExtras extras = report_extras(profile.value(), options.profile);
   if (format.value() == ReportFormat::html) add_grid(profile.value(), extras);
   RenderOptions& rendering = extras.options;
+  rendering.price = price.value();
   const bool to_stdout = options.output.empty() || options.output == "-";
   rendering.color = to_stdout && stdout_has_color();
   rendering.unicode = to_stdout && stdout_has_unicode();
@@ -44,6 +63,10 @@ void add_report(CLI::App& app, Session& session) {
   command->add_option("-f,--format", options->format, "text, json, html, md, csv, perfetto or openmetrics")
       ->type_name("FORMAT");
   command->add_option("-o,--output", options->output, "Write to this file (default: stdout)")->type_name("FILE");
+  command
+      ->add_option("--price", options->price,
+                   "What a machine costs (32/h or 32USD/h): what an epoch costs, and loses to waiting")
+      ->type_name("PRICE");
   command->callback([options, &session] {
     const Status done = make_report(*options);
     if (!done.ok()) print_error(done.error());

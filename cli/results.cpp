@@ -6,6 +6,7 @@
 #include "cli/answers.hpp"
 #include "cli/terminal.hpp"
 #include "core/private_file.hpp"
+#include "model/curves.hpp"
 #include "model/grid.hpp"
 #include "model/recommend.hpp"
 #include "probes/collect/output_folder.hpp"
@@ -25,6 +26,7 @@ ReportExtras report_extras(const Profile& profile, const std::filesystem::path& 
 
 void add_grid(const Profile& profile, ReportExtras& extras) {
   auto grid = prediction_grid(profile, extras.recommended_workers);
+  extras.options.curves = prediction_curves(profile, extras.recommended_workers);
   if (grid.ok()) {
     extras.options.grid = std::move(grid).value();
   } else {

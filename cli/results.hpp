@@ -23,7 +23,7 @@ struct ReportExtras {
   int recommended_workers = 0;  ///< 0: none
 };
 
-/// Adds the answers behind the sliders of the HTML page, or why there are none. Takes a second or two.
+/// Adds the answers behind the sliders and the curves of the HTML page, or why there are none. Takes a second or two.
 void add_grid(const Profile& profile, ReportExtras& extras);
 
 /// The extras of `profile`, where `named` is how the user names it.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,6 +60,22 @@ struct PredictionGrid {
   /// Place in `points` of each combination, the last axis varying fastest; combinations that differ only in what has no
   /// effect share one.
   std::vector<std::size_t> index{};
+};
+
+/// One line of a curve: the same change in more or less of it.
+struct CurveLine {
+  std::string name{};           ///< "rate", "page cache of Linux"
+  std::vector<double> x{};      ///< number of workers; share of the data set
+  std::vector<Prediction> y{};  ///< as many
+};
+
+/// How the rate follows one key.
+struct PredictionCurve {
+  std::string key{};  ///< workers | cache
+  std::vector<CurveLine> lines{};
+  std::optional<double> found{};        ///< x of the run as profiled, where it is one
+  std::optional<double> recommended{};  ///< x that is recommended, likewise
+  std::string absent{};                 ///< why there is none; empty where there is one
 };
 
 }  // namespace stallcast

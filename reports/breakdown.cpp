@@ -9,6 +9,8 @@ namespace {
 
 /// Waiting that is neither reading nor preparing is shown from here on: less would not show as a percent.
 constexpr double k_other_from = 0.005;
+/// Share of the bytes from storage from which the run as found counts as cold: what the premise of a cold block asks.
+constexpr double k_found_cold = 0.90;
 
 Estimate<Fraction> one_minus(const Estimate<Fraction>& e) {
   return {1.0 - e.mean, 1.0 - e.ci95_high, 1.0 - e.ci95_low, e.n};
@@ -44,34 +46,81 @@ void add_wait_slices(Breakdown& b, const Estimate<Fraction>& wait, const Estimat
   if (!holds_zero(other)) b.slices.push_back(slice("other", "wait: neither", other, b.step));
 }
 
-/// Time of a cold step: the measured step, stretched by the ratio of the rates.
-MeasuredEstimate<Seconds> cold_step(const Profile& p) {
+/// Samples of one step of all ranks: from the job's settings, else from the step and the rate as found.
+std::optional<double> samples_per_step(const Profile& p) {
+  if (p.job.batch_size && *p.job.batch_size > 0) {
+    return static_cast<double>(*p.job.batch_size) *
+           static_cast<double>(std::max<std::int64_t>(1, p.job.batches_per_step.value_or(1))) *
+           std::max(1, p.job.ranks_seen);
+  }
   const auto* step = usable(p.resources.step);
   const auto* found = usable(p.rates.as_is);
+  if (step == nullptr || found == nullptr) return std::nullopt;
+  return (step->mean * found->mean).value();
+}
+
+/// Time of a cold step: what a step takes in samples, at the cold rate and its interval.
+MeasuredEstimate<Seconds> cold_step(const Profile& p) {
   const auto* cold = usable(p.rates.cold);
-  if (step == nullptr || found == nullptr || cold == nullptr || !(cold->mean.value() > 0.0)) {
+  const auto samples = samples_per_step(p);
+  if (cold == nullptr || !samples || !(cold->ci95_low.value() > 0.0)) {
     return MeasuredEstimate<Seconds>::absent("the cold rate was not measured");
   }
-  const double ratio = found->mean / cold->mean;
-  return Estimate<Seconds>{step->mean * ratio, step->ci95_low * ratio, step->ci95_high * ratio, cold->n};
+  const auto time = [&](SamplesPerSecond rate) { return Seconds(*samples / rate.value()); };
+  return Estimate<Seconds>{time(cold->mean), time(cold->ci95_high), time(cold->ci95_low), cold->n};
+}
+
+/// What the page cache held when the run was found: said where another state stands beside it.
+std::string found_title(const Profile& p) {
+  std::string title = "as the run was found";
+  if (speaks_of_cold(p) && p.resources.bytes_from_storage && std::isfinite(*p.resources.bytes_from_storage)) {
+    title += ", with " + percent(*p.resources.bytes_from_storage) + " of its bytes from storage";
+  }
+  return title;
+}
+
+std::optional<Breakdown> found_breakdown(const Profile& p) {
+  const auto* wait = usable(p.stalls.as_is_wait);
+  if (wait == nullptr) return std::nullopt;
+  // What phases divided is the cold step; the split as found is attributed even in a run that had phases.
+  Breakdown found{"as_is", found_title(p), speaks_of_cold(p) ? "attributed" : p.stalls.method, p.resources.step, {}};
+  add_wait_slices(found, *wait, usable(p.stalls.as_is_fetch), usable(p.stalls.as_is_prep));
+  return found;
+}
+
+std::optional<Breakdown> cold_breakdown(const Profile& p) {
+  const auto* fetch = usable(p.stalls.fetch);
+  const auto* prep = usable(p.stalls.prep);
+  if (fetch == nullptr || prep == nullptr) return std::nullopt;
+  const char* title =
+      found_is_cold(p) ? "with every byte read from storage, as it was found" : "with every byte read from storage";
+  Breakdown cold{"cold", title, p.stalls.method, cold_step(p), {}};
+  add_wait_slices(cold, sum_of(*fetch, *prep), fetch, prep);
+  return cold;
 }
 
 }  // namespace
 
+bool speaks_of_cold(const Profile& p) {
+  return p.stalls.method == "differential" && usable(p.rates.cold) != nullptr && usable(p.stalls.fetch) != nullptr &&
+         usable(p.stalls.prep) != nullptr;
+}
+
+bool found_is_cold(const Profile& p) {
+  const auto* found = usable(p.stalls.as_is_wait);
+  if (!speaks_of_cold(p) || found == nullptr || p.resources.bytes_from_storage.value_or(0.0) < k_found_cold) {
+    return false;
+  }
+  const Estimate<Fraction> cold = sum_of(*p.stalls.fetch, *p.stalls.prep);
+  return found->ci95_low <= cold.ci95_high && cold.ci95_low <= found->ci95_high;
+}
+
 std::vector<Breakdown> breakdowns_of(const Profile& p) {
   std::vector<Breakdown> result;
-  if (const auto* wait = usable(p.stalls.as_is_wait)) {
-    Breakdown found{"as the run was found", p.stalls.method, p.resources.step, {}};
-    add_wait_slices(found, *wait, usable(p.stalls.as_is_fetch), usable(p.stalls.as_is_prep));
-    result.push_back(std::move(found));
-  }
-  const auto* fetch = usable(p.stalls.fetch);
-  const auto* prep = usable(p.stalls.prep);
-  if (fetch != nullptr && prep != nullptr) {
-    Breakdown cold{"with every byte read from storage", p.stalls.method, cold_step(p), {}};
-    add_wait_slices(cold, sum_of(*fetch, *prep), fetch, prep);
-    result.push_back(std::move(cold));
-  }
+  auto found = found_is_cold(p) ? std::nullopt : found_breakdown(p);
+  auto cold = cold_breakdown(p);
+  if (found) result.push_back(std::move(*found));
+  if (cold) result.insert(speaks_of_cold(p) ? result.begin() : result.end(), std::move(*cold));
   return result;
 }
 

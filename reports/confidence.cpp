@@ -43,9 +43,18 @@ void judge_interval(const Findings& f, Doubts& doubts) {
   }
 }
 
+/// How long what the verdict rests on was measured: the run as found, or the phases that count. 0 if not known.
+double measured_s(const Profile& p) {
+  if (!speaks_of_cold(p)) return p.measured_s;
+  double sum = 0.0;
+  for (const PhaseStretch& stretch : p.phases) sum += stretch.left_out.empty() ? stretch.end_s - stretch.begin_s : 0.0;
+  return sum;
+}
+
 void judge_run(const Profile& p, Doubts& doubts) {
-  if (p.measured_s > 0.0 && p.measured_s < k_short_s) {
-    doubts.add(1, "only " + duration(Seconds(p.measured_s)) + " of the run were measured");
+  const double measured = measured_s(p);
+  if (measured > 0.0 && measured < k_short_s) {
+    doubts.add(1, "only " + duration(Seconds(measured)) + " of the run were measured");
   }
   if (p.job.ranks_seen < p.job.ranks_expected) {
     doubts.add(1, fmt::format("only {} of {} ranks were seen", p.job.ranks_seen, p.job.ranks_expected));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/findings.hpp"
 #include "reports/format.hpp"
 
 namespace stallcast::reports {
@@ -13,14 +14,16 @@ std::optional<double> mean_of(const MeasuredEstimate<Fraction>& measured) {
   return estimate != nullptr ? std::optional(estimate->mean) : std::nullopt;
 }
 
-void derive_stalls(const Stalls& stalls, Derived& d) {
+void derive_stalls(const Profile& p, Derived& d) {
+  const Stalls& stalls = p.stalls;
   d.wait = mean_of(stalls.as_is_wait);
   d.fetch = mean_of(stalls.as_is_fetch);
   d.prep = mean_of(stalls.as_is_prep);
-  if (d.wait) return;
+  if (d.wait && !speaks_of_cold(p)) return;
   d.fetch = mean_of(stalls.fetch);
   d.prep = mean_of(stalls.prep);
-  if (d.fetch && d.prep) d.wait = *d.fetch + *d.prep;
+  d.wait = d.fetch && d.prep ? std::optional(*d.fetch + *d.prep) : std::nullopt;
+  d.cold = d.wait.has_value();
 }
 
 void derive_cores(const Profile& p, Derived& d) {
@@ -35,7 +38,7 @@ void derive_cores(const Profile& p, Derived& d) {
 
 Derived derive(const Profile& p) {
   Derived d;
-  derive_stalls(p.stalls, d);
+  derive_stalls(p, d);
   derive_cores(p, d);
   const auto* rate = usable(p.rates.as_is);
   const auto* wall = usable(p.resources.worker_wall);

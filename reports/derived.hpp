@@ -8,7 +8,8 @@
 namespace stallcast::reports {
 
 struct Derived {
-  std::optional<double> wait{};     ///< share of the step as found; of the cold step if only that was measured
+  bool cold = false;                ///< the three below are shares of the cold step, not of the step as found
+  std::optional<double> wait{};     ///< share of the step that the verdict speaks of
   std::optional<double> fetch{};    ///< the part of it that reads
   std::optional<double> prep{};     ///< the part of it that prepares
   std::optional<double> workers{};  ///< of the whole job

@@ -35,6 +35,12 @@ struct Part {
   double percent;
 };
 
+constexpr double k_nearly_all = 0.85;  ///< of the waiting, from which one part of it may stand for the whole
+
+double wait_percent(const Breakdown& b) {
+  return 100.0 * (1.0 - slice_of(b, "compute")->share.mean);
+}
+
 /// The parts of the wait that are distinguishable from 0, and whether one was left out for not being so.
 std::vector<Part> named_parts(const Breakdown& b, bool& left_out) {
   constexpr std::pair<const char*, const char*> k_words[] = {
@@ -57,7 +63,9 @@ std::string parts_words(const Breakdown& b, int places) {
   if (slice_of(b, "wait") != nullptr) return "";
   bool left_out = false;
   const std::vector<Part> parts = named_parts(b, left_out);
-  if (parts.size() == 1) return std::string(", nearly all of it ") + parts.front().words;
+  if (parts.size() == 1 && parts.front().percent >= k_nearly_all * wait_percent(b)) {
+    return std::string(", nearly all of it ") + parts.front().words;
+  }
   if (parts.empty()) return ", and how it divides cannot be told";
   std::vector<double> values;
   values.reserve(parts.size());
@@ -71,23 +79,38 @@ std::string parts_words(const Breakdown& b, int places) {
   return text;
 }
 
+Estimate<Fraction> wait_of(const Breakdown& b) {
+  const Estimate<Fraction>& compute = slice_of(b, "compute")->share;
+  return {1.0 - compute.mean, 1.0 - compute.ci95_high, 1.0 - compute.ci95_low, compute.n};
+}
+
+/// "; as the run was found, 21 %": only where that is another share, beyond both intervals.
+std::string beside_words(const Findings& f) {
+  if (f.breakdowns.size() < 2 || f.breakdowns[1].state != "as_is") return "";
+  const Estimate<Fraction> shown = wait_of(f.breakdowns[0]);
+  const Estimate<Fraction> found = wait_of(f.breakdowns[1]);
+  if (shown.ci95_low <= found.ci95_high && found.ci95_low <= shown.ci95_high) return "";
+  if (found.ci95_low <= 0.0) return "; as the run was found, at most " + percent(std::max(0.0, found.ci95_high));
+  return "; as the run was found, " + percent(found.mean);
+}
+
 std::string verdict_words(const Profile& p, const Findings& f) {
   if (f.breakdowns.empty()) {
     return "How much of each step is spent waiting for data could not be measured: " + p.stalls.as_is_wait.reason() +
            ".";
   }
   const Breakdown& b = f.breakdowns.front();
-  const Slice* compute = slice_of(b, "compute");
-  const double wait = 1.0 - compute->share.mean;
-  if (compute->share.ci95_high >= 1.0) {
-    return fmt::format("No measurable waiting for data: at most {} of each step.",
-                       percent(1.0 - compute->share.ci95_low));
+  const Estimate<Fraction> wait = wait_of(b);
+  const bool cold = b.state == "cold" && !found_is_cold(p);
+  if (wait.ci95_low <= 0.0) {
+    return fmt::format("No measurable waiting for data{}: at most {} of each step{}.",
+                       cold ? " when every byte comes from storage" : "", percent(std::max(0.0, wait.ci95_high)),
+                       beside_words(f));
   }
-  const int places = wait < 0.0995 ? 1 : 0;
+  const int places = wait.mean < 0.0995 ? 1 : 0;
   const std::string parts = parts_words(b, places);
-  const bool cold = usable(p.stalls.as_is_wait) == nullptr;
-  std::string text = fmt::format("{:.{}f} % of each step is spent waiting for data{}{}.", wait * 100.0, places,
-                                 cold ? " when every byte comes from storage" : "", parts);
+  std::string text = fmt::format("{:.{}f} % of each step is spent waiting for data{}{}{}.", wait.mean * 100.0, places,
+                                 cold ? " when every byte comes from storage" : "", parts, beside_words(f));
   if (slice_of(b, "wait") != nullptr)
     text += " How it divides was not measured: " + p.stalls.as_is_fetch.reason() + ".";
   return text;

@@ -33,6 +33,7 @@ struct Slice {
 
 /// How a step divides; the slices' means add up to 1.
 struct Breakdown {
+  std::string state{};   ///< of the storage: as_is | cold
   std::string title{};   ///< "as the run was found"
   std::string method{};  ///< attributed | differential
   MeasuredEstimate<Seconds> step{};
@@ -71,7 +72,7 @@ struct Findings {
   std::string level_words{};   ///< "highly input-bound (over 20 % of the step)"
   std::string outcome_note{};  ///< where the run did not end as it should; else empty
   Confidence confidence{};
-  std::vector<Breakdown> breakdowns{};  ///< as found first, then cold
+  std::vector<Breakdown> breakdowns{};  ///< the first is what the verdict speaks of
   std::vector<Fact> why{};
   std::vector<NextStep> next{};
   std::vector<Missing> missing{};
@@ -79,6 +80,15 @@ struct Findings {
 };
 
 [[nodiscard]] Findings find(const Profile& profile);
+
+/// Whether the verdict speaks of the steps that read every byte from storage: where phases of this run divided those
+/// (method differential) that is measured, while the split as found is attributed, and a cache that happened to be warm
+/// hides what storage costs.
+[[nodiscard]] bool speaks_of_cold(const Profile& profile);
+
+/// Whether the run was found in the state of its cold phases: its bytes came from storage, and its steps wait alike.
+/// The split as found then says nothing of its own.
+[[nodiscard]] bool found_is_cold(const Profile& profile);
 
 /// Whether a number of the profile rests on this premise: whether its phase was measured, or is the run as found. In a
 /// run without phases, "cold" and "cached" only say how the cache was found.

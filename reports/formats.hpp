@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "model/prediction.hpp"
+#include "reports/epoch.hpp"
 #include "reports/findings.hpp"
 #include "reports/format.hpp"
 #include "reports/render.hpp"
@@ -18,6 +19,7 @@ struct ReportData {
   std::span<const Prediction> predictions;
   const RenderOptions& options;
   Findings findings;
+  Epochs epochs;
   std::string subtitle;  ///< "58.2 s measured, 1 rank, 2 workers, batches of 32, pytorch 2.1"
 };
 

@@ -7,8 +7,10 @@
 #include "reports/formats.hpp"
 #include "reports/html_assets.hpp"
 #include "reports/html_charts.hpp"
+#include "reports/html_curves.hpp"
 #include "reports/html_page.hpp"
 #include "reports/html_sections.hpp"
+#include "reports/html_timeline.hpp"
 #include "reports/html_whatif.hpp"
 
 namespace stallcast::reports {
@@ -49,6 +51,8 @@ Result<std::string> render_html(const ReportData& report) {
   add_summary(report, page);
   add_details(report, page);
   add_whatif(report, page);
+  add_timeline(report.profile, page);
+  add_curves(report, page);
   page.set("csp", content_policy());
   page.set("style", std::string(k_style.text));
   page.set("charts", std::string(k_charts.text));

@@ -19,12 +19,6 @@ struct NamedDistribution {
 /// Those with values, the familiar ones first, at most twelve.
 [[nodiscard]] std::vector<NamedDistribution> distributions_of(const Profile& profile);
 
-/// A stretch of the run for the table beside the chart: the timeline in at most `most` rows, one phase each.
-[[nodiscard]] std::vector<TimelineRow> coarse_timeline(const std::vector<TimelineRow>& rows, std::size_t most);
-
-/// Share of a row's time that waits; 0 for an empty row.
-[[nodiscard]] Fraction wait_share(const TimelineRow& row);
-
 /// JSON for charts.js, ready to stand inside <script>.
 [[nodiscard]] std::string chart_json(const ReportData& data);
 

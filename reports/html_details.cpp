@@ -10,8 +10,6 @@ namespace {
 
 using kainjow::mustache::data;
 
-constexpr std::size_t k_timeline_rows = 20;
-
 /// An object of the template: {{"key", "text"}, ...}.
 data row_of(std::initializer_list<std::pair<const char*, std::string>> items) {
   data row;
@@ -27,19 +25,6 @@ std::string words_or_reason(const MeasuredEstimate<Q>& measured, std::string (*w
 data facts_data(const std::vector<Fact>& facts) {
   data rows{data::type::list};
   for (const Fact& fact : facts) rows.push_back(row_of({{"label", fact.label}, {"text", fact.text}}));
-  return rows;
-}
-
-data timeline_data(const Profile& p) {
-  data rows{data::type::list};
-  for (const TimelineRow& row : coarse_timeline(p.timeline, k_timeline_rows)) {
-    rows.push_back(row_of({{"from", duration(Seconds(row.begin_s))},
-                           {"to", duration(Seconds(row.end_s))},
-                           {"phase", row.phase},
-                           {"steps", count(row.steps)},
-                           {"wait", percent(wait_share(row))},
-                           {"longest", duration(Seconds(row.longest_wait_s))}}));
-  }
   return rows;
 }
 
@@ -134,7 +119,6 @@ data missing_data(const Findings& f) {
 void add_details(const ReportData& report, data& page) {
   const Profile& p = report.profile;
   set_list(page, "why", facts_data(report.findings.why));
-  set_list(page, "timeline", timeline_data(p));
   set_list(page, "distributions", distributions_data(p));
   set_list(page, "points", points_data(p));
   set_list(page, "ranks", ranks_data(p));

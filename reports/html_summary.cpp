@@ -46,6 +46,35 @@ data breakdown_data(const Breakdown& b) {
   return result;
 }
 
+data epoch_row(const EpochPart& part, const Epochs& epochs) {
+  data row;
+  row.set("label", part.label);
+  row.set("class", part.key == "lost" ? "lost" : part.key == "whole" ? "whole" : "part");
+  row.set("time", epoch_time_words(part));
+  row.set("cost", epoch_cost_words(part, epochs));
+  return row;
+}
+
+void add_epochs(const Epochs& epochs, data& page) {
+  data passes{data::type::list};
+  for (const Epoch& epoch : epochs.passes) {
+    data rows{data::type::list};
+    for (const EpochPart& part : epoch.parts) rows.push_back(epoch_row(part, epochs));
+    if (epoch.lost) rows.push_back(epoch_row(*epoch.lost, epochs));
+    rows.push_back(epoch_row(epoch.whole, epochs));
+    data pass;
+    pass.set("title", epoch.title);
+    pass.set("rows", rows);
+    passes.push_back(pass);
+  }
+  set_list(page, "epochs", passes);
+  page.set("has_price", epochs.price.has_value());
+  page.set("epoch_samples", plural(epochs.samples, "sample"));
+  page.set("no_epoch", not_measured(epochs.absent));
+  page.set("no_copy", not_measured(epochs.no_copy));
+  page.set("epoch_note", epoch_note() + (epochs.price ? " Costs are " + price_words(epochs) + "." : ""));
+}
+
 data prediction_data(const Prediction& p) {
   std::string notes;
   for (const std::string& note : prediction_notes(p)) notes += (notes.empty() ? "" : "; ") + note;
@@ -84,7 +113,12 @@ std::string method_words(const Findings& f) {
   if (f.breakdowns.empty() || f.breakdowns.front().slices.size() < 3) return "";
   const std::string& method = f.breakdowns.front().method;
   if (method == "attributed") return "Reading and preparing are told apart by attribution.";
-  if (method == "differential") return "Reading and preparing are told apart by comparing phases of this run.";
+  if (method == "differential") {
+    const bool beside =
+        f.breakdowns.size() > 1 && f.breakdowns[1].slices.size() > 2 && f.breakdowns[1].method == "attributed";
+    return std::string("Reading and preparing are told apart by comparing phases of this run") +
+           (beside ? "; as the run was found, by attribution." : ".");
+  }
   return "Reading and preparing are told apart by this method: " + method + ".";
 }
 
@@ -122,6 +156,7 @@ void add_summary(const ReportData& report, data& page) {
   data breakdowns{data::type::list};
   for (const Breakdown& b : f.breakdowns) breakdowns.push_back(breakdown_data(b));
   page.set("method_words", method_words(f));
+  add_epochs(report.epochs, page);
   set_list(page, "breakdowns", breakdowns);
   data next{data::type::list};
   for (const NextStep& step : f.next) {

@@ -29,6 +29,30 @@ std::string breakdown_table(const Breakdown& b) {
   return out;
 }
 
+std::string epoch_table(const Epoch& epoch, const Epochs& epochs) {
+  const bool costs = epochs.price.has_value();
+  std::string out = fmt::format("\n| Epoch of {}, {} | Time |{}\n|---|---|{}\n", plural(epochs.samples, "sample"),
+                                epoch.title, costs ? " Cost |" : "", costs ? "---|" : "");
+  const auto add = [&](const EpochPart& part) {
+    out += fmt::format("| {} | {} |", part.label, epoch_time_words(part));
+    if (costs) out += " " + markdown_text(epoch_cost_words(part, epochs)) + " |";
+    out += "\n";
+  };
+  for (const EpochPart& part : epoch.parts) add(part);
+  if (epoch.lost) add(*epoch.lost);
+  add(epoch.whole);
+  return out;
+}
+
+std::string epochs_part(const Epochs& epochs) {
+  if (!epochs.absent.empty()) return "\nWhat an epoch takes: " + markdown_text(not_measured(epochs.absent)) + ".\n";
+  std::string out;
+  for (const Epoch* epoch : telling_passes(epochs)) out += epoch_table(*epoch, epochs);
+  out += "\nCopy to the device: " + markdown_text(not_measured(epochs.no_copy)) + ". " + epoch_note();
+  if (epochs.price) out += " Costs are " + markdown_text(price_words(epochs)) + ".";
+  return out + "\n";
+}
+
 std::string predictions_table(const ReportData& data) {
   if (data.predictions.empty()) return "";
   std::string out = "\n### What if\n\n| Change | samples/s (90 % interval) | Bound |\n|---|---|---|\n";
@@ -68,6 +92,7 @@ std::string render_markdown(const ReportData& data) {
   for (const std::string& reason : f.confidence.reasons) out += "; " + markdown_text(reason);
   out += ".\n";
   for (const Breakdown& b : f.breakdowns) out += breakdown_table(b);
+  out += epochs_part(data.epochs);
   if (!f.why.empty()) out += "\n### Why\n\n";
   for (const Fact& fact : f.why) out += fmt::format("- {}: {}\n", fact.label, markdown_text(fact.text));
   if (!f.next.empty()) out += "\n### What next\n\n";

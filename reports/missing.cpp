@@ -18,15 +18,14 @@ class Collector {
     if (usable(measured) == nullptr)
       note(what, measured ? "came out as a number that is not finite" : measured.reason());
   }
-  [[nodiscard]] std::vector<Missing> take() { return std::move(groups_); }
-
- private:
   void note(const char* what, const std::string& reason) {
     const auto [at, is_new] = index_.try_emplace(reason, groups_.size());
     if (is_new) groups_.push_back({{}, reason.empty() || reason == "not measured" ? "no reason was recorded" : reason});
     groups_[at->second].what.emplace_back(what);
   }
+  [[nodiscard]] std::vector<Missing> take() { return std::move(groups_); }
 
+ private:
   std::map<std::string, std::size_t> index_{};
   std::vector<Missing> groups_{};
 };
@@ -72,6 +71,15 @@ void add_job(const Profile& p, Collector& missing) {
   missing.add("overhead on CPU time", p.overhead.cpu);
 }
 
+/// What no profile of this version holds.
+void add_unasked(Collector& missing) {
+  const std::string no_device = "no accelerator was traced: what happens on it shows as compute";
+  missing.note("copies to the device", no_device);
+  missing.note("the device's busy time and gaps", no_device);
+  missing.note("how storage answers to more reads in flight",
+               "the job's own reads alone were seen; `stallcast storage PATH` asks the storage itself");
+}
+
 }  // namespace
 
 std::vector<Missing> missing_of(const Profile& p) {
@@ -79,6 +87,7 @@ std::vector<Missing> missing_of(const Profile& p) {
   add_rates(p, missing);
   add_resources(p.resources, missing);
   add_job(p, missing);
+  add_unasked(missing);
   return missing.take();
 }
 

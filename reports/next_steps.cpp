@@ -37,7 +37,7 @@ struct Case {
   [[nodiscard]] bool cores_are_free() const { return cores_are_idle() && !workers_queue(); }
   [[nodiscard]] bool cores_are_busy() const { return d.cores_free && *d.cores_free < k_free_core; }
   [[nodiscard]] bool from_storage() const {
-    return !p.resources.bytes_from_storage || *p.resources.bytes_from_storage >= k_from_storage;
+    return d.cold || !p.resources.bytes_from_storage || *p.resources.bytes_from_storage >= k_from_storage;
   }
 };
 
@@ -54,8 +54,8 @@ std::optional<NextStep> no_loader(const Case& c) {
 std::optional<NextStep> leave_it(const Case& c) {
   if (!c.d.wait || c.waits()) return std::nullopt;
   std::string why = "the loader keeps up: more workers, a cache or faster storage would bring next to nothing";
-  const auto* supply = usable(c.p.rates.supply_cached);
-  const auto* now = usable(c.p.rates.as_is);
+  const auto* supply = usable(c.d.cold ? c.p.rates.supply_cold : c.p.rates.supply_cached);
+  const auto* now = usable(c.d.cold ? c.p.rates.cold : c.p.rates.as_is);
   if (supply != nullptr && now != nullptr && supply->mean > now->mean) {
     why += fmt::format("; it could deliver {} where the job takes {}", rate(supply->mean), rate(now->mean));
   }
@@ -148,7 +148,8 @@ std::optional<NextStep> faster_storage(const Case& c) {
   if (!c.fetches() || !c.from_storage()) return std::nullopt;
   std::string why = "workers wait in reads";
   if (c.p.resources.bytes_from_storage) {
-    why += fmt::format("; {} of the bytes came from storage", percent(*c.p.resources.bytes_from_storage));
+    why += fmt::format("; {}{} of the bytes came from storage", c.d.cold ? "as found, " : "",
+                       percent(*c.p.resources.bytes_from_storage));
   }
   if (c.p.resources.storage_bandwidth) why += ", at " + bandwidth(*c.p.resources.storage_bandwidth);
   if (!c.p.dataset.filesystem.empty()) why += fmt::format(" ({})", c.p.dataset.filesystem);

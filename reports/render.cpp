@@ -51,8 +51,10 @@ reports::Findings findings_for(const Profile& profile, const RenderOptions& opti
 
 Result<std::string> render(const Profile& profile, std::span<const Prediction> predictions, ReportFormat format,
                            const RenderOptions& options) {
-  const reports::ReportData data{profile, predictions, options, findings_for(profile, options),
-                                 reports::subtitle_of(profile)};
+  reports::Findings findings = findings_for(profile, options);
+  reports::Epochs epochs = reports::epochs_of(profile, findings.breakdowns, options.price);
+  const reports::ReportData data{
+      profile, predictions, options, std::move(findings), std::move(epochs), reports::subtitle_of(profile)};
   switch (format) {
     case ReportFormat::text:
       return reports::render_text(data);

@@ -10,6 +10,7 @@
 #include "analyzer/profile.hpp"
 #include "core/result.hpp"
 #include "model/prediction.hpp"
+#include "reports/price.hpp"
 
 namespace stallcast {
 
@@ -32,8 +33,10 @@ struct RenderOptions {
   bool color = false;    ///< ANSI colours in text
   bool unicode = false;  ///< block characters instead of '#' in the bars of text
   std::optional<LoaderAdvice> recommendation{};
-  std::optional<PredictionGrid> grid{};  ///< of the HTML page's sliders
-  std::string no_grid{};                 ///< why there is none; empty where nobody asked for one
+  std::optional<PredictionGrid> grid{};   ///< of the HTML page's sliders
+  std::vector<PredictionCurve> curves{};  ///< of the HTML page
+  std::string no_grid{};                  ///< why there is none; empty where nobody asked for one
+  std::optional<Price> price{};           ///< what an epoch costs is told where there is one
   std::string profile_path{};  ///< as the user named it, for the command that the text ends with; may be empty
 };
 

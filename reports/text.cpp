@@ -65,6 +65,30 @@ void print_breakdown(const Breakdown& b, const RenderOptions& options, TextPage&
   if (zero) page.item("", 2, "0 means: not distinguishable from 0 in this run.", Paint::dim);
 }
 
+void print_epoch_row(const EpochPart& part, const Epochs& epochs, TextPage& page) {
+  const std::string cost = epoch_cost_words(part, epochs);
+  const std::string line = fmt::format("  {} {}", padded(part.label, 24), epoch_time_words(part));
+  const bool fits = columns(line) < 54 && columns(cost) + 54 <= k_text_width;
+  page.line(cost.empty() || !fits ? line : padded(line, 54) + cost);
+  if (!cost.empty() && !fits) page.item("", 27, cost);  // an amount without its interval would not be one
+}
+
+void print_epochs(const ReportData& data, TextPage& page) {
+  const Epochs& epochs = data.epochs;
+  if (!epochs.absent.empty() && data.findings.level == Level::unknown) return;  // it is in "Not measured" already
+  page.heading(epochs.absent.empty() ? fmt::format("What an epoch of {} takes", plural(epochs.samples, "sample"))
+                                     : "What an epoch takes");
+  if (!epochs.absent.empty()) return page.item("", 2, not_measured(epochs.absent));
+  for (const Epoch* epoch : telling_passes(epochs)) {
+    page.item("", 2, epoch->title + ":", Paint::dim);
+    for (const EpochPart& part : epoch->parts) print_epoch_row(part, epochs, page);
+    if (epoch->lost) print_epoch_row(*epoch->lost, epochs, page);
+    print_epoch_row(epoch->whole, epochs, page);
+  }
+  page.item("", 2, "Copy to the device: " + not_measured(epochs.no_copy) + ".", Paint::dim);
+  page.item("", 2, epoch_note() + (epochs.price ? " Costs are " + price_words(epochs) + "." : ""), Paint::dim);
+}
+
 void print_next(const ReportData& data, TextPage& page) {
   if (data.findings.next.empty()) return;
   page.heading("What next");
@@ -155,6 +179,7 @@ std::string render_text(const ReportData& data) {
   TextPage page(data.options.color);
   print_head(data, page);
   for (const Breakdown& b : data.findings.breakdowns) print_breakdown(b, data.options, page);
+  print_epochs(data, page);
   if (!data.findings.why.empty()) page.heading("Why");
   for (const Fact& fact : data.findings.why) page.item("  " + fact.label, 2 + k_label_width, fact.text);
   print_next(data, page);

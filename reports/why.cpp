@@ -68,14 +68,18 @@ std::string memory_words(const Profile& p) {
 /// Said only where it is more than noise: most jobs compute on a device that the workers do not touch.
 std::string interference_words(const Profile& p) {
   const auto* found = usable(p.stalls.as_is_interference);
-  const auto* share = found != nullptr ? found : usable(p.stalls.interference);
+  const auto* share = found != nullptr && !speaks_of_cold(p) ? found : usable(p.stalls.interference);
   if (share == nullptr || holds_zero(*share) || share->mean < 0.01) return "";
   return "slowed by the loader's own workers, which use the same cores: " + percent(*share) + " of each step";
 }
 
+/// The rate as found; where the verdict speaks of another state, the rate of that too.
 std::string rate_words(const Profile& p) {
   const auto* rate_now = usable(p.rates.as_is);
-  return rate_now != nullptr ? rate(*rate_now) : "";
+  std::string text = rate_now != nullptr ? rate(*rate_now) : "";
+  if (!speaks_of_cold(p) || (rate_now != nullptr && rate_now->mean.value() == p.rates.cold->mean.value())) return text;
+  if (!text.empty()) text += " as found; ";
+  return text + rate(*usable(p.rates.cold)) + " with every byte from storage";
 }
 
 }  // namespace

@@ -20,34 +20,112 @@
     Chart.defaults.plugins.legend.display = false;
   }
 
+  // Bands behind the steps: which phase ran when. A block that counts for nothing is paler, and says so.
+  const bands = {
+    id: "bands",
+    beforeDatasetsDraw(chart) {
+      const { ctx, chartArea: area, scales: { x } } = chart;
+      ctx.save();
+      ctx.font = "11px " + Chart.defaults.font.family;
+      ctx.textBaseline = "top";
+      data.stretches.filter((stretch) => stretch.tint !== "none").forEach((stretch) => {
+        const left = Math.max(area.left, x.getPixelForValue(stretch.from));
+        const right = Math.min(area.right, x.getPixelForValue(stretch.to));
+        if (!(right > left)) return;
+        ctx.fillStyle = color(stretch.tint) + (stretch.counts ? "33" : "14");
+        ctx.fillRect(left, area.top, right - left, area.bottom - area.top);
+        const words = stretch.counts ? stretch.phase : stretch.phase + " (not counted)";
+        ctx.fillStyle = color("ink");
+        if (ctx.measureText(words).width + 6 < right - left) ctx.fillText(words, left + 3, area.top + 2);
+      });
+      ctx.restore();
+    },
+  };
+
   function timeline(canvas) {
-    const phases = [...new Set(data.timeline.map((row) => row.phase))];
-    const tints = ["wait", "fetch", "prep", "compute", "other"];
-    // A row holds from its beginning to its end: two points draw it as a step. Where nothing was measured, or another
-    // phase ran, the line ends.
-    const points = (phase) => data.timeline.flatMap((row, i) => {
-      if (row.phase !== phase) return [{ x: row.from, y: null }];
+    // A row holds from its beginning to its end: two points draw it as a step. Where nothing was measured, the line
+    // ends.
+    const points = (key) => data.timeline.flatMap((row, i) => {
       const next = data.timeline[i + 1];
       const gap = next && next.from > row.to + 1e-3 * (row.to - row.from) ? [{ x: row.to, y: null }] : [];
-      return [{ x: row.from, y: row.percent, row }, { x: row.to, y: row.percent, row }, ...gap];
+      return [{ x: row.from, y: row[key], row }, { x: row.to, y: row[key], row }, ...gap];
     });
+    const line = (label, key, tint) => ({
+      label, data: points(key), borderColor: color(tint), borderWidth: 1.5, backgroundColor: color(tint) + "55",
+      fill: "origin", pointRadius: 0, pointHitRadius: 6,
+    });
+    const longest = data.timeline.some((row) => row.longest > 1.001 * row.step);
+    const sets = [line("of it waiting for data", "wait", "wait"), line("time of a step", "step", "ink")];
+    sets[1].fill = false;
+    if (longest) sets.push({ ...line("longest step", "longest", "soft"), fill: false, borderWidth: 1, borderDash: [2, 3] });
     return new Chart(canvas, {
       type: "line",
-      data: {
-        datasets: phases.map((phase, i) => ({
-          label: phase, data: points(phase), borderColor: color(tints[i % tints.length]), borderWidth: 1.5,
-          backgroundColor: color(tints[i % tints.length]) + "44", fill: true, pointRadius: 0, pointHitRadius: 6,
-        })),
-      },
+      data: { datasets: sets },
+      plugins: [bands],
       options: {
         parsing: false, interaction: { mode: "nearest", axis: "x", intersect: false },
         plugins: {
-          legend: { display: phases.length > 1 },
-          tooltip: { callbacks: { title: (items) => items.map((item) => item.raw.row.title), label: (item) => item.raw.row.label } },
+          legend: { display: true },
+          tooltip: {
+            filter: (item) => item.datasetIndex === 1,
+            callbacks: { title: (items) => items.map((item) => item.raw.row.title + ", " + item.raw.row.phase), label: (item) => item.raw.row.label },
+          },
         },
         scales: {
-          x: { type: "linear", min: 0, max: data.timeline[data.timeline.length - 1].to, title: { display: true, text: "seconds since the first batch was asked for" } },
-          y: { min: 0, suggestedMax: 20, max: data.timeline_top, title: { display: true, text: "% of time waiting" } },
+          x: { type: "linear", min: 0, max: Math.max(...data.timeline.slice(-1).map((row) => row.to), ...data.stretches.slice(-1).map((stretch) => stretch.to)), title: { display: true, text: "seconds since the first batch was asked for" } },
+          y: { min: 0, max: data.timeline_top > 0 ? data.timeline_top : undefined, title: { display: true, text: data.timeline_unit } },
+        },
+      },
+    });
+  }
+
+  // Upright lines at the run as profiled and at what is recommended.
+  const marks = (list) => ({
+    id: "marks",
+    afterDatasetsDraw(chart) {
+      const { ctx, chartArea: area, scales: { x } } = chart;
+      ctx.save();
+      ctx.font = "11px " + Chart.defaults.font.family;
+      ctx.strokeStyle = ctx.fillStyle = color("ink");
+      ctx.setLineDash([4, 3]);
+      list.forEach((mark, i) => {
+        const at = x.getPixelForValue(mark.x);
+        const wide = ctx.measureText(mark.words).width;
+        ctx.beginPath();
+        ctx.moveTo(at, area.top);
+        ctx.lineTo(at, area.bottom);
+        ctx.stroke();
+        ctx.fillText(mark.words, at + 4 + wide > area.right ? at - 4 - wide : at + 4, area.bottom - 8 - 14 * i);
+      });
+      ctx.restore();
+    },
+  });
+
+  function curve(canvas, entry) {
+    const sets = entry.lines.flatMap((line, i) => {
+      const edge = (key, fill) => ({
+        label: key, band: true, data: line.points.map((point) => ({ x: point.x, y: point[key] })), borderWidth: 0, pointRadius: 0,
+        pointHitRadius: 0, backgroundColor: color(line.tint) + "33", fill,
+      });
+      const mean = {
+        label: line.name, data: line.points.map((point) => ({ x: point.x, y: point.mean, label: point.label })), borderColor: color(line.tint),
+        backgroundColor: color(line.tint), borderWidth: 2, pointRadius: 3, fill: false, borderDash: i > 0 ? [6, 3] : [],
+      };
+      return [edge("high", "+1"), edge("low", false), mean];
+    });
+    return new Chart(canvas, {
+      type: "line",
+      data: { datasets: sets },
+      plugins: [marks(entry.marks)],
+      options: {
+        parsing: false, interaction: { mode: "nearest", intersect: false },
+        plugins: {
+          legend: { display: entry.lines.length > 1, labels: { filter: (item, all) => !all.datasets[item.datasetIndex].band } },
+          tooltip: { filter: (item) => !item.dataset.band, callbacks: { title: (items) => items.map((item) => item.parsed.x + " " + entry.x_title), label: (item) => item.raw.label } },
+        },
+        scales: {
+          x: { type: "linear", ticks: { precision: 0 }, title: { display: true, text: entry.x_title } },
+          y: { beginAtZero: true, title: { display: true, text: "samples/s, 90 % interval" } },
         },
       },
     });
@@ -72,6 +150,7 @@
     common();
     const canvas = document.getElementById("chart-timeline");
     if (canvas && data.timeline.length > 0) charts.push(timeline(canvas));
+    data.curves.forEach((entry) => charts.push(curve(document.getElementById("chart-curve-" + entry.key), entry)));
     data.distributions.forEach((entry, i) => charts.push(histogram(document.getElementById("chart-" + i), entry)));
   }
 

@@ -12,6 +12,29 @@ GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
 PREP = GOLDEN / "prep-bound.json"
 
 
+class Report(CliTest):
+    def test_a_price_is_told_in_the_formats_that_tell_costs(self):
+        for form in ("text", "json", "html", "md"):
+            done = self.cli("report", PREP, "-f", form, "--price", "32USD/h")
+            self.assert_status(done, 0)
+            self.assertIn(b"USD", done.stdout)
+        epoch = json.loads(self.cli("report", PREP, "-f", "json", "--price", "32/h").stdout)["epoch"]
+        whole = epoch["passes"][0]["whole"]
+        self.assertAlmostEqual(whole["cost"]["mean"], whole["time_s"]["mean"] * 32 / 3600)
+        self.assertEqual(epoch["currency"], "")
+
+    def test_a_wrong_price_is_told_what_to_write(self):
+        for price in ("32", "32USD", "-1/h", "x/h", "32/min"):
+            with self.subTest(price=price):
+                done = self.cli("report", PREP, "--price=" + price)
+                self.assert_status(done, 2)
+                self.assertIn(b"32USD/h", done.stderr)
+                self.assertEqual(done.stdout, b"")
+        done = self.cli("report", PREP, "-f", "csv", "--price", "32/h")
+        self.assert_status(done, 2)
+        self.assertIn(b"csv", done.stderr)
+
+
 class Whatif(CliTest):
     def ask(self, *words):
         done = self.cli("whatif", PREP, *words)

@@ -58,7 +58,7 @@ DRAWN = """[...document.querySelectorAll("canvas")].map((canvas) => canvas.width
 
 
 def report(source, target):
-    subprocess.run([CLI, "report", str(source), "-f", "html", "-o", str(target)], check=True)
+    subprocess.run([CLI, "report", str(source), "-f", "html", "--price", "32USD/h", "-o", str(target)], check=True)
 
 
 class Page(unittest.TestCase):
@@ -151,6 +151,28 @@ class Page(unittest.TestCase):
         for wrong in ("#whatif:workers=17&x=%00", "#whatif:", "#whatif:%", "#whatif:<img src=x>", "#verdict"):
             self.open("fetch-bound", fragment=wrong)
             self.assertEqual((self.text("answer-rate"), self.browser.complaints), (before, []))
+
+    def test_the_curve_over_workers_says_what_whatif_answers(self):
+        self.open("fetch-bound")
+        curves = {curve["key"]: curve for curve in self.browser.run("JSON.parse(document.getElementById('data').textContent).curves")}
+        self.assertEqual(set(curves), {"workers", "cache"})
+        point = curves["workers"]["lines"][0]["points"][-1]
+        answer = subprocess.run([CLI, "whatif", str(GOLDEN / "fetch-bound.json"), "--set", f"workers={point['x']:g}", "--json"],
+                                stdout=subprocess.PIPE, check=True)
+        rate = json.loads(answer.stdout)["predictions"][0]["throughput_samples_per_s"]
+        self.assertAlmostEqual(point["mean"], rate["mean"], delta=1e-6 * rate["mean"])
+        self.assertAlmostEqual(point["high"], rate["ci90_high"], delta=1e-6 * rate["ci90_high"])
+        rows = self.browser.run("[...document.querySelectorAll('section[aria-labelledby=curves] tbody tr')].map((e) => e.textContent)")
+        self.assertEqual(len(rows), sum(len(line["points"]) for curve in curves.values() for line in curve["lines"]))
+        self.assertTrue(any("as profiled" in row for row in rows))
+
+    def test_phases_are_named_beside_the_timeline(self):
+        self.open("multi-rank")
+        legend = self.browser.run("[...document.querySelectorAll('.legend span:not(.swatch)')].map((e) => e.textContent)")
+        self.assertEqual(legend, ["cold", "cached", "synthetic"])
+        kept = json.loads((GOLDEN / "multi-rank.json").read_text())["phases"]
+        rows = self.browser.run("document.querySelectorAll('[aria-label=\"The blocks of this run\"] tbody tr').length")
+        self.assertEqual(rows, len(kept))
 
     def test_keys_move_the_sliders(self):
         self.open("fetch-bound")

@@ -44,7 +44,9 @@ TEST_CASE("levels follow the thresholds that users know") {
 
 TEST_CASE("the verdict is one sentence whose parts add up") {
   const Findings f = find(testing::multi_rank());
-  CHECK(f.verdict == "21 % of each step is spent waiting for data: 15 % reading files, 6 % preparing samples.");
+  CHECK(f.verdict ==
+        "40 % of each step is spent waiting for data when every byte comes from storage: 34 % reading files, 6 % "
+        "preparing samples; as the run was found, 21 %.");
   CHECK(f.level == Level::high);
   CHECK(find(with_wait(0.31, 0.01)).verdict ==
         "31 % of each step is spent waiting for data, nearly all of it preparing samples.");
@@ -56,6 +58,70 @@ TEST_CASE("waiting that is not distinguishable from 0 is said so") {
   const Findings f = find(with_wait(0.006, 0.008));
   CHECK(f.verdict == "No measurable waiting for data: at most 1.4 % of each step.");
   CHECK(f.level == Level::fine);
+}
+
+TEST_CASE("where phases divided the cold step, the verdict speaks of that, and of the run as found beside it") {
+  Profile p = testing::multi_rank();
+  CHECK(speaks_of_cold(p));
+  std::vector<Breakdown> both = breakdowns_of(p);
+  REQUIRE(both.size() == 2);
+  CHECK(both[0].state == "cold");
+  CHECK(both[0].method == "differential");
+  CHECK(both[0].step->mean.value() == doctest::Approx(4 * 32 / 548.0));
+  CHECK(both[0].step->ci95_high.value() == doctest::Approx(4 * 32 / 534.0));
+  CHECK(both[1].title == "as the run was found, with 61 % of its bytes from storage");
+  CHECK(both[1].method == "attributed");
+  // A warm cache hides what storage costs: nothing may be advised from it.
+  p.resources.bytes_from_storage = 0.0;
+  p.stalls.as_is_wait = p.stalls.as_is_fetch = p.stalls.as_is_prep = Estimate<Fraction>{0.004, 0.001, 0.007, 100};
+  CHECK(holds(find(p).verdict, "as the run was found, 0.40 %"));
+  CHECK(find(p).level == Level::high);
+  CHECK(advises(p, "faster-storage"));
+  CHECK_FALSE(advises(p, "leave-it"));
+  CHECK_FALSE(advises(p, "resident-reads"));
+  // What was attributed, or has no cold rate, does not replace the run as found.
+  p.rates.cold = MeasuredEstimate<SamplesPerSecond>::absent("no block of it counts");
+  CHECK(breakdowns_of(p).front().state == "as_is");
+  CHECK(advises(p, "leave-it"));
+  p = testing::multi_rank();
+  p.stalls.method = "attributed";
+  CHECK(breakdowns_of(p).front().state == "as_is");
+}
+
+TEST_CASE("a run that was found cold has one state, not two") {
+  Profile p = testing::multi_rank();
+  p.resources.bytes_from_storage = 0.98;
+  p.stalls.as_is_wait = Estimate<Fraction>{0.41, 0.38, 0.44, 100};
+  CHECK(found_is_cold(p));
+  CHECK(breakdowns_of(p).size() == 1);
+  CHECK(find(p).verdict == "40 % of each step is spent waiting for data: 34 % reading files, 6 % preparing samples.");
+  p.stalls.as_is_wait = Estimate<Fraction>{0.21, 0.19, 0.23, 100};  // from storage too, but it waited less
+  CHECK(breakdowns_of(p).size() == 2);
+  p.stalls.as_is_wait = MeasuredEstimate<Fraction>::absent("the window was too short");
+  CHECK(find(p).verdict ==
+        "40 % of each step is spent waiting for data when every byte comes from storage: 34 % reading files, 6 % "
+        "preparing samples.");
+}
+
+TEST_CASE("a cold step that does not wait distinguishably is no stall, whatever its mean") {
+  Profile p = testing::multi_rank();
+  p.stalls.as_is_wait = Estimate<Fraction>{0.012, 0.002, 0.022, 100};
+  p.stalls.fetch = Estimate<Fraction>{0.011, -0.010, 0.032, 6};
+  p.stalls.prep = Estimate<Fraction>{0.004, 0.001, 0.007, 6};
+  CHECK(find(p).verdict ==
+        "No measurable waiting for data when every byte comes from storage: at most 3.6 % of each step.");
+  CHECK(find(p).level == Level::fine);
+  CHECK(advises(p, "leave-it"));
+  p.stalls.fetch = Estimate<Fraction>{-0.020, -0.030, -0.012, 6};  // noise of two rates: less than nothing
+  CHECK(holds(find(p).verdict, "No measurable waiting for data"));
+  CHECK_FALSE(holds(find(p).verdict, "-"));
+}
+
+TEST_CASE("one part stands for the whole only where it is nearly all of it") {
+  Profile p = with_wait(0.30, 0.01);
+  p.stalls.as_is_fetch = Estimate<Fraction>{0.10, -0.01, 0.21, 100};
+  p.stalls.as_is_prep = Estimate<Fraction>{0.20, 0.10, 0.30, 100};
+  CHECK(find(p).verdict == "30 % of each step is spent waiting for data: 20 % preparing samples.");
 }
 
 TEST_CASE("waiting that could not be divided is not divided") {
@@ -195,7 +261,8 @@ TEST_CASE("what is missing is listed once, under its reason") {
     return std::any_of(f.missing.begin(), f.missing.end(), [&](const Missing& m) { return m.reason == reason; });
   };
   CHECK(with_reason("/proc/PID/io could not be read: permission denied"));
-  for (const Missing& missing : find(testing::multi_rank()).missing) CHECK(missing.what.empty());
+  // What this version never measures is all that a profile with phases lacks.
+  CHECK(find(testing::multi_rank()).missing.size() == 2);
 }
 
 TEST_CASE("rounded parts add up to the rounded whole") {

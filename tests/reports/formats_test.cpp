@@ -12,6 +12,7 @@
 #include "analyzer/profile_json.hpp"
 #include "random_profile.hpp"
 #include "reports/escape.hpp"
+#include "reports/findings.hpp"
 #include "reports/predictions_json.hpp"
 #include "reports/render.hpp"
 #include "sample_predictions.hpp"
@@ -96,7 +97,7 @@ TEST_CASE("the main numbers read back the same from every format") {
     if (wait < 0.05) continue;  // worded, not numbered
     CHECK(number_after(report(p, ReportFormat::text), "workers") > 0.0);
     const std::string verdict = profile["findings"]["verdict"];
-    CHECK(std::stod(verdict) / 100.0 == near_wait);
+    if (!reports::speaks_of_cold(p)) CHECK(std::stod(verdict) / 100.0 == near_wait);
     for (const ReportFormat format : {ReportFormat::text, ReportFormat::md}) {
       const std::string text = std::regex_replace(report(p, format), std::regex("\n +"), " ");
       CHECK(text.find(verdict) != std::string::npos);
@@ -110,7 +111,7 @@ TEST_CASE("the CSV timeline adds up to the waiting of the profile") {
   const Profile p = fetch_bound();
   const auto lines = lines_of(report(p, ReportFormat::csv));
   REQUIRE(lines.size() == p.timeline.size() + 1);
-  CHECK(lines[0] == "begin_s,end_s,steps,wait_s,longest_wait_s,phase\r");
+  CHECK(lines[0] == "begin_s,end_s,steps,wait_s,longest_wait_s,phase,longest_step_s\r");
   double waited = 0.0;
   double end = 0.0;
   for (std::size_t i = 1; i < lines.size(); ++i) {

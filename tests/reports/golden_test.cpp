@@ -59,6 +59,7 @@ std::string rendered(const Profile& profile, ReportFormat format, bool with_pred
     options.recommendation = sample_recommendation();
     predictions = sample_predictions();
     options.grid = sample_grid();
+    options.curves = sample_curves();
   }
   const auto report = render(profile, predictions, format, options);
   REQUIRE(report.ok());

@@ -20,6 +20,8 @@ std::string page_of(const Profile& profile) {
   RenderOptions options;
   options.recommendation = sample_recommendation();
   options.grid = sample_grid();
+  options.curves = sample_curves();
+  options.price = parse_price("32USD/h").value();
   const auto page = render(profile, sample_predictions(), ReportFormat::html, options);
   REQUIRE_MESSAGE(page.ok(), page.error().what);
   return page.value();
@@ -89,6 +91,15 @@ void check_page(const std::string& page) {
   CHECK(open.empty());
   CHECK(seen["script"] == 4);
   CHECK(seen["h1"] == 1);
+}
+
+/// The JSON that the charts are drawn from.
+nlohmann::json data_of(const std::string& page) {
+  for (const Tag& tag : tags_of(page)) {
+    if (tag.name == "script" && !tag.attributes.empty()) return nlohmann::json::parse(tag.raw);
+  }
+  FAIL("no data");
+  return {};
 }
 
 /// What a reader sees between two tags, entities undone.
@@ -182,9 +193,68 @@ TEST_CASE("the sliders have every combination, a table of single changes, and th
 
 TEST_CASE("every chart has a table beside it and a name") {
   const std::string page = page_of(multi_rank());
-  const std::regex canvas("<canvas id=\"chart-[a-z0-9]+\" role=\"img\" aria-label=\"[^\"]+\">");
-  CHECK(std::distance(std::sregex_iterator(page.begin(), page.end(), canvas), std::sregex_iterator()) == 5);
+  const std::regex canvas("<canvas id=\"chart-[a-z0-9-]+\" role=\"img\" aria-label=\"[^\"]+\">");
+  CHECK(std::distance(std::sregex_iterator(page.begin(), page.end(), canvas), std::sregex_iterator()) == 7);
   CHECK(page.find("<tr><th scope=\"row\">Reading one sample</th>") != std::string::npos);
+}
+
+TEST_CASE("the curves say what was predicted, and mark what was found and what is recommended") {
+  const std::string page = page_of(prep_bound());
+  const auto curves = data_of(page)["curves"];
+  REQUIRE(curves.size() == 2);
+  CHECK(curves[0]["lines"][0]["points"][0]["mean"].get<double>() == 331.0);
+  CHECK(curves[0]["marks"][1]["words"] == "recommended");
+  CHECK(curves[0]["marks"][1]["x"].get<double>() == 4.0);
+  CHECK(curves[1]["lines"].size() == 2);
+  CHECK(curves[1]["lines"][1]["points"][1]["x"].get<double>() == 100.0);
+  CHECK(page.find("<th scope=\"row\">4</th><td>predicted</td>") != std::string::npos);
+  CHECK(page.find("<td>recommended (extrapolated)</td>") != std::string::npos);
+  CHECK(page.find("Not predicted: this run read &#60;b&#62;everything") != std::string::npos);
+}
+
+TEST_CASE("phases are shaded and listed, with why a block does not count") {
+  const Profile p = multi_rank();
+  const std::string page = page_of(p);
+  const auto data = data_of(page);
+  REQUIRE(data["stretches"].size() == p.phases.size());
+  CHECK(data["stretches"][0]["phase"] == "cold");
+  CHECK(data["stretches"][0]["tint"] == "fetch");
+  CHECK(data["stretches"][0]["counts"] == true);
+  CHECK(data["stretches"][8]["counts"] == false);
+  CHECK(page.find("<td>no: it was cut short</td>") != std::string::npos);
+  CHECK(data_of(page_of(prep_bound()))["stretches"].empty());
+}
+
+TEST_CASE("a timeline of many steps is thinned so that sums and extremes stay") {
+  Profile p = compute_bound();
+  p.timeline.clear();
+  double wait = 0.0;
+  for (int i = 0; i < 100'000; ++i) {
+    const double long_wait = i == 77'777 ? 0.05 : 0.001;
+    p.timeline.push_back({0.1 * i, 0.1 * (i + 1), 1, long_wait, long_wait, "as_is", i == 33'333 ? 0.9 : 0.1});
+    wait += long_wait;
+  }
+  const std::string page = page_of(p);
+  CHECK(page.size() < 1'500'000);
+  const auto rows = data_of(page)["timeline"];
+  CHECK(rows.size() <= 1500);
+  CHECK(rows.back()["to"].get<double>() == doctest::Approx(10'000.0));
+  const auto holds = [&](const std::string& words) {
+    return std::count_if(rows.begin(), rows.end(), [&](const auto& row) {
+      return row["label"].template get<std::string>().find(words) != std::string::npos;
+    });
+  };
+  CHECK(holds("longest wait 50.0 ms") == 1);
+  CHECK(holds("the longest 900 ms") == 1);
+  double waited = 0.0;
+  for (const auto& row : rows) {
+    waited += row["percent"].get<double>() / 100.0 * (row["to"].get<double>() - row["from"].get<double>());
+  }
+  CHECK(waited == doctest::Approx(wait));
+  CHECK(page.find("The longest step took 900 ms: beyond the top of the chart.") != std::string::npos);
+  // Phases that change with every step cannot make the page grow without end.
+  for (std::size_t i = 0; i < p.timeline.size(); ++i) p.timeline[i].phase = i % 2 == 0 ? "cold" : "cached";
+  CHECK(data_of(page_of(p))["timeline"].size() <= 1500);
 }
 
 TEST_CASE("a long timeline is drawn whole and tabled in few rows") {

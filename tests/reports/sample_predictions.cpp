@@ -44,6 +44,14 @@ PredictionGrid sample_grid() {
   return grid;
 }
 
+std::vector<PredictionCurve> sample_curves() {
+  PredictionCurve workers{"workers", {{"predicted", {1, 2, 4}, sample_predictions()}}, 2.0, 4.0, ""};
+  PredictionCurve cache{"cache", {{"page cache <b>|`", {0.0, 1.0}, {}}, {"</script>", {0.0, 1.0}, {}}}, {}, {}, ""};
+  for (CurveLine& line : cache.lines) line.y = {sample_predictions()[0], sample_predictions()[2]};
+  PredictionCurve none{"<b>", {}, {}, {}, "this run read <b>everything</b> from memory"};
+  return {workers, cache, none};
+}
+
 LoaderAdvice sample_recommendation() {
   return {"num_workers=2, prefetch_factor=2, persistent_workers=True",
           "the same samples/s (0.98 to 1.02 times), and a pass starts 1.8 s sooner",

@@ -96,7 +96,7 @@ void add_timeline(Profile& p, const Shape& s) {
     const double begin = at;
     const double wait = 5.0 * s.step * s.wait * jitter;
     at += 5.0 * s.step * (1.0 - s.wait) + wait;
-    p.timeline.push_back({begin, at, 5, wait, wait * 0.4, "as_is"});
+    p.timeline.push_back({begin, at, 5, wait, wait * 0.4, "as_is", s.step * (1.0 - s.wait) + wait * 0.4});
   }
   p.measured_s = at;
 }
@@ -134,6 +134,25 @@ void add_shape(Profile& p, const Shape& s) {
   p.points.push_back({{}, "as_is", "attributed", p.rates.as_is, {}});
   p.ranks.push_back({0, "node-a", 4711, 600, p.rates.as_is, p.stalls.as_is_wait});
   add_timeline(p, s);
+}
+
+/// Three rounds of cold, cached and synthetic blocks after the steps as found; the last block was cut short.
+void add_phases(Profile& p) {
+  const struct {
+    const char* phase;
+    double step, wait;
+  } k_phases[] = {{"cold", 0.2336, 0.0922}, {"cached", 0.1576, 0.0145}, {"synthetic", 0.1414, 0.0}};
+  double at = p.timeline.back().end_s + 1.5;
+  for (std::int64_t round = 0; round < 3; ++round) {
+    for (const auto& [phase, step, wait] : k_phases) {
+      const double begin = at;
+      for (int i = 0; i < 8; ++i, at += 2.0 * step) {
+        p.timeline.push_back({at, at + 2.0 * step, 2, 2.0 * wait, 1.3 * wait, phase, step + 0.3 * wait});
+      }
+      p.phases.push_back({phase, round, begin, at, ""});
+    }
+  }
+  p.phases.back().left_out = "it was cut short";
 }
 
 Profile passive(const Shape& shape) {
@@ -225,6 +244,7 @@ Profile multi_rank() {
     p.points.push_back({{{"workers", "2"}}, phase, "differential", rate, {}});
   }
   p.points[2].premises.push_back(p.premises[0]);
+  add_phases(p);
   return p;
 }
 
@@ -277,6 +297,7 @@ Profile hostile() {
   p.resources.distributions[s[0]] = p.resources.distributions["step_s"];
   p.timeline[3].phase = s[11];
   p.timeline[4].phase = s[0];
+  p.phases = {{s[0], 0, 20.0, 40.0, s[1]}, {s[13], 1, 40.0, 60.0, s[12]}};
   for (const std::string& text : s) p.issues.push_back({text, Severity::warning, 2, text, text});
   return p;
 }

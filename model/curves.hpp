@@ -1,0 +1,16 @@
+/// The rate over the number of workers and over the size of the cache, for the curves of the HTML report. Each point is
+/// the answer that `whatif` gives to that one question.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/profile.hpp"
+#include "model/prediction.hpp"
+
+namespace stallcast {
+
+/// The curve over workers, with `recommended_workers` marked on it (0: none is), then that over the cache, a line for
+/// each policy. One that this profile cannot answer has its reason; both, where nothing can be predicted from it.
+[[nodiscard]] std::vector<PredictionCurve> prediction_curves(const Profile& profile, int recommended_workers);
+
+}  // namespace stallcast
