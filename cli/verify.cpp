@@ -58,7 +58,8 @@ void add_verify(CLI::App& app, Session& session) {
       ->add_option("PROFILE", options->profile, "Output folder of a run, or the profile.json in it; it is not changed")
       ->required()
       ->type_name("");
-  command->add_option("--set", options->settings, "What changes: workers, prefetch, cpus")->type_name("K=V ...");
+  command->add_option("--set", options->settings, "What changes; what is not set stays as profiled")
+      ->type_name("K=V ...");
   command
       ->add_option("-o,--output", options->output,
                    "Keep the run's own profile in this folder (default: it is not kept)")
@@ -70,6 +71,7 @@ void add_verify(CLI::App& app, Session& session) {
   command->add_flag("--force", options->force, "Replace the results of an earlier run in DIR");
   command->add_flag("--json", options->json, "Print JSON; what the command writes to stdout goes to stderr");
   command->footer(
+      "Keys: workers prefetch cpus\n"
       "Exit status: the command's own if it failed, 0 if prediction and run agree, 1 if they do not,\n"
       "2 for a change that cannot be applied here, 5 if there is no verdict (not applied, not comparable),\n"
       "125 if stallcast failed, 126 if the command cannot be executed, 127 if it was not found.");

@@ -1,6 +1,7 @@
 #include "model/verification.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "model/verification_premises.hpp"
@@ -35,6 +36,24 @@ void say_not_comparable(const Premise& premise, Verification& out) {
   out.words = "not comparable: " + premise.check + " was " + premise.expected + " in the profiled run and " +
               premise.seen + " in this one";
   out.hint = "verify the command, on the machine, that was profiled; or profile what there is now";
+}
+
+/// Share of their time that the workers were ready to run and had no core.
+std::optional<double> core_wait(const Profile& profile) {
+  const auto& wait = profile.resources.worker_run_delay;
+  const auto& wall = profile.resources.worker_wall;
+  if (!wait || !wall || !(wall->mean.value() > 0.0)) return std::nullopt;
+  return wait->mean / wall->mean;
+}
+
+/// A run that was slower than predicted, and whose workers wanted for cores as the profiled one's did not.
+void suspect_others(const Profile& before, const AppliedSettings& applied, const Profile& run, Verification& out) {
+  constexpr double k_much_more = 0.1;
+  const auto then = core_wait(before);
+  const auto now = core_wait(run);
+  if (applied.cpus || !then || !now || *now < *then + k_much_more || *out.err_frac < 0.0) return;
+  out.hint = "the workers waited for a free core " + percent_words(*now) + " of their time, " + percent_words(*then) +
+             " in the profiled run: were other programs at work?";
 }
 
 void judge(Verification& out) {
@@ -75,6 +94,7 @@ Verification verify(const Profile& before, const Prediction& prediction, const A
     return out;
   }
   judge(out);
+  if (out.verdict == Verdict::disagrees) suspect_others(before, applied, run, out);
   return out;
 }
 

@@ -50,12 +50,6 @@ void check_workers(std::int64_t expected, std::span<const RankSetting> ranks, st
   premises.push_back(std::move(started));
 }
 
-std::string percent(double fraction) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.0f %%", 100.0 * fraction);
-  return text;
-}
-
 std::string number(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%g", value);
@@ -83,13 +77,13 @@ Premise storage_premise(const Profile& before, const Profile& run) {
   const auto& then = before.resources.bytes_from_storage;
   const auto& now = run.resources.bytes_from_storage;
   if (then && now) {
-    premise.expected = percent(*then) + " of the bytes read";
-    premise.seen = percent(*now);
+    premise.expected = percent_words(*then) + " of the bytes read";
+    premise.seen = percent_words(*now);
     premise.holds = std::abs(*then - *now) <= k_same_storage_share;
     return premise;
   }
-  premise.expected = then ? percent(*then) + " of the bytes read" : "not known (" + then.reason() + ")";
-  premise.seen = now ? percent(*now) : "not known (" + now.reason() + ")";
+  premise.expected = then ? percent_words(*then) + " of the bytes read" : "not known (" + then.reason() + ")";
+  premise.seen = now ? percent_words(*now) : "not known (" + now.reason() + ")";
   const auto bytes_then = storage_bytes_per_sample(before);
   const auto bytes_now = storage_bytes_per_sample(run);
   if (!then && !now && bytes_then && bytes_now && std::max(*bytes_then, *bytes_now) < k_hardly_any_bytes) {
@@ -100,6 +94,12 @@ Premise storage_premise(const Profile& before, const Profile& run) {
 }
 
 }  // namespace
+
+std::string percent_words(double fraction) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.0f %%", 100.0 * fraction);
+  return text;
+}
 
 std::vector<Premise> applied_premises(const AppliedSettings& applied, std::span<const RankSetting> ranks) {
   std::vector<Premise> premises;

@@ -8,6 +8,9 @@
 
 namespace stallcast {
 
+/// "12 %".
+[[nodiscard]] std::string percent_words(double fraction);
+
 /// That every rank had what was to be applied: its loader's own description, the worker processes that were started,
 /// and the CPUs that it was allowed.
 [[nodiscard]] std::vector<Premise> applied_premises(const AppliedSettings& applied, std::span<const RankSetting> ranks);

@@ -10,7 +10,7 @@ _stallcast_options() {
 }
 
 _stallcast_keys() {
-  "$1" whatif --help 2>/dev/null | sed -n 's/^Keys: //p' | tr ' ' '\n'
+  "$1" "$2" --help 2>/dev/null | sed -n 's/^Keys: //p' | tr ' ' '\n'
 }
 
 _stallcast() {
@@ -37,7 +37,7 @@ _stallcast() {
     *,--phases) words="as_is cold cached synthetic supply cold,cached,synthetic,supply" ;;
     *,--evict) words="own all none" ;;
     *,--set | *,--sweep)
-      words=$(_stallcast_keys "$tool" | sed 's/$/=/')
+      words=$(_stallcast_keys "$tool" "$command" | sed 's/$/=/')
       compopt -o nospace 2>/dev/null
       ;;
     *) [[ $current == -* ]] && words=$(_stallcast_options "$tool" "$command") ;;
