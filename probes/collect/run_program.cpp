@@ -34,9 +34,13 @@ pid_t start(const std::vector<std::string>& command, const std::vector<std::stri
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // so that it can be ended with all that it started
   pid_t pid = -1;
-  const int failed =
-      posix_spawnp(&pid, command[0].c_str(), &files, nullptr, pointers(command).data(), pointers(environment).data());
+  const int failed = posix_spawnp(&pid, command[0].c_str(), &files, &attributes, pointers(command).data(),
+                                  pointers(environment).data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   return failed == 0 ? pid : -1;
 }
@@ -70,7 +74,7 @@ std::optional<ProgramResult> run_program(const std::vector<std::string>& command
   if (pid > 0) {
     const std::uint64_t deadline_ns = monotonic_ns() + static_cast<std::uint64_t>(most_seconds) * k_second_ns;
     in_time = read_all(line[0], deadline_ns, result.output);
-    if (!in_time) kill(pid, SIGKILL);
+    if (!in_time) kill(-pid, SIGKILL);
     int status = 0;
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
