@@ -77,12 +77,12 @@ Premise storage_premise(const Profile& before, const Profile& run) {
   const auto& then = before.resources.bytes_from_storage;
   const auto& now = run.resources.bytes_from_storage;
   if (then && now) {
-    premise.expected = percent_words(*then) + " of the bytes read";
+    premise.expected = percent_words(*then) + " of its bytes";
     premise.seen = percent_words(*now);
     premise.holds = std::abs(*then - *now) <= k_same_storage_share;
     return premise;
   }
-  premise.expected = then ? percent_words(*then) + " of the bytes read" : "not known (" + then.reason() + ")";
+  premise.expected = then ? percent_words(*then) + " of its bytes" : "not known (" + then.reason() + ")";
   premise.seen = now ? percent_words(*now) : "not known (" + now.reason() + ")";
   const auto bytes_then = storage_bytes_per_sample(before);
   const auto bytes_now = storage_bytes_per_sample(run);

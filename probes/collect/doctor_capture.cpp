@@ -12,6 +12,7 @@
 #include "probes/collect/installation.hpp"
 #include "probes/collect/run_folder.hpp"
 #include "probes/collect/run_program.hpp"
+#include "probes/collect/text_file.hpp"
 #include "probes/record/control.hpp"
 
 namespace stallcast::collect {
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 
 /// What a Python says of itself; torch is found, not imported, which would take seconds. With a run's variable set, the
 /// shim arms itself if it is loaded at all; the folder that the variable names need not exist for that.
-constexpr char k_ask_python[] = R"(
+constexpr char k_ask_python[] = R"py(
 import importlib.util, json, os, re, sys
 found = {"python": sys.version.split()[0], "executable": sys.executable, "shim": "stallcast_shim" in sys.modules,
          "torch": None}
@@ -34,7 +35,7 @@ try:
 except Exception:
     pass
 print(json.dumps(found))
-)";
+)py";
 
 struct PythonFound {
   std::string name{};
@@ -54,13 +55,16 @@ std::optional<PythonFound> ask_python(const std::string& path, const Installatio
       run_program({path, "-c", k_ask_python}, environment_with({{"PYTHONPATH", installation.python_folder.string()},
                                                                 {record::k_env_run_dir, nowhere.string()}}));
   if (!said || said->exit_code != 0) return std::nullopt;
-  const auto text = nlohmann::json::parse(said->output, nullptr, /*allow_exceptions=*/false);
+  const auto lines = split_lines(said->output);  // warnings of the environment come before ours
+  const auto text = nlohmann::json::parse(lines.empty() ? "" : lines.back(), nullptr, /*allow_exceptions=*/false);
   if (!text.is_object()) return std::nullopt;
   const auto word = [&](const char* key) {
     const auto field = text.find(key);
     return field != text.end() && field->is_string() ? field->get<std::string>() : std::string();
   };
-  return PythonFound{path, word("python"), word("executable"), word("torch"), text.value("shim", false)};
+  const auto shim = text.find("shim");
+  const bool is_there = shim != text.end() && shim->is_boolean() && shim->get<bool>();
+  return PythonFound{path, word("python"), word("executable"), word("torch"), is_there};
 }
 
 /// The first that has torch, else the first that runs.

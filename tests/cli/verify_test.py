@@ -44,7 +44,7 @@ class VerifyTest(CliTest):
     @classmethod
     def job(cls, *options):
         return [PYTHON, str(SAMPLE / "train.py"), str(cls.data), "--workers", "1", "--batch-size", "4", "--epochs", "3",
-                "--accelerator-ms", "10", *options]
+                "--accelerator-ms", "20", *options]
 
     def verify(self, *settings, job=None, options=()):
         """The verdict as JSON, with what stdout and status must be beside it."""
@@ -141,7 +141,7 @@ class Refused(VerifyTest):
                             (["--set", "storage_bandwidth=10MB/s"], b"emulated"), (["--set", "gpu_speedup=2x"], b"profile"),
                             (["--set", "cpus=100000"], b"may be used"), (["--set", "cpus=0.5"], b"whole"),
                             (["--set", "workers=0", "prefetch=2"], b"prefetch"), (["--set", "wrkers=2"], b"workers"),
-                            (["--budget", "5"], b"s"), (["--nonsense"], b"help")):
+                            (["--budget", "5"], b"unit"), (["--nonsense"], b"help")):
             with self.subTest(words=words):
                 done = self.cli("verify", self.before, *words, "--", *command)
                 self.assert_status(done, 2)

@@ -55,7 +55,7 @@ const Premise& premise(const Verification& verification, const std::string& chec
 }
 
 void scale_rate(Profile& profile, double factor) {
-  Estimate<SamplesPerSecond>& rate = *profile.rates.as_is;
+  Estimate<SamplesPerSecond>& rate = profile.rates.as_is.value();
   rate = {rate.mean * factor, rate.ci95_low * factor, rate.ci95_high * factor, rate.n};
 }
 
