@@ -1,9 +1,12 @@
 /// doctor: do the parts that go into the job's processes get into them?
 #include <gnu/libc-version.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "fmt/format.h"
 #include "probes/collect/child_environment.hpp"
@@ -67,13 +70,32 @@ std::optional<PythonFound> ask_python(const std::string& path, const Installatio
   return PythonFound{path, word("python"), word("executable"), word("torch"), is_there};
 }
 
+/// The interpreters on PATH, each once: /bin may be a link to /usr/bin.
+std::vector<std::string> pythons_on(const std::string& search_path) {
+  constexpr std::size_t k_most = 8;
+  std::vector<std::string> found;
+  std::vector<fs::path> seen;
+  for (const std::string_view folder : split_fields(search_path, ':')) {
+    for (const char* name : {"python", "python3"}) {
+      const Executable python = examine_executable(name, folder);
+      std::error_code failed;
+      const fs::path real = fs::canonical(python.path, failed);
+      if (python.kind == ExecutableKind::missing || failed) continue;
+      // A virtual environment's interpreter is a link to another's: its folder tells them apart.
+      const fs::path place = fs::canonical(python.path.parent_path(), failed) / real.filename();
+      if (std::find(seen.begin(), seen.end(), place) != seen.end() || found.size() >= k_most) continue;
+      seen.push_back(place);
+      found.push_back(python.path.string());
+    }
+  }
+  return found;
+}
+
 /// The first that has torch, else the first that runs.
 std::optional<PythonFound> find_python(const std::string& search_path, const Installation& installation) {
   std::optional<PythonFound> first;
-  for (const char* name : {"python", "python3"}) {
-    const Executable executable = examine_executable(name, search_path);
-    if (executable.kind == ExecutableKind::missing) continue;
-    auto found = ask_python(executable.path.string(), installation);
+  for (const std::string& path : pythons_on(search_path)) {
+    auto found = ask_python(path, installation);
     if (!found) continue;
     if (!found->torch.empty()) return found;
     if (!first) first = std::move(found);
@@ -85,7 +107,7 @@ DoctorCheck shim_check(const std::optional<PythonFound>& python, const Installat
   DoctorCheck check{.id = "python_shim", .required = true};
   if (!python) {
     check.state = CheckState::limited;
-    check.seen = "installed, not tried: there is no Python on PATH";
+    check.seen = "installed, not tried: no Python on PATH answers";
     check.consequence = "whether Python loaders are recorded shows only in a run";
     check.hint = "activate the environment that you train in, and ask again";
   } else if (python->shim) {
@@ -106,8 +128,9 @@ DoctorCheck torch_check(const std::optional<PythonFound>& python) {
     return check;
   }
   check.state = CheckState::missing;
-  check.seen = python ? fmt::format("no torch in Python {} ({})", python->version, python->executable)
-                      : std::string("no Python on PATH");
+  check.seen =
+      python ? fmt::format("no torch in any Python on PATH, the first is {} ({})", python->version, python->executable)
+             : std::string("no Python on PATH answers");
   check.consequence = "PyTorch jobs need the Python of another environment; C++ jobs with marks need none";
   check.hint = "activate the environment that you train in, and ask again";
   return check;

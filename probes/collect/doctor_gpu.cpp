@@ -98,7 +98,9 @@ std::vector<fs::path> cupti_folders(const fs::path& root, const std::string& sea
 std::string found_in_folders(const std::vector<fs::path>& folders) {
   for (const fs::path& folder : folders) {
     for (const fs::path& file : entries(folder)) {
-      if (file.filename().string().compare(0, 11, "libcupti.so") == 0) return file.string();
+      std::error_code failed;
+      const bool is_it = file.filename().string().compare(0, 11, "libcupti.so") == 0;
+      if (is_it && fs::exists(file, failed)) return file.string();  // not a link into a toolkit that is gone
     }
   }
   return {};

@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from harness import CliTest
+from harness import PYTHON, CliTest
 
 CHECKS = ["capture_library", "python_shim", "python_torch", "run_folder", "proc_io", "page_cache", "staging_memory",
           "shared_memory", "cores", "cgroup", "open_files", "clock", "perf_events", "gpu", "cupti"]
@@ -69,7 +69,7 @@ class Doctor(CliTest):
         tools.mkdir()
         (tools / "cat").symlink_to(shutil.which("cat"))
         wrapper = tools / "python3"
-        wrapper.write_text('#!/bin/sh\nexec "%s" -E "$@"\n' % shutil.which("python3"))
+        wrapper.write_text('#!/bin/sh\nexec "%s" -E "$@"\n' % PYTHON)
         wrapper.chmod(0o755)
         self.environment["PATH"] = str(tools)
         checks = self.ask(status=3)
