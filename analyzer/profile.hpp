@@ -79,7 +79,7 @@ struct Premise {
 struct Point {
   std::map<std::string, std::string> setting{};  ///< e.g. {"workers": "4", "cached": "0.5"}
   std::string phase = "as_is";
-  std::string method = "attributed";  ///< differential | attributed | plain
+  std::string method = "attributed";  ///< differential | attributed | plain | verify
   MeasuredEstimate<SamplesPerSecond> estimate{};
   std::vector<Premise> premises{};
 };

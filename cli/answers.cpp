@@ -126,6 +126,32 @@ std::string recommendation_text(const Recommendation& recommendation) {
   return valid_utf8(text);
 }
 
+std::string verification_text(const Verification& verification) {
+  const Prediction& prediction = verification.prediction;
+  std::string text = fmt::format("change     {}\n", scenario_words(prediction));
+  text += fmt::format("predicted  {} samples/s, 90 % interval{}\n", forecast_words(prediction),
+                      prediction.extrapolated ? " (extrapolated)" : "");
+  text += verification.measured ? fmt::format("measured   {}, 95 % interval, {} steps\n", rate(*verification.measured),
+                                              verification.measured->n)
+                                : std::string("measured   nothing that could stand beside it\n");
+  if (verification.err_frac) {
+    text += fmt::format("error      {:+.1f} % of the measured rate\n", 100.0 * *verification.err_frac);
+  }
+  text += fmt::format("verdict    {}\n", verification.words);
+  if (!verification.hint.empty()) text += fmt::format("  hint: {}\n", verification.hint);
+  std::vector<std::string> applied;
+  for (const AppliedKey& key : verification.applied) applied.push_back(fmt::format("{}: {}", key.key, key.how));
+  add_list(text, "Applied", applied);
+  std::vector<std::string> checked;
+  for (const Premise& premise : verification.premises) {
+    checked.push_back(fmt::format("{}{}: {}{}", premise.holds ? "" : "DOES NOT HOLD: ", premise.check, premise.seen,
+                                  premise.holds ? "" : ", expected " + premise.expected));
+  }
+  add_list(text, "Checked of the run", checked);
+  add_list(text, "Notes", prediction_notes(prediction));
+  return valid_utf8(text);
+}
+
 std::string ledger_text(std::span<const LedgerRow> rows) {
   std::string text =
       fmt::format("{:<10} {:>12} {:>12} {:>8}  {}\n", "kind", "published", "predicted", "error", "what (source)");

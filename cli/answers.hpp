@@ -7,6 +7,7 @@
 #include "model/predict.hpp"
 #include "model/recommend.hpp"
 #include "model/validate.hpp"
+#include "model/verification.hpp"
 #include "reports/render.hpp"
 
 namespace stallcast::cli {
@@ -21,6 +22,9 @@ namespace stallcast::cli {
 
 /// The part of a recommendation that a report holds.
 [[nodiscard]] LoaderAdvice loader_advice(const Recommendation& recommendation);
+
+/// Predicted beside measured, the verdict, what was applied how and what was checked.
+[[nodiscard]] std::string verification_text(const Verification& verification);
 
 [[nodiscard]] std::string ledger_text(std::span<const LedgerRow> rows);
 

@@ -21,6 +21,8 @@ void add_diff(CLI::App& app, Session& session);
 void add_analyze(CLI::App& app, Session& session);
 void add_storage(CLI::App& app, Session& session);
 void add_validate(CLI::App& app, Session& session);
+void add_verify(CLI::App& app, Session& session);
+void add_doctor(CLI::App& app, Session& session);
 void add_env(CLI::App& app, Session& session);
 
 /// "0.1.0".

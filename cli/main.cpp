@@ -18,7 +18,10 @@ class HelpFormatter : public CLI::Formatter {
  public:
   std::string make_usage(const CLI::App* app, std::string name) const override {
     std::string usage = CLI::Formatter::make_usage(app, std::move(name));
-    if (app->get_name() == "profile") usage.insert(usage.find_last_not_of('\n') + 1, " -- COMMAND...");
+    const std::string name_of = app->get_name();
+    const char* words = name_of == "profile" || name_of == "verify" ? " -- COMMAND..." : "";
+    if (name_of == "recommend") words = " [--verify -- COMMAND...]";
+    usage.insert(usage.find_last_not_of('\n') + 1, words);
     return usage;
   }
 };
@@ -41,6 +44,8 @@ void add_commands(CLI::App& app, Session& session) {
   add_analyze(app, session);
   add_storage(app, session);
   add_validate(app, session);
+  add_verify(app, session);
+  add_doctor(app, session);
   add_env(app, session);
   for (CLI::App* command : app.get_subcommands({})) command->group("More");
   for (const char* first : {"profile", "report", "recommend", "whatif", "diff"}) {

@@ -10,7 +10,7 @@ _stallcast_options() {
 }
 
 _stallcast_keys() {
-  "$1" whatif --help 2>/dev/null | sed -n 's/^Keys: //p' | tr ' ' '\n'
+  "$1" "$2" --help 2>/dev/null | sed -n 's/^Keys: //p' | tr ' ' '\n'
 }
 
 _stallcast() {
@@ -38,7 +38,7 @@ _stallcast() {
     *,--evict) words="own all none" ;;
     *,--strategy) words="interleave separate" ;;
     *,--set | *,--sweep)
-      words=$(_stallcast_keys "$tool" | sed 's/$/=/')
+      words=$(_stallcast_keys "$tool" "$command" | sed 's/$/=/')
       compopt -o nospace 2>/dev/null
       ;;
     *) [[ $current == -* ]] && words=$(_stallcast_options "$tool" "$command") ;;

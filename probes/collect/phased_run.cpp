@@ -1,39 +1,17 @@
 #include "probes/collect/phased_run.hpp"
 
-#include <sys/statfs.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <optional>
+
+#include "probes/collect/stage_place.hpp"
 
 namespace stallcast::collect {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr long k_tmpfs_magic = 0x01021994;
 constexpr std::uint64_t k_progress_ns = 1'000'000'000ULL;
-constexpr std::uint64_t k_least_stage_bytes = 32ULL << 20U;
-
-/// Places in memory, best first.
-std::vector<fs::path> memory_places() {
-  std::vector<fs::path> places{"/dev/shm"};
-  if (const char* runtime = std::getenv("XDG_RUNTIME_DIR"); runtime != nullptr && *runtime != '\0') {
-    places.emplace_back(runtime);
-  }
-  places.push_back(temporary_folder());
-  return places;
-}
-
-/// Free bytes of `place` if it lies in memory.
-std::optional<std::uint64_t> memory_free(const fs::path& place) {
-  struct statfs facts {};
-  if (statfs(place.c_str(), &facts) != 0 || facts.f_type != k_tmpfs_magic) return std::nullopt;
-  if (access(place.c_str(), W_OK) != 0) return std::nullopt;
-  return static_cast<std::uint64_t>(facts.f_bavail) * static_cast<std::uint64_t>(facts.f_bsize);
-}
 
 }  // namespace
 
@@ -46,16 +24,14 @@ PhasedRun::PhasedRun(const RunFolder& folder, const PhasedOptions& options)
 }
 
 void PhasedRun::make_stage(record::ControlBlock& control, const std::string& run_id) {
-  for (const fs::path& place : memory_places()) {
-    const auto free = memory_free(place);
-    if (!free || *free < 2 * k_least_stage_bytes) continue;
-    const fs::path stage = place / ("stallcast-stage-" + run_id);
+  for (const StagePlace& place : stage_places()) {
+    const fs::path stage = place.folder / ("stallcast-stage-" + run_id);
     std::error_code failed;
     if (stage.string().size() >= sizeof(control.stage_dir) || !fs::create_directory(stage, failed)) continue;
     fs::permissions(stage, fs::perms::owner_all, failed);
     stage_ = stage;
     std::memcpy(control.stage_dir, stage.c_str(), stage.string().size() + 1);
-    control.stage_budget_bytes = *free / 2;  // the other half is the loader's own shared memory
+    control.stage_budget_bytes = place.free_bytes / 2;  // the other half is the loader's own shared memory
     return;
   }
   issues_.push_back(

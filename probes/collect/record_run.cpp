@@ -9,6 +9,7 @@
 #include "fmt/ranges.h"
 #include "probes/collect/child_environment.hpp"
 #include "probes/collect/command_facts.hpp"
+#include "probes/collect/cpu_limit.hpp"
 #include "probes/collect/installation.hpp"
 #include "probes/collect/launch.hpp"
 #include "probes/collect/log_lines.hpp"
@@ -193,6 +194,13 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   }
   const auto installation = find_installation();
   if (!installation) return installation.error();
+  std::optional<CpuLimit>
+      cpus;  // until the command runs: it inherits them, and the facts of the host are those it sees
+  if (options.cpus) {
+    auto held = CpuLimit::hold(*options.cpus);
+    if (!held) return held.error();
+    cpus.emplace(std::move(held).value());
+  }
   SignalGate gate;  // from here on nothing can end us between two files
   const auto output = prepare_output_folder(options.output, options.force);
   if (!output) return output.error();
@@ -208,10 +216,11 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   log_start(begun.value(), options.command, options.tool_version, own);
   for (const DataIssue& issue : child.issues) log.append(issue);
   auto phased = begin_phases(options, begun.value());
-  if (!phased) {
+  const Status wished = options.loader ? write_wish(folder.path(), *options.loader) : Status();
+  if (!phased || !wished) {
     begun.value().folder.remove();
     drop_unused(output.value());
-    return phased.error();
+    return phased ? wished.error() : phased.error();
   }
   if (options.on_start) options.on_start(folder.path());
 
@@ -222,7 +231,9 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   if (phased.value()) {
     for (auto& variable : PhasedRun::variables(folder.path())) added.push_back(std::move(variable));
   }
-  const Launched launched = launch(options.command, merged_environment(own, added), gate.original_mask());
+  const Launched launched =
+      launch(options.command, merged_environment(own, added), gate.original_mask(), options.output_to_stderr);
+  cpus.reset();
   if (launched.pid < 0) {
     run.exit_code = launched.exit_code;
     run.launch_failure = launched.reason;

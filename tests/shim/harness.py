@@ -4,6 +4,7 @@ Environment (set by CMake): STALLCAST_TEST_LIB, the capture library; STALLCAST_T
 """
 
 import importlib.util
+import json
 import os
 import shutil
 import struct
@@ -68,8 +69,8 @@ class ShimTest(unittest.TestCase):
         return path
 
     @classmethod
-    def python(cls, *arguments, shim=True, preload=True, python_path=(), environment=None):
-        """Runs this interpreter with `arguments` the way the tool does."""
+    def python(cls, *arguments, shim=True, preload=True, python_path=(), environment=None, wish=None):
+        """Runs this interpreter with `arguments` the way the tool does; `wish` is the content of loader.json."""
         env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "STALLCAST"))}
         env.pop("LD_PRELOAD", None)
         run_folder = None
@@ -77,6 +78,9 @@ class ShimTest(unittest.TestCase):
         if shim:
             run_folder = tempfile.mkdtemp(prefix="run-", dir=cls.folder)
             write_control(run_folder)
+            if wish is not None:
+                with open(os.path.join(run_folder, "loader.json"), "w") as file:
+                    json.dump(wish, file)
             path.insert(0, SHIM)
             env.update(STALLCAST_RUN_DIR=run_folder, STALLCAST_CAPTURE_LIB=LIBRARY)
             if preload:

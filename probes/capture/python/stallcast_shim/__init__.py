@@ -8,6 +8,7 @@
     fetcher    data sets and collate functions: samples, in workers and in the main process
     worker     the worker loop: batches asked for, made, handed over
     optimizer  steps
+    wish       settings that the tool wants for the training loader (stallcast verify)
     sizes      samples of a batch
     describe   what the records are about: process, loader, pass
     thread     what the current thread is in the middle of

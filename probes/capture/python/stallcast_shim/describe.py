@@ -29,6 +29,7 @@ def write_consumer(is_torch_complete):
         rank=_environment_integer("RANK"),
         world_size=_environment_integer("WORLD_SIZE"),
         local_rank=_environment_integer("LOCAL_RANK"),
+        cpus=_cpus(),
     )
     capture.text(capture.TEXT_PROCESS, described)
 
@@ -65,6 +66,14 @@ def _cuda_usable():
     if getattr(version, "cuda", None):
         return os.path.exists("/dev/nvidiactl") and os.environ.get("CUDA_VISIBLE_DEVICES") not in ("", "-1")
     return bool(getattr(version, "hip", None)) and os.path.exists("/dev/kfd")
+
+
+def _cpus():
+    """How many CPUs this process may run on."""
+    try:
+        return len(os.sched_getaffinity(0))
+    except (AttributeError, OSError):
+        return None
 
 
 def _environment_integer(name):

@@ -13,7 +13,7 @@ import os
 import time
 import weakref
 
-from . import capture, describe, fetcher, wait, worker
+from . import capture, describe, fetcher, wait, wish, worker
 from .capture import calls
 from .thread import current
 
@@ -67,6 +67,7 @@ def patch(module):
     """Called with torch.utils.data.dataloader just imported, in the middle of `import torch`."""
     worker.patch(module._utils.worker)
     fetcher.patch(module)
+    wish.patch(module)
     base = module._BaseDataLoaderIter
     for owner in (base, module._SingleProcessDataLoaderIter, module._MultiProcessingDataLoaderIter):
         _wrap_creation(owner, "__init__")

@@ -1,0 +1,119 @@
+#include "model/applied.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <string_view>
+
+namespace stallcast {
+namespace {
+
+/// A key that no run can be given, or not by this version.
+struct Refusal {
+  std::string_view key{};
+  const char* why = "";
+  const char* instead = "";
+};
+
+constexpr const char* k_no_emulation = "storage and caches cannot be emulated by this version of verify";
+constexpr const char* k_make_it_so =
+    "bring the machine into that state yourself (a slower mount, files in memory or evicted), profile it there and "
+    "compare: stallcast diff";
+
+constexpr std::array<Refusal, 6> k_refused{{
+    {"batch", "another batch is another training, which verify must not make of a command",
+     "change the batch in the script, profile that and compare: stallcast diff"},
+    {"gpu_speedup", "no faster accelerator can be made here",
+     "profile on the other accelerator and compare: stallcast diff"},
+    {"cache", k_no_emulation, k_make_it_so},
+    {"cache_policy", k_no_emulation, k_make_it_so},
+    {"storage_bandwidth", k_no_emulation, k_make_it_so},
+    {"storage_latency", k_no_emulation, k_make_it_so},
+}};
+
+Error usage(std::string what, std::string hint) {
+  return Error{ErrorCode::usage, std::move(what), std::move(hint)};
+}
+
+Status check_keys(const Scenario& scenario) {
+  for (const ScenarioItem& item : scenario.items) {
+    const auto* refused =
+        std::find_if(k_refused.begin(), k_refused.end(), [&](const Refusal& r) { return r.key == item.key; });
+    if (refused == k_refused.end()) continue;
+    return usage("the scenario key '" + item.key + "' cannot be verified: " + refused->why, refused->instead);
+  }
+  return {};
+}
+
+std::string in_place_of(const Measured<std::int64_t>& found) {
+  return found ? " in place of " + std::to_string(*found) : std::string();
+}
+
+/// Only PyTorch's loader is made where we can reach it.
+Status check_loader(const Profile& profile, const std::string& key) {
+  const bool is_torch = profile.job.framework == "pytorch";
+  if (is_torch && (profile.job.loader_kind == "map" || profile.job.loader_kind == "iterable")) return {};
+  return usage("the scenario key '" + key + "' cannot be verified: the profiled job loads without PyTorch's DataLoader",
+               "change the loader in the job itself, profile that and compare: stallcast diff");
+}
+
+Status apply_workers(const Scenario& scenario, const Profile& profile, AppliedSettings& out) {
+  STALLCAST_RETURN_IF_ERROR(check_loader(profile, "workers"));
+  out.workers = scenario.workers;
+  out.keys.push_back({"workers", std::to_string(*scenario.workers),
+                      "num_workers=" + std::to_string(*scenario.workers) + in_place_of(profile.job.num_workers) +
+                          ", set on the training DataLoader when it is made"});
+  return {};
+}
+
+Status apply_prefetch(const Scenario& scenario, const Profile& profile, AppliedSettings& out) {
+  STALLCAST_RETURN_IF_ERROR(check_loader(profile, "prefetch"));
+  if (scenario.workers.value_or(static_cast<int>(profile.job.num_workers.value_or(0))) == 0) {
+    return usage("this job loads without workers, so a prefetch factor means nothing",
+                 "ask for at least one worker as well, for example workers=2");
+  }
+  out.prefetch = scenario.prefetch;
+  out.keys.push_back({"prefetch", std::to_string(*scenario.prefetch),
+                      "prefetch_factor=" + std::to_string(*scenario.prefetch) +
+                          in_place_of(profile.job.prefetch_factor) +
+                          ", set on the training DataLoader when it is made"});
+  return {};
+}
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", value);
+  return text;
+}
+
+Status apply_cpus(const Scenario& scenario, double usable_cpus, AppliedSettings& out) {
+  const double cpus = *scenario.cpus;
+  if (cpus != std::floor(cpus)) {
+    return usage("cpus=" + number(cpus) + " cannot be verified: affinity gives whole CPUs, a part of one takes a quota",
+                 "ask for a whole number of CPUs, or set the quota yourself (cpu.max) and profile there");
+  }
+  if (cpus > usable_cpus) {
+    return usage(
+        "cpus=" + number(cpus) + " cannot be verified: " + number(usable_cpus) + " may be used on this machine",
+        "ask for fewer, or verify on a machine that has as many");
+  }
+  out.cpus = static_cast<int>(cpus);
+  out.keys.push_back(
+      {"cpus", number(cpus),
+       "the first " + number(cpus) + " of the " + number(usable_cpus) + " CPUs that may be used here, by affinity"});
+  return {};
+}
+
+}  // namespace
+
+Result<AppliedSettings> applied_settings(const Scenario& scenario, const Profile& profile, double usable_cpus) {
+  STALLCAST_RETURN_IF_ERROR(check_keys(scenario));
+  AppliedSettings out;
+  if (scenario.workers) STALLCAST_RETURN_IF_ERROR(apply_workers(scenario, profile, out));
+  if (scenario.prefetch) STALLCAST_RETURN_IF_ERROR(apply_prefetch(scenario, profile, out));
+  if (scenario.cpus) STALLCAST_RETURN_IF_ERROR(apply_cpus(scenario, usable_cpus, out));
+  return out;
+}
+
+}  // namespace stallcast

@@ -1,0 +1,104 @@
+#include "model/applied.hpp"
+
+#include <doctest/doctest.h>
+
+#include <map>
+
+namespace stallcast {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Profile torch_job() {
+  Profile profile;
+  profile.job.framework = "pytorch";
+  profile.job.loader_kind = "map";
+  profile.job.num_workers = 1;
+  profile.job.prefetch_factor = 2;
+  return profile;
+}
+
+Result<AppliedSettings> apply(const Words& settings, const Profile& profile = torch_job(), double cpus = 4.0) {
+  const auto scenario = parse_scenario(settings);
+  REQUIRE(scenario.ok());
+  return applied_settings(scenario.value(), profile, cpus);
+}
+
+TEST_CASE("what can be applied is, key by key, and said in words") {
+  const auto applied = apply({"workers=4", "prefetch=3", "cpus=2"});
+  REQUIRE(applied.ok());
+  CHECK(applied.value().workers == 4);
+  CHECK(applied.value().prefetch == 3);
+  CHECK(applied.value().cpus == 2);
+  REQUIRE(applied.value().keys.size() == 3);
+  CHECK(applied.value().keys[0].how.find("num_workers=4 in place of 1") == 0);
+  CHECK(applied.value().keys[2].value == "2");
+}
+
+TEST_CASE("nothing asked for is nothing applied") {
+  const auto applied = apply({});
+  REQUIRE(applied.ok());
+  CHECK_FALSE(applied.value().workers.has_value());
+  CHECK_FALSE(applied.value().prefetch.has_value());
+  CHECK_FALSE(applied.value().cpus.has_value());
+  CHECK(applied.value().keys.empty());
+}
+
+TEST_CASE("every key that the model answers is either applied or refused with a reason and a way out") {
+  const std::map<std::string, std::string> values{
+      {"cache", "35%"},          {"cache_policy", "minio"}, {"cpus", "2"},         {"workers", "2"},
+      {"prefetch", "4"},         {"batch", "16"},           {"gpu_speedup", "2x"}, {"storage_bandwidth", "100MB/s"},
+      {"storage_latency", "1ms"}};
+  for (const std::string_view key : scenario_keys()) {
+    CAPTURE(std::string(key));
+    REQUIRE(values.contains(std::string(key)));
+    const auto applied = apply({std::string(key) + "=" + values.at(std::string(key))});
+    if (applied.ok()) {
+      REQUIRE(applied.value().keys.size() == 1);
+      CHECK(applied.value().keys[0].key == key);
+      CHECK_FALSE(applied.value().keys[0].how.empty());
+    } else {
+      CHECK(applied.error().code == ErrorCode::usage);
+      CHECK(applied.error().what.find(std::string(key)) != std::string::npos);
+      CHECK_FALSE(applied.error().hint.empty());
+    }
+  }
+}
+
+TEST_CASE("a key that cannot be applied is not left out beside one that can") {
+  CHECK_FALSE(apply({"workers=2", "batch=16"}).ok());
+  CHECK_FALSE(apply({"cache=50%", "workers=2"}).ok());
+}
+
+TEST_CASE("cpus: whole ones, and no more than there are") {
+  CHECK(apply({"cpus=4"}).ok());
+  const auto part = apply({"cpus=1.5"});
+  REQUIRE_FALSE(part.ok());
+  CHECK(part.error().code == ErrorCode::usage);
+  CHECK(part.error().what.find("1.5") != std::string::npos);
+  const auto more = apply({"cpus=5"});
+  REQUIRE_FALSE(more.ok());
+  CHECK(more.error().what.find("4 may be used") != std::string::npos);
+  CHECK(apply({"cpus=2"}, torch_job(), 2.5).ok());
+  CHECK_FALSE(apply({"cpus=3"}, torch_job(), 2.5).ok());
+}
+
+TEST_CASE("a loader that is not PyTorch's cannot be given settings, its CPUs can") {
+  Profile profile = torch_job();
+  profile.job.framework = "c_api";
+  profile.job.loader_kind = "c_api";
+  CHECK_FALSE(apply({"workers=2"}, profile).ok());
+  CHECK_FALSE(apply({"prefetch=4"}, profile).ok());
+  CHECK(apply({"cpus=1"}, profile).ok());
+}
+
+TEST_CASE("a prefetch factor needs workers, found or asked for") {
+  Profile profile = torch_job();
+  profile.job.num_workers = 0;
+  profile.job.prefetch_factor = Measured<std::int64_t>::absent("no workers");
+  CHECK_FALSE(apply({"prefetch=4"}, profile).ok());
+  CHECK(apply({"prefetch=4", "workers=2"}, profile).ok());
+}
+
+}  // namespace
+}  // namespace stallcast
