@@ -60,6 +60,7 @@ struct RunLog {
   int ranks_expected = 1;
   std::optional<Host> host{};
   std::optional<ResidentRead> resident_read{};
+  Emulation emulation{};
   std::vector<Tick> ticks{};
   std::vector<DataIssue> issues{};
   bool ended = false;  ///< the tool saw the end of the command

@@ -337,7 +337,9 @@ bool fill_differential(const RunData& run, const std::vector<RankView>& ranks, P
   rates.supply_cold = phase_rate(data, Phase::supply_cold);
   Stalls& stalls = profile.stalls;
   fill_split(data, stalls);
-  if (found_cold(data) && rates.cold) {
+  const bool cache_emulated =
+      run.log.emulation.settings.contains("cache");  // what a cold block opens says nothing of it
+  if (found_cold(data) && !cache_emulated && rates.cold) {
     rates.as_is = rates.cold;
     stalls.as_is_fetch = stalls.fetch;
     stalls.as_is_prep = stalls.prep;

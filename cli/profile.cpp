@@ -5,9 +5,11 @@
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "analyzer/analyze.hpp"
 #include "cli/command.hpp"
+#include "cli/emulate.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/phases.hpp"
 #include "cli/results.hpp"
@@ -27,6 +29,8 @@ struct ProfileOptions {
   std::string budget{};
   std::string evict = "own";
   std::string target = "2%";
+  std::vector<std::string> emulate{};
+  std::string emulate_with = "interposer";
   bool no_extras = false;
   std::string recording_budget{};
   bool force = false;
@@ -103,6 +107,11 @@ Result<RecordOptions> record_options(const ProfileOptions& options, const Sessio
     record.recording_budget = bytes.value();
   }
   STALLCAST_RETURN_IF_ERROR(take_overhead_duty(record));
+  if (!options.emulate.empty()) {
+    const auto emulation = parse_emulation(options.emulate, options.emulate_with);
+    if (!emulation) return emulation.error();
+    record.emulation = emulation.value();
+  }
   if (options.verbose) {
     record.on_start = [](const std::filesystem::path& folder) {
       print_note("recording in " + folder.string() + " (stallcast analyze recovers it if this tool is killed)");
@@ -126,12 +135,12 @@ int run_profile(const ProfileOptions& options, const Session& session) {
   const auto record = record_options(options, session);
   if (!record) {
     print_error(record.error());
-    return k_exit_wrapper;
+    return options.emulate.empty() ? k_exit_wrapper : exit_status(record.error().code);
   }
   const auto recorded = record_run(record.value());
   if (!recorded) {
     print_error(recorded.error());
-    return k_exit_wrapper;
+    return recorded.error().code == ErrorCode::usage ? k_exit_usage : k_exit_wrapper;
   }
   const RecordedRun& run = recorded.value();
   if (!run.launched) {
@@ -173,6 +182,15 @@ void add_profile(CLI::App& app, Session& session) {
       ->type_name("WHICH");
   command->add_flag("--no-extras", options->no_extras,
                     "Only the phases named, no blocks for the model to be fitted on");
+  command
+      ->add_option("--emulate", options->emulate,
+                   "Give the job other hardware, without root: storage_bandwidth=200MB/s, storage_latency=2ms,\n"
+                   "storage_iops=500/s, cache=35% or 100GiB, cache_policy=minio|lru|random, cpus=4 (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--emulate-with", options->emulate_with, "What emulates it: interposer (default)")
+      ->type_name("WHAT");
   command
       ->add_option("--recording-budget", options->recording_budget,
                    "Most bytes of recordings on this machine (default: 256MiB)")

@@ -17,6 +17,18 @@ std::string workers_words(const Profile& p, const Derived& d) {
   return text;
 }
 
+/// "storage emulated: storage_bandwidth=200MB/s, cache=35%; 410 hits, 780 misses".
+std::string emulation_words(const Profile& p) {
+  const Emulation& e = p.emulation;
+  if (e.settings.empty()) return "";
+  std::string text;
+  for (const auto& [key, value] : e.settings) text += (text.empty() ? "" : ", ") + key + "=" + value;
+  const bool has_storage = e.requests > 0 || e.hits > 0;
+  text = (has_storage ? "storage emulated: " : "emulated: ") + text;
+  if (has_storage) text += fmt::format("; {} hits, {} misses", count(e.hits), count(e.misses));
+  return text;
+}
+
 std::string per_sample_words(const Resources& r) {
   std::string text;
   const auto add = [&](const char* what, const MeasuredEstimate<SecondsPerSample>& m) {
@@ -86,6 +98,7 @@ std::vector<Fact> why_of(const Profile& p) {
   const auto add = [&](const char* label, const std::string& text) {
     if (!text.empty()) facts.push_back({label, text});
   };
+  add("hardware", emulation_words(p));
   add("rate", rate_words(p));
   add("workers", workers_words(p, d));
   add("per sample", per_sample_words(p.resources));

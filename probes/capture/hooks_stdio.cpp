@@ -53,13 +53,16 @@ std::size_t stream_through(FILE* stream, bool served, std::size_t wanted, Call c
   if (kind != FdKind::regular && kind != FdKind::stream) return call();
   const bool phased = in_phase() && !served && kind == FdKind::regular;
   if (phased) before_read(fd, {-1, wanted, nullptr});
+  const bool may_wait = emulating() && !served && kind == FdKind::regular;
   Thread* thread = recording_thread();
   const std::uint64_t begin_ns = thread != nullptr && !served ? monotonic_ns() : 0;
+  const EmulatedRead emulated = may_wait ? before_emulated(fd, -1) : k_not_emulated;
   std::size_t bytes = 0;
   {
     const Busy busy(own);  // a libc that reads through its own read() is counted once
     bytes = call();
   }
+  if (emulated.fd >= 0) after_emulated(emulated, -1);
   if (phased) after_read();
   if (thread == nullptr) {
     if (bytes > 0 && kind == FdKind::regular) count_unrecorded(bytes);

@@ -142,6 +142,29 @@ RecordedRun undo(Begun& begun, const OutputFolder& output, RecordedRun run) {
   return run;
 }
 
+/// Nothing where storage is as it is.
+Result<std::optional<Emulation>> begin_emulation(const RecordOptions& options, Begun& begun) {
+  if (!options.emulation) return std::optional<Emulation>();
+  begun.log.append(to_line(*options.emulation, nullptr));
+  if (!options.emulation->has_storage()) return std::optional<Emulation>();
+  auto emulation = Emulation::create(begun.folder.path(), *options.emulation);
+  if (!emulation) return emulation.error();
+  return std::optional<Emulation>(std::move(emulation).value());
+}
+
+void log_emulation(const RecordOptions& options, const std::optional<Emulation>& emulation, ToolLog& log) {
+  if (!emulation) return;
+  for (const DataIssue& issue : emulation->issues()) log.append(issue);
+  log.append(to_line(*options.emulation, &emulation->block()));
+}
+
+Result<std::optional<CpuLimit>> limit_cpus(const RecordOptions& options) {
+  if (!options.emulation || !options.emulation->cpus) return std::optional<CpuLimit>();
+  auto limit = CpuLimit::create(*options.emulation->cpus);
+  if (!limit) return limit.error();
+  return std::optional<CpuLimit>(std::move(limit).value());
+}
+
 /// Nothing where the run is passive.
 Result<std::unique_ptr<PhasedRun>> begin_phases(const RecordOptions& options, Begun& begun) {
   if (!options.phased) return std::unique_ptr<PhasedRun>();
@@ -188,6 +211,8 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   const auto installation = find_installation();
   if (!installation) return installation.error();
   SignalGate gate;  // from here on nothing can end us between two files
+  auto cpus = limit_cpus(options);
+  if (!cpus) return cpus.error();
   const auto output = prepare_output_folder(options.output, options.force);
   if (!output) return output.error();
   auto begun = begin({}, options.recording_budget);
@@ -201,11 +226,12 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   const ChildEnvironment child = child_environment(own, installation.value(), folder.path());
   log_start(begun.value(), options.command, options.tool_version, own);
   for (const DataIssue& issue : child.issues) log.append(issue);
+  const auto emulation = begin_emulation(options, begun.value());
   auto phased = begin_phases(options, begun.value());
-  if (!phased) {
+  if (!emulation || !phased) {
     begun.value().folder.remove();
     drop_unused(output.value());
-    return phased.error();
+    return !emulation ? emulation.error() : phased.error();
   }
   if (options.on_start) options.on_start(folder.path());
 
@@ -217,6 +243,7 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
     for (auto& variable : PhasedRun::variables(folder.path())) added.push_back(std::move(variable));
   }
   const Launched launched = launch(options.command, merged_environment(own, added), gate.original_mask());
+  cpus.value().reset();  // ours again: what watches the job takes none of its time where there are others
   if (launched.pid < 0) {
     run.exit_code = launched.exit_code;
     run.launch_failure = launched.reason;
@@ -227,6 +254,7 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
                              watch_options(options, phased.value().get()));
   log_missing_consumer(end, options.command, variable(own, "PATH"), log);
   log_losses(end, folder.control(), log);
+  log_emulation(options, emulation.value(), log);
   if (phased.value()) {
     for (const DataIssue& issue : phased.value()->issues_at_end()) log.append(issue);
   }

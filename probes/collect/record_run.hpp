@@ -11,6 +11,7 @@
 #include "core/data_issue.hpp"
 #include "core/quantity.hpp"
 #include "core/result.hpp"
+#include "probes/collect/emulation.hpp"
 #include "probes/collect/overhead_schedule.hpp"
 #include "probes/collect/phased_run.hpp"
 
@@ -25,6 +26,7 @@ struct RecordOptions {
   collect::OverheadDuty overhead = collect::OverheadDuty::usual;
   std::string tool_version{};
   std::optional<collect::PhasedOptions> phased{};                           ///< absent: a passive run
+  std::optional<collect::EmulationOptions> emulation{};                     ///< absent: the hardware as it is
   std::function<void(const std::filesystem::path& run_folder)> on_start{};  ///< just before the command starts
 };
 
