@@ -76,6 +76,11 @@ Status take_cpus(EmulationOptions& options, const std::string& value) {
     return Error{ErrorCode::usage, fmt::format("'{}' is not a whole number of CPUs from 1 on", value),
                  "write for example cpus=4; a fraction of a CPU cannot be had by affinity"};
   }
+  const int usable = collect::bindable_cpus();
+  if (cpus.value() > usable) {
+    return Error{ErrorCode::usage, fmt::format("there are only {} to use here", usable),
+                 fmt::format("write cpus={} or less; `stallcast whatif` predicts more", usable)};
+  }
   options.cpus = cpus.value();
   return {};
 }

@@ -107,11 +107,6 @@ Result<RecordOptions> record_options(const ProfileOptions& options, const Sessio
     record.recording_budget = bytes.value();
   }
   STALLCAST_RETURN_IF_ERROR(take_overhead_duty(record));
-  if (!options.emulate.empty()) {
-    const auto emulation = parse_emulation(options.emulate, options.emulate_with);
-    if (!emulation) return emulation.error();
-    record.emulation = emulation.value();
-  }
   if (options.verbose) {
     record.on_start = [](const std::filesystem::path& folder) {
       print_note("recording in " + folder.string() + " (stallcast analyze recovers it if this tool is killed)");
@@ -132,15 +127,23 @@ Result<std::string> report_run(const RecordedRun& run, bool quiet) {
 }
 
 int run_profile(const ProfileOptions& options, const Session& session) {
-  const auto record = record_options(options, session);
+  auto record = record_options(options, session);
   if (!record) {
     print_error(record.error());
-    return options.emulate.empty() ? k_exit_wrapper : exit_status(record.error().code);
+    return k_exit_wrapper;
+  }
+  if (!options.emulate.empty()) {
+    const auto emulation = parse_emulation(options.emulate, options.emulate_with);
+    if (!emulation) {
+      print_error(emulation.error());
+      return k_exit_usage;
+    }
+    record.value().emulation = emulation.value();
   }
   const auto recorded = record_run(record.value());
   if (!recorded) {
     print_error(recorded.error());
-    return recorded.error().code == ErrorCode::usage ? k_exit_usage : k_exit_wrapper;
+    return k_exit_wrapper;
   }
   const RecordedRun& run = recorded.value();
   if (!run.launched) {

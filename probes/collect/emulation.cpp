@@ -146,15 +146,15 @@ std::vector<DataIssue> Emulation::issues() const {
   return issues;
 }
 
+int bindable_cpus() {
+  cpu_set_t usable;
+  return sched_getaffinity(0, sizeof usable, &usable) == 0 ? CPU_COUNT(&usable) : 1;
+}
+
 Result<CpuLimit> CpuLimit::create(int cpus) {
   CpuLimit limit;
   if (sched_getaffinity(0, sizeof limit.before_, &limit.before_) != 0) {
     return Error{ErrorCode::environment, fmt::format("cannot ask for the CPUs to use: {}", std::strerror(errno)), ""};
-  }
-  const int usable = CPU_COUNT(&limit.before_);
-  if (cpus > usable) {
-    return Error{ErrorCode::usage, fmt::format("--emulate cpus={}: there are only {} to use here", cpus, usable),
-                 fmt::format("write cpus={} or less; `stallcast whatif` predicts more", usable)};
   }
   cpu_set_t fewer;
   CPU_ZERO(&fewer);

@@ -56,10 +56,13 @@ class Emulation {
   std::uint64_t bytes_ = 0;
 };
 
+/// CPUs that this thread may be bound to.
+[[nodiscard]] int bindable_cpus();
+
 /// Binds this thread, and what it starts, to the first `cpus` of the CPUs that it may use, until it goes out of scope.
 class CpuLimit {
  public:
-  /// environment error if there are not so many.
+  /// environment error if the kernel refuses.
   [[nodiscard]] static Result<CpuLimit> create(int cpus);
 
   CpuLimit(CpuLimit&& other) noexcept;
