@@ -65,11 +65,17 @@ std::uint32_t serial_now() {
   return state != nullptr ? state->serial.load(k_relaxed) : 0;
 }
 
+/// Without a cache, and without phases that choose parts, a large file is one unit: it is read ahead in as any other.
+std::uint64_t unit_bytes_of(const record::EmulationBlock& block, const EmulatedFile& file) {
+  const std::uint64_t size = file.size.load(k_relaxed);
+  const bool in_ranges = block.settings.policy != record::EmulatedPolicy::none || in_phase();
+  return size > k_whole_unit_bytes && in_ranges ? k_range_unit_bytes : UINT64_MAX;
+}
+
 /// Whether the unit that holds `begin` is cached, decided when the descriptor comes to it.
 bool is_hit(record::EmulationBlock& block, EmulatedFile& file, int fd, std::uint64_t begin) {
-  const std::uint64_t size = file.size.load(k_relaxed);
-  const bool whole = size <= k_whole_unit_bytes;
-  const std::uint64_t number = whole ? 0 : begin / k_range_unit_bytes;
+  const std::uint64_t unit_bytes = unit_bytes_of(block, file);
+  const std::uint64_t number = begin / unit_bytes;
   const std::uint32_t serial = serial_now();
   if (file.unit.load(k_relaxed) == number + 1 && file.serial.load(k_relaxed) == serial) {
     return file.is_hit.load(k_relaxed) != 0;
@@ -79,7 +85,8 @@ bool is_hit(record::EmulationBlock& block, EmulatedFile& file, int fd, std::uint
   bool hit = verdict == Verdict::hit;
   if (verdict == Verdict::by_policy) {
     const std::uint64_t words[] = {file.key.load(k_relaxed), number};
-    const std::uint64_t bytes = whole ? size : std::min(k_range_unit_bytes, size - number * k_range_unit_bytes);
+    const std::uint64_t size = file.size.load(k_relaxed);
+    const std::uint64_t bytes = std::min(unit_bytes, size - std::min(size, number * unit_bytes));
     hit = record::emulated_hit(block, hash_words(words, 2), bytes);
     (hit ? counters.hits : counters.misses).fetch_add(1, k_relaxed);
   } else {
@@ -100,13 +107,16 @@ void add(Settled& settled, const Demand& demand) {
 Settled settle_units(record::EmulationBlock& block, EmulatedFile& file, int fd, std::uint64_t begin,
                      std::uint64_t end) {
   Settled settled{};
-  const std::uint64_t size = file.size.load(k_relaxed);
-  const std::uint64_t unit_bytes = size <= k_whole_unit_bytes ? std::max(size, end) : k_range_unit_bytes;
+  const std::uint64_t unit_bytes = unit_bytes_of(block, file);
+  // Storage is asked for whole pages.
+  const std::uint64_t file_end = (std::max(file.size.load(k_relaxed), end) + k_page - 1) / k_page * k_page;
+  const auto unit_end = [&](std::uint64_t at) {
+    return unit_bytes > file_end ? file_end : std::min((at / unit_bytes + 1) * unit_bytes, file_end);
+  };
   std::uint64_t missed_from = begin;
   for (std::uint64_t at = begin; at < end;) {
-    const std::uint64_t next = std::min((at / unit_bytes + 1) * unit_bytes, end);
-    const bool hit = is_hit(block, file, fd, at);
-    if (hit) {
+    const std::uint64_t next = std::min(unit_end(at), end);
+    if (is_hit(block, file, fd, at)) {
       if (missed_from < at) add(settled, fetch(file, missed_from, at, at));
       settled.hit_bytes += next - at;
       passed(file, next);
@@ -116,13 +126,7 @@ Settled settle_units(record::EmulationBlock& block, EmulatedFile& file, int fd, 
     }
     at = next;
   }
-  if (missed_from < end) {
-    // Storage is asked for whole pages.
-    const std::uint64_t file_end = (std::max(size, end) + k_page - 1) / k_page * k_page;
-    const std::uint64_t unit_end =
-        size <= k_whole_unit_bytes ? file_end : (end + unit_bytes - 1) / unit_bytes * unit_bytes;
-    add(settled, fetch(file, missed_from, end, std::min(file_end, unit_end)));
-  }
+  if (missed_from < end) add(settled, fetch(file, missed_from, end, unit_end(end - 1)));
   return settled;
 }
 

@@ -8,8 +8,8 @@
 /// batches leave as it is.
 ///
 /// What goes to storage for a read follows the page cache's own rules, for files whose reader moves on: what is read,
-/// and read ahead in windows of up to 128 KiB. Not seen and not delayed: reads through maps (counted), io_uring,
-/// sendfile, getc() and fscanf().
+/// and read ahead in windows of up to the device's read_ahead_kb. Not seen and not delayed: reads through maps
+/// (counted), io_uring, sendfile, getc() and fscanf().
 #pragma once
 
 #include <sys/types.h>

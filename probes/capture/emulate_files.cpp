@@ -1,10 +1,13 @@
 /// Which files are data, and what a read of one asks of storage.
+#include <sys/sysmacros.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "probes/capture/emulate.hpp"
 #include "probes/capture/emulate_state.hpp"
 #include "probes/capture/paths.hpp"
+#include "probes/capture/phase_names.hpp"
 #include "probes/capture/phase_settle.hpp"
 #include "probes/capture/phase_state.hpp"
 #include "probes/record/raw.hpp"
@@ -17,10 +20,12 @@ namespace raw = record::raw;
 constexpr auto k_relaxed = std::memory_order_relaxed;
 constexpr std::size_t k_table_bytes = sizeof(EmulatedFile) * k_tracked_fds;
 constexpr std::uint64_t k_page = 4096;
-constexpr std::uint64_t k_most_ahead = 128 * 1024;     ///< read_ahead_kb of Linux
+constexpr std::uint64_t k_usual_ahead = 128 * 1024;    ///< of Linux, where the device's cannot be asked for
 constexpr std::uint64_t k_most_at_once = 1024 * 1024;  ///< of one request, where that much is asked for
 
 constinit std::atomic<EmulatedFile*> g_files{nullptr};
+constinit std::atomic<std::uint64_t> g_ahead_device{0};
+constinit std::atomic<std::uint64_t> g_ahead_bytes{0};
 
 EmulatedFile* map_files() {
   void* mapped = raw::map(k_table_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -66,6 +71,50 @@ DataFile by_descriptor(int fd) {
   return by_name(path, O_RDONLY);
 }
 
+std::uint64_t read_kilobytes(const char* path) {
+  const int fd = raw::open_file(path, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return 0;
+  char text[24];
+  const ssize_t bytes = raw::read_at(fd, text, sizeof(text), 0);
+  raw::close_fd(fd);
+  std::uint64_t value = 0;
+  for (ssize_t at = 0; at < bytes && text[at] >= '0' && text[at] <= '9'; ++at) {
+    value = value * 10 + static_cast<std::uint64_t>(text[at] - '0');
+  }
+  return value * 1024;
+}
+
+/// The kernel's setting for the device: of the file system, of the disk, of the disk that it is a partition of.
+std::uint64_t ask_read_ahead(std::uint64_t device) {
+  constexpr const char* k_places[][2] = {{"/sys/class/bdi/", "/read_ahead_kb"},
+                                         {"/sys/dev/block/", "/queue/read_ahead_kb"},
+                                         {"/sys/dev/block/", "/../queue/read_ahead_kb"}};
+  for (const auto& place : k_places) {
+    char path[96];
+    const bool complete = StageName(path)
+                              .add(place[0])
+                              .add_decimal(major(device))
+                              .add(":")
+                              .add_decimal(minor(device))
+                              .add(place[1])
+                              .complete();
+    const std::uint64_t bytes = complete ? read_kilobytes(path) : 0;
+    if (bytes != 0) return bytes;
+  }
+  return k_usual_ahead;
+}
+
+/// Asked for once as long as one device is read from at a time.
+std::uint64_t read_ahead_of(std::uint64_t device) {
+  const std::uint64_t given = g_emulation.load(k_relaxed)->settings.read_ahead_bytes;
+  if (given != 0) return given;
+  if (g_ahead_device.load(k_relaxed) != device || g_ahead_bytes.load(k_relaxed) == 0) {
+    g_ahead_bytes.store(ask_read_ahead(device), k_relaxed);
+    g_ahead_device.store(device, k_relaxed);
+  }
+  return g_ahead_bytes.load(k_relaxed);
+}
+
 void measure(EmulatedFile& file, int fd) {
   struct stat status {};
   if (raw::stat_fd(fd, &status) != 0 || !S_ISREG(status.st_mode)) {
@@ -78,6 +127,7 @@ void measure(EmulatedFile& file, int fd) {
   file.device.store(identity.device, k_relaxed);
   file.inode.store(identity.inode, k_relaxed);
   file.size.store(identity.size, k_relaxed);
+  file.ahead.store(read_ahead_of(identity.device), k_relaxed);
   file.data.store(DataFile::yes, k_relaxed);
 }
 
@@ -86,17 +136,17 @@ std::uint64_t whole_pages(std::uint64_t bytes) {
 }
 
 /// get_init_ra_size() of the kernel (mm/readahead.c): the first window of a reader that asks for `bytes`.
-std::uint64_t first_window(std::uint64_t bytes) {
+std::uint64_t first_window(std::uint64_t bytes, std::uint64_t most) {
   std::uint64_t window = k_page;
   while (window < bytes) window *= 2;
-  if (window <= k_most_ahead / 32) return window * 4;
-  return window <= k_most_ahead / 4 ? window * 2 : std::max(k_most_ahead, std::min(bytes, k_most_at_once));
+  if (window <= most / 32) return window * 4;
+  return window <= most / 4 ? window * 2 : most;
 }
 
 /// get_next_ra_size(), likewise.
-std::uint64_t next_window(std::uint64_t before, std::uint64_t bytes) {
-  if (before < k_most_ahead / 16) return before * 4;
-  return before <= k_most_ahead / 2 ? before * 2 : std::max(k_most_ahead, std::min(bytes, k_most_at_once));
+std::uint64_t next_window(std::uint64_t before, std::uint64_t most) {
+  if (before < most / 16) return before * 4;
+  return before <= most / 2 ? before * 2 : most;
 }
 
 }  // namespace
@@ -141,18 +191,20 @@ Demand fetch(EmulatedFile& file, std::uint64_t begin, std::uint64_t end, std::ui
   }
   Demand demand{0, 0};
   const std::uint64_t wanted = whole_pages(end) - from;
+  // Where a single call asks for more than is read ahead, it is fetched as it was asked for.
+  const std::uint64_t most = std::max(file.ahead.load(k_relaxed), std::min(wanted, k_most_at_once));
   while (fetched < end && fetched < limit) {
     const std::uint64_t rest = whole_pages(end) - fetched;
     if (window != 0) {
-      window = next_window(window, wanted);
-    } else if (moves_on || from == 0 || wanted > k_most_ahead) {
-      window = first_window(rest);
+      window = next_window(window, most);
+    } else if (moves_on || from == 0) {
+      window = first_window(rest, most);
     } else {
-      window = rest;  // somewhere in the middle: nothing is read ahead
+      window = std::min(rest, most);  // somewhere in the middle: nothing is read ahead
     }
     const std::uint64_t bytes = std::min(window, limit - fetched);
     demand.bytes += bytes;
-    demand.requests += 1;
+    demand.requests += (bytes + k_most_at_once - 1) / k_most_at_once;
     fetched += bytes;
   }
   file.fetched_end.store(fetched, k_relaxed);
@@ -189,6 +241,7 @@ void emulate_copied(int fd, int copy) {
   to->unit.store(from->unit.load(k_relaxed), k_relaxed);
   to->fetched_begin.store(from->fetched_begin.load(k_relaxed), k_relaxed);
   to->fetched_end.store(from->fetched_end.load(k_relaxed), k_relaxed);
+  to->ahead.store(from->ahead.load(k_relaxed), k_relaxed);
   to->window.store(from->window.load(k_relaxed), k_relaxed);
   to->is_hit.store(from->is_hit.load(k_relaxed), k_relaxed);
   to->data.store(from->data.load(k_relaxed), k_relaxed);

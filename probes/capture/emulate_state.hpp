@@ -26,6 +26,7 @@ struct EmulatedFile {
   std::atomic<std::uint64_t> unit;           ///< number of the unit last come to, plus 1; 0: none
   std::atomic<std::uint64_t> fetched_begin;  ///< the stretch that came from storage last, and may be read again
   std::atomic<std::uint64_t> fetched_end;
+  std::atomic<std::uint64_t> ahead;   ///< most that the page cache reads ahead in it, bytes
   std::atomic<std::uint32_t> window;  ///< bytes last read ahead; 0: the reader has not moved on yet
   std::atomic<std::uint32_t> is_hit;  ///< of `unit`
 };
@@ -48,9 +49,9 @@ struct Demand {
 /// What has to be fetched for bytes begin..end-1 of a file, of which nothing beyond `limit` is read ahead: what was
 /// fetched before stays, a reader that moves on is read ahead for as by Linux' page cache.
 ///
-/// Example, a file of 300 KiB read from its beginning, 20 KiB at a time: 64 KiB are fetched for the first read (a
-/// window of the next power of two, doubled), which serve the next two; the fourth reaches beyond and fetches 128 KiB,
-/// later ones the remaining 108.
+/// Example, with at most 128 KiB read ahead: a file of 300 KiB read from its beginning, 20 KiB at a time: 64 KiB are
+/// fetched for the first read (a window of the next power of two, doubled), which serve the next two; the fourth
+/// reaches beyond and fetches 128 KiB, later ones the remaining 108.
 Demand fetch(EmulatedFile& file, std::uint64_t begin, std::uint64_t end, std::uint64_t limit);
 
 /// Bytes begin..end-1 came from the cache.

@@ -35,6 +35,7 @@ record::EmulationSettings settings_of(const EmulationOptions& options) {
   settings.policy = options.policy;
   settings.cache_share = options.cache_share.value_or(-1.0);
   if (options.cache_size) settings.cache_bytes = static_cast<std::uint64_t>(options.cache_size->value());
+  if (options.read_ahead) settings.read_ahead_bytes = static_cast<std::uint64_t>(options.read_ahead->value());
   settings.first_hit_share = options.first_hit_share;
   if (options.policy == record::EmulatedPolicy::none) return settings;
   settings.most_units = k_most_units;

@@ -27,6 +27,7 @@ struct EmulationOptions {
   std::optional<Bytes> cache_size{};    ///< instead of it
   /// Of what is read for the first time, so many count as cached: a cache that has seen the data before.
   double first_hit_share = 0.0;
+  std::optional<Bytes> read_ahead{};  ///< of the page cache; as it is for the files' device
   std::optional<int> cpus{};
   std::vector<std::pair<std::string, std::string>> items{};  ///< as written, in order
 

@@ -35,6 +35,7 @@ struct EmulationSettings {
   std::uint64_t latency_ns;  ///< of each read that has to wait for storage
   double cache_share;        ///< of the distinct bytes seen so far; negative: cache_bytes counts
   std::uint64_t cache_bytes;
+  std::uint64_t read_ahead_bytes;  ///< of the page cache; 0: as it is for the device that a file really lies on
   double first_hit_share;  ///< of the units seen for the first time, so many count as cached (a cache that was warm)
   EmulatedPolicy policy;
   std::uint32_t most_units;     ///< 0: there is no table

@@ -17,6 +17,7 @@ constexpr std::uint64_t k_pages_of_300000 = 303'104;
 EmulationOptions fast() {
   EmulationOptions options;
   options.bandwidth = BytesPerSecond(1e15);
+  options.read_ahead = Bytes(128.0 * 1024.0);
   return options;
 }
 
