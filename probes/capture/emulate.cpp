@@ -21,6 +21,7 @@ constexpr auto k_relaxed = std::memory_order_relaxed;
 /// Granules of a phase's chunk (phase_ranges.cpp) in bytes: half-cached batches choose their half by it.
 constexpr std::uint64_t k_chunk_bytes = 2ULL << 20;
 constexpr std::uint64_t k_page = 4096;
+constexpr std::uint64_t k_prefetched_bytes = 1ULL << 20;
 
 constinit std::atomic<std::uint64_t> g_miss_bytes{0};
 
@@ -148,9 +149,7 @@ void wait_for_storage(record::EmulationBlock& block, const EmulatedRead& read, c
   if (due_ns > real_end_ns) {
     const std::uint64_t less_ns = std::min(t_overslept_ns, latency_ns);
     sleep_until(due_ns - less_ns);
-    const std::uint64_t now_ns = monotonic_ns();
-    t_overslept_ns =
-        latency_ns == 0 ? 0 : t_overslept_ns - less_ns + (now_ns + less_ns - std::min(due_ns, now_ns + less_ns));
+    t_overslept_ns += monotonic_ns() - (due_ns - less_ns) - less_ns;
     return;
   }
   // A thread that lost its core is late on any storage: only what had to be waited for is the real one's fault.
@@ -198,6 +197,9 @@ EmulatedRead before_emulated(int fd, off_t offset) {
   read.fd = fd;
   read.waits = waits_so_far();
   read.begin_ns = monotonic_ns();
+  // A reader that comes in small steps shall not find the real storage slow at each of them.
+  const bool is_first = file->unit.load(k_relaxed) == 0;
+  if (is_first && file->size.load(k_relaxed) <= k_prefetched_bytes) raw::advise_file(fd, 0, 0, POSIX_FADV_WILLNEED);
   return read;
 }
 
