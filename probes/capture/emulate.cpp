@@ -21,6 +21,8 @@ constexpr auto k_relaxed = std::memory_order_relaxed;
 /// Granules of a phase's chunk (phase_ranges.cpp) in bytes: half-cached batches choose their half by it.
 constexpr std::uint64_t k_chunk_bytes = 2ULL << 20;
 constexpr std::uint64_t k_page = 4096;
+/// A read within this, and 1 ns a byte, did not wait for any storage worth the name.
+constexpr std::uint64_t k_quick_read_ns = 30'000;
 constexpr std::uint64_t k_prefetched_bytes = 1ULL << 20;
 
 constinit std::atomic<std::uint64_t> g_miss_bytes{0};
@@ -184,7 +186,7 @@ void map_emulation() {
   raw::close_fd(fd);
 }
 
-EmulatedRead before_emulated(int fd, off_t offset) {
+EmulatedRead before_emulated(int fd, off_t offset, std::size_t wanted) {
   const record::raw::ErrnoKeeper keeper;
   EmulatedRead read{-1, offset, 0, 0};
   Thread& thread = t_thread;
@@ -198,8 +200,9 @@ EmulatedRead before_emulated(int fd, off_t offset) {
   read.waits = waits_so_far();
   read.begin_ns = monotonic_ns();
   // A reader that comes in small steps shall not find the real storage slow at each of them.
+  const std::uint64_t size = file->size.load(k_relaxed);
   const bool is_first = file->unit.load(k_relaxed) == 0;
-  if (is_first && file->size.load(k_relaxed) <= k_prefetched_bytes) raw::advise_file(fd, 0, 0, POSIX_FADV_WILLNEED);
+  if (is_first && wanted < size && size <= k_prefetched_bytes) raw::advise_file(fd, 0, 0, POSIX_FADV_WILLNEED);
   return read;
 }
 
@@ -207,10 +210,11 @@ void after_emulated(const EmulatedRead& read, ssize_t bytes) {
   const record::raw::ErrnoKeeper keeper;
   const Busy busy(t_thread);
   const std::uint64_t real_end_ns = monotonic_ns();
-  const bool waited = waits_so_far() != read.waits;
   const off_t end = bytes >= 0 ? read.offset + bytes : raw::position(read.fd);
   EmulatedFile* file = emulated_file(read.fd);
   if (end <= read.offset || file == nullptr) return;
+  const bool slow = real_end_ns - read.begin_ns > k_quick_read_ns + static_cast<std::uint64_t>(end - read.offset);
+  const bool waited = slow && waits_so_far() != read.waits;
   record::EmulationBlock& block = *g_emulation.load(k_relaxed);
   const Settled settled =
       settle_units(block, *file, read.fd, static_cast<std::uint64_t>(read.offset), static_cast<std::uint64_t>(end));

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 #include "probes/record/emulation.hpp"
@@ -42,8 +43,8 @@ struct EmulatedRead {
 
 inline constexpr EmulatedRead k_not_emulated{-1, 0, 0, 0};
 
-/// `fd` is about to be read from `offset`, or from where it stands (-1).
-EmulatedRead before_emulated(int fd, off_t offset);
+/// `wanted` bytes are about to be read from `offset` of `fd`, or from where it stands (-1).
+EmulatedRead before_emulated(int fd, off_t offset, std::size_t wanted);
 
 /// It was read: `bytes` bytes, or (-1) up to where the descriptor stands now. Waits as the emulated storage says.
 void after_emulated(const EmulatedRead& read, ssize_t bytes);

@@ -20,7 +20,7 @@ namespace stallcast::capture {
 /// the emulated storage says.
 template <class Call>
 __attribute__((noinline)) ssize_t read_altered(const ReadSource& source, int fd, const ReadPlan& plan, Call call) {
-  const EmulatedRead emulated = emulating() ? before_emulated(fd, plan.offset) : k_not_emulated;
+  const EmulatedRead emulated = emulating() ? before_emulated(fd, plan.offset, plan.bytes) : k_not_emulated;
   ssize_t bytes = source.fd >= 0 ? read_copy(source, fd, plan) : -1;
   if (bytes < 0) bytes = call();
   if (emulated.fd >= 0 && bytes > 0) after_emulated(emulated, bytes);

@@ -56,7 +56,7 @@ std::size_t stream_through(FILE* stream, bool served, std::size_t wanted, Call c
   const bool may_wait = emulating() && !served && kind == FdKind::regular;
   Thread* thread = recording_thread();
   const std::uint64_t begin_ns = thread != nullptr && !served ? monotonic_ns() : 0;
-  const EmulatedRead emulated = may_wait ? before_emulated(fd, -1) : k_not_emulated;
+  const EmulatedRead emulated = may_wait ? before_emulated(fd, -1, wanted) : k_not_emulated;
   std::size_t bytes = 0;
   {
     const Busy busy(own);  // a libc that reads through its own read() is counted once
