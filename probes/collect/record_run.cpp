@@ -152,12 +152,6 @@ Result<std::optional<Emulation>> begin_emulation(const RecordOptions& options, B
   return std::optional<Emulation>(std::move(emulation).value());
 }
 
-void log_emulation(const RecordOptions& options, const std::optional<Emulation>& emulation, ToolLog& log) {
-  if (!emulation) return;
-  for (const DataIssue& issue : emulation->issues()) log.append(issue);
-  log.append(to_line(*options.emulation, &emulation->block()));
-}
-
 Result<std::optional<CpuLimit>> limit_cpus(const RecordOptions& options) {
   if (!options.emulation || !options.emulation->cpus) return std::optional<CpuLimit>();
   auto limit = CpuLimit::create(*options.emulation->cpus);
@@ -172,6 +166,29 @@ Result<std::unique_ptr<PhasedRun>> begin_phases(const RecordOptions& options, Be
   if (!phased) return phased.error();
   for (const DataIssue& issue : phased.value()->issues()) begun.log.append(issue);
   return phased;
+}
+
+/// What a run may have besides its recording.
+struct Extras {
+  std::optional<Emulation> emulation;
+  std::unique_ptr<PhasedRun> phased;
+};
+
+Result<Extras> begin_extras(const RecordOptions& options, Begun& begun) {
+  auto emulation = begin_emulation(options, begun);
+  if (!emulation) return emulation.error();
+  auto phased = begin_phases(options, begun);
+  if (!phased) return phased.error();
+  return Extras{std::move(emulation).value(), std::move(phased).value()};
+}
+
+void log_extras(const RecordOptions& options, const Extras& extras, ToolLog& log) {
+  if (extras.phased) {
+    for (const DataIssue& issue : extras.phased->issues_at_end()) log.append(issue);
+  }
+  if (!extras.emulation) return;
+  for (const DataIssue& issue : extras.emulation->issues()) log.append(issue);
+  log.append(to_line(*options.emulation, &extras.emulation->block()));
 }
 
 WatchOptions watch_options(const RecordOptions& options, PhasedRun* phased) {
@@ -226,12 +243,11 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   const ChildEnvironment child = child_environment(own, installation.value(), folder.path());
   log_start(begun.value(), options.command, options.tool_version, own);
   for (const DataIssue& issue : child.issues) log.append(issue);
-  const auto emulation = begin_emulation(options, begun.value());
-  auto phased = begin_phases(options, begun.value());
-  if (!emulation || !phased) {
+  const auto extras = begin_extras(options, begun.value());
+  if (!extras) {
     begun.value().folder.remove();
     drop_unused(output.value());
-    return !emulation ? emulation.error() : phased.error();
+    return extras.error();
   }
   if (options.on_start) options.on_start(folder.path());
 
@@ -239,7 +255,7 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   run.output = output.value().path;
   if (cancelled(gate, run)) return undo(begun.value(), output.value(), run);
   Variables added = child.added;
-  if (phased.value()) {
+  if (extras.value().phased) {
     for (auto& variable : PhasedRun::variables(folder.path())) added.push_back(std::move(variable));
   }
   const Launched launched = launch(options.command, merged_environment(own, added), gate.original_mask());
@@ -251,13 +267,10 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   }
   run.launched = true;
   const WatchEnd end = watch(launched.pid, folder.control(), log, gate, ProcessTree(ProcessReader("/proc"), getpid()),
-                             watch_options(options, phased.value().get()));
+                             watch_options(options, extras.value().phased.get()));
   log_missing_consumer(end, options.command, variable(own, "PATH"), log);
   log_losses(end, folder.control(), log);
-  log_emulation(options, emulation.value(), log);
-  if (phased.value()) {
-    for (const DataIssue& issue : phased.value()->issues_at_end()) log.append(issue);
-  }
+  log_extras(options, extras.value(), log);
   log.append(to_line(EndLine{monotonic_ns(), end.exit_code, end.signal, end.interrupted, end.ended_by_us}));
   run.exit_code = end.exit_code;
   run.signal = end.signal;
