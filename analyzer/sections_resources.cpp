@@ -147,7 +147,9 @@ TickSpan delivering_span(const RunData& run) {
 }
 
 bool storage_is_emulated(const RunData& run) {
-  return run.log.emulation.requests > 0 || run.log.emulation.hits > 0;
+  const auto& settings = run.log.emulation.settings;
+  return std::any_of(settings.begin(), settings.end(),
+                     [](const auto& item) { return item.first.starts_with("storage_"); });
 }
 
 /// Bytes that the making of batches read for one sample; 0 where none was seen.

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reports/derived.hpp"
 #include "reports/findings.hpp"
 #include "reports/format.hpp"
@@ -23,7 +25,8 @@ std::string emulation_words(const Profile& p) {
   if (e.settings.empty()) return "";
   std::string text;
   for (const auto& [key, value] : e.settings) text += (text.empty() ? "" : ", ") + key + "=" + value;
-  const bool has_storage = e.requests > 0 || e.hits > 0;
+  const bool has_storage = std::any_of(e.settings.begin(), e.settings.end(),
+                                       [](const auto& item) { return item.first.starts_with("storage_"); });
   text = (has_storage ? "storage emulated: " : "emulated: ") + text;
   if (has_storage) text += fmt::format("; {} hits, {} misses", count(e.hits), count(e.misses));
   return text;

@@ -30,6 +30,8 @@ constexpr char k_c_api_hint[] =
     "mark batches and steps with the C API (stallcast/capture.h: stallcast_wait_begin, stallcast_wait_end, "
     "stallcast_step); PyTorch's DataLoader needs no marks";
 
+constexpr std::uint64_t k_emulation_logged_every_ns = 5'000'000'000ULL;
+
 /// A run folder with its log begun.
 struct Begun {
   RunFolder folder;
@@ -191,13 +193,24 @@ void log_extras(const RecordOptions& options, const Extras& extras, ToolLog& log
   log.append(to_line(*options.emulation, &extras.emulation->block()));
 }
 
-WatchOptions watch_options(const RecordOptions& options, PhasedRun* phased) {
+/// What happens besides watching, ten times a second. What became of the emulation so far is logged now and then: a
+/// tool that is killed leaves it, too.
+std::function<void(std::uint64_t)> beat_of(const RecordOptions& options, const Extras& extras, ToolLog& log) {
+  return [&options, &extras, &log, next_ns = std::uint64_t{0}](std::uint64_t now_ns) mutable {
+    if (extras.phased) extras.phased->beat(now_ns);
+    if (!extras.emulation || now_ns < next_ns) return;
+    next_ns = now_ns + k_emulation_logged_every_ns;
+    log.append(to_line(*options.emulation, &extras.emulation->block()));
+  };
+}
+
+WatchOptions watch_options(const RecordOptions& options, const Extras& extras, ToolLog& log) {
   WatchOptions watching;
   watching.duty = options.overhead;
-  if (phased != nullptr) {
+  if (extras.phased || extras.emulation) watching.on_beat = beat_of(options, extras, log);
+  if (extras.phased) {
     watching.duty = OverheadDuty::off;  // a stretch without records would be a hole in a block
-    watching.on_beat = [phased](std::uint64_t now_ns) { phased->beat(now_ns); };
-    watching.must_end = [phased](std::uint64_t now_ns) { return phased->has_hung(now_ns); };
+    watching.must_end = [&extras](std::uint64_t now_ns) { return extras.phased->has_hung(now_ns); };
   }
   if (options.time_budget) {
     watching.recording_limit_ns = static_cast<std::uint64_t>(options.time_budget->value() * 1e9);
@@ -267,7 +280,7 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   }
   run.launched = true;
   const WatchEnd end = watch(launched.pid, folder.control(), log, gate, ProcessTree(ProcessReader("/proc"), getpid()),
-                             watch_options(options, extras.value().phased.get()));
+                             watch_options(options, extras.value(), log));
   log_missing_consumer(end, options.command, variable(own, "PATH"), log);
   log_losses(end, folder.control(), log);
   log_extras(options, extras.value(), log);
