@@ -63,9 +63,11 @@ Verdict verdict_of(const EmulatedFile& file, int fd, std::uint64_t begin) {
   return is_cold(*state, id) ? Verdict::miss : Verdict::hit;
 }
 
+/// Of the batch whose phase decides for itself; 0 where the policy decides.
 std::uint32_t serial_now() {
   const PhaseState* state = in_phase() ? phase_state() : nullptr;
-  return state != nullptr ? state->serial.load(k_relaxed) : 0;
+  const bool decides = state != nullptr && state->treatment.load(k_relaxed) != Treatment::look;
+  return decides ? state->serial.load(k_relaxed) : 0;
 }
 
 /// Without a cache, and without phases that choose parts, a large file is one unit: it is read ahead in as any other.

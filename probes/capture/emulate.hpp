@@ -3,7 +3,7 @@
 /// emulated cache holds does not wait. So storage both slower and faster than the real one can be emulated, the latter
 /// as long as the bytes are in memory: a real read that ends after its time is counted as late.
 ///
-/// A data file is a regular file that is no code, and no part of the system or of an interpreter. In batches that a
+/// A data file is a regular file, opened for reading alone, that is no code, and no part of the system or of an interpreter. In batches that a
 /// phase makes cold every byte is paid for, in cached ones none is, whatever the emulated cache holds, which such
 /// batches leave as it is.
 ///

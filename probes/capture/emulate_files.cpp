@@ -57,7 +57,8 @@ bool is_of_run(const char* path) {
 
 DataFile by_name(const char* path, int flags) {
   const Opened opened = describe_open(path, flags);
-  const bool is_data = opened.file_id != 0 && !opened.import && !is_system(path) && !is_of_run(path);
+  const bool is_data =
+      (flags & O_ACCMODE) == O_RDONLY && opened.file_id != 0 && !opened.import && !is_system(path) && !is_of_run(path);
   return is_data ? DataFile::unmeasured : DataFile::no;
 }
 
