@@ -4,8 +4,8 @@
 /// as long as the bytes are in memory: a real read that ends after its time is counted as late.
 ///
 /// A data file is a regular file, opened for reading alone, that is no code, and no part of the system or of an
-/// interpreter. In batches that a phase makes cold every byte is paid for, in cached ones none is, whatever the emulated
-/// cache holds, which such batches leave as it is.
+/// interpreter. In batches that a phase makes cold every byte is paid for, in cached ones none is, whatever the
+/// emulated cache holds, which such batches leave as it is.
 ///
 /// What goes to storage for a read follows the page cache's own rules, for files whose reader moves on: what is read,
 /// and read ahead in windows of up to the device's read_ahead_kb. Not seen and not delayed: reads through maps

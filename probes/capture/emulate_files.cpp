@@ -150,6 +150,13 @@ std::uint64_t next_window(std::uint64_t before, std::uint64_t most) {
   return before <= most / 2 ? before * 2 : most;
 }
 
+/// How much of begin..end-1 lies in the stretch aside.
+std::uint64_t in_both(const EmulatedFile& file, std::uint64_t begin, std::uint64_t end) {
+  const std::uint64_t from = std::max(begin, file.aside_begin.load(k_relaxed));
+  const std::uint64_t to = std::min(end, file.aside_end.load(k_relaxed));
+  return from < to ? to - from : 0;
+}
+
 }  // namespace
 
 EmulatedFile* emulated_file(int fd) {
@@ -164,6 +171,8 @@ void rewind(EmulatedFile& file) {
   file.fetched_begin.store(0, k_relaxed);
   file.fetched_end.store(0, k_relaxed);
   file.window.store(0, k_relaxed);
+  file.aside_begin.store(0, k_relaxed);
+  file.aside_end.store(0, k_relaxed);
 }
 
 bool is_data_file(EmulatedFile& file, int fd) {
@@ -186,6 +195,8 @@ Demand fetch(EmulatedFile& file, std::uint64_t begin, std::uint64_t end, std::ui
   std::uint64_t window = file.window.load(k_relaxed);
   const bool moves_on = fetched != 0 && from >= file.fetched_begin.load(k_relaxed) && from <= fetched;
   if (!moves_on) {
+    file.aside_begin.store(file.fetched_begin.load(k_relaxed), k_relaxed);
+    file.aside_end.store(fetched, k_relaxed);
     file.fetched_begin.store(from, k_relaxed);
     fetched = from;
     window = 0;
@@ -204,8 +215,9 @@ Demand fetch(EmulatedFile& file, std::uint64_t begin, std::uint64_t end, std::ui
       window = std::min(rest, most);  // somewhere in the middle: nothing is read ahead
     }
     const std::uint64_t bytes = std::min(window, limit - fetched);
-    demand.bytes += bytes;
-    demand.requests += (bytes + k_most_at_once - 1) / k_most_at_once;
+    const std::uint64_t asked = bytes - in_both(file, fetched, fetched + bytes);
+    demand.bytes += asked;
+    demand.requests += (asked + k_most_at_once - 1) / k_most_at_once;
     fetched += bytes;
   }
   file.fetched_end.store(fetched, k_relaxed);
@@ -242,6 +254,8 @@ void emulate_copied(int fd, int copy) {
   to->unit.store(from->unit.load(k_relaxed), k_relaxed);
   to->fetched_begin.store(from->fetched_begin.load(k_relaxed), k_relaxed);
   to->fetched_end.store(from->fetched_end.load(k_relaxed), k_relaxed);
+  to->aside_begin.store(from->aside_begin.load(k_relaxed), k_relaxed);
+  to->aside_end.store(from->aside_end.load(k_relaxed), k_relaxed);
   to->ahead.store(from->ahead.load(k_relaxed), k_relaxed);
   to->window.store(from->window.load(k_relaxed), k_relaxed);
   to->is_hit.store(from->is_hit.load(k_relaxed), k_relaxed);

@@ -26,6 +26,8 @@ struct EmulatedFile {
   std::atomic<std::uint64_t> unit;           ///< number of the unit last come to, plus 1; 0: none
   std::atomic<std::uint64_t> fetched_begin;  ///< the stretch that came from storage last, and may be read again
   std::atomic<std::uint64_t> fetched_end;
+  std::atomic<std::uint64_t> aside_begin;  ///< the stretch before that, which is not fetched again either
+  std::atomic<std::uint64_t> aside_end;
   std::atomic<std::uint64_t> ahead;   ///< most that the page cache reads ahead in it, bytes
   std::atomic<std::uint32_t> window;  ///< bytes last read ahead; 0: the reader has not moved on yet
   std::atomic<std::uint32_t> is_hit;  ///< of `unit`

@@ -55,6 +55,7 @@ TEST_CASE("read, fread and pread pay for the same pages, in the page cache's own
       {{"keep:" + path, "pread:0:100", "pread:100:100"}, 16'384, 1},  // read ahead
       {{"keep:" + path, "pread:150000:100"}, 4096, 1},                // nothing ahead in the middle
       {{"keep:" + path, "pread:0:0", "pread:300000:10"}, 0, 0},       // nothing was read
+      {{"sized:" + path}, k_pages_of_300000, 2},                      // the last page, and all else
       {{"dup:" + path}, k_pages_of_300000, 5},                        // 16 KiB, then through the duplicate
       {{"stream:" + path, "fread:100", "fread:100"}, 16'384, 1},      // the second from libc's buffer
   };
