@@ -151,10 +151,11 @@ struct Emulation {
   Measured<Fraction> hit_bytes{};  ///< of the bytes read, from the emulated cache
   std::int64_t requests = 0;       ///< to the emulated storage, for
   Bytes request_bytes{};           ///< so many bytes
-  Seconds waited{};                ///< summed over reads: from their begin to when the emulated storage was done
-  Seconds late{};                  ///< by which the real storage was slower than the emulated one
-  Seconds stored_hits{};           ///< waited for the real storage by reads that count as cached
-  std::int64_t mapped_files = 0;   ///< whose reads go past the emulation
+  Seconds
+      waited{};  ///< that the emulated storage takes for the reads that it served, waiting for others included, summed
+  Seconds late{};                 ///< by which the real storage was slower than the emulated one
+  Seconds stored_hits{};          ///< waited for the real storage by reads that count as cached
+  std::int64_t mapped_files = 0;  ///< whose reads go past the emulation
 };
 
 /// What the measurement itself cost, from switching the recording on and off in alternating stretches of this run.

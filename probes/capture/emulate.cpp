@@ -149,7 +149,9 @@ void wait_for_storage(record::EmulationBlock& block, const EmulatedRead& read, c
   const std::uint64_t due_ns = record::emulated_due(block, read.begin_ns, demand.bytes, demand.requests) + latency_ns;
   counters.requests.fetch_add(demand.requests, k_relaxed);
   counters.request_bytes.fetch_add(demand.bytes, k_relaxed);
-  counters.waited_ns.fetch_add(due_ns - read.begin_ns, k_relaxed);
+  const std::uint64_t cost_ns = record::emulated_cost(block.settings, demand.bytes, demand.requests) + latency_ns;
+  const std::uint64_t expected_ns = std::max(due_ns, read.begin_ns + cost_ns);
+  counters.waited_ns.fetch_add(expected_ns - read.begin_ns, k_relaxed);
   if (due_ns > real_end_ns) {
     const std::uint64_t less_ns = std::min(t_overslept_ns, latency_ns);
     sleep_until(due_ns - less_ns);
@@ -157,9 +159,9 @@ void wait_for_storage(record::EmulationBlock& block, const EmulatedRead& read, c
     return;
   }
   // A thread that lost its core is late on any storage: only what had to be waited for is the real one's fault.
-  if (!waited) return;
+  if (!waited || real_end_ns <= expected_ns) return;
   counters.late_reads.fetch_add(1, k_relaxed);
-  counters.late_ns.fetch_add(real_end_ns - due_ns, k_relaxed);
+  counters.late_ns.fetch_add(real_end_ns - expected_ns, k_relaxed);
 }
 
 }  // namespace

@@ -53,10 +53,10 @@ struct EmulationCounters {
   std::atomic<std::uint64_t> cold_misses;
   std::atomic<std::uint64_t> requests;  ///< to the emulated storage
   std::atomic<std::uint64_t> request_bytes;
-  std::atomic<std::uint64_t> waited_ns;         ///< from begin to due time of reads that missed
-  std::atomic<std::uint64_t> late_reads;        ///< whose real read was not done by then
-  std::atomic<std::uint64_t> late_ns;           ///< and by how much
-  std::atomic<std::uint64_t> stored_hits;       ///< reads that hit, and waited for the real storage all the same
+  std::atomic<std::uint64_t> waited_ns;    ///< that the emulated storage takes for reads that missed, or has them wait
+  std::atomic<std::uint64_t> late_reads;   ///< whose real read was not done by then
+  std::atomic<std::uint64_t> late_ns;      ///< and by how much
+  std::atomic<std::uint64_t> stored_hits;  ///< reads that hit, and waited for the real storage all the same
   std::atomic<std::uint64_t> stored_hit_ns;     ///< and for how long
   std::atomic<std::uint64_t> hit_read_ns;       ///< of all reads that hit
   std::atomic<std::uint64_t> mapped_files;      ///< data files mapped: what is read through maps is not delayed
@@ -118,5 +118,14 @@ bool emulated_hit(EmulationBlock& block, std::uint64_t key, std::uint64_t bytes)
 
 /// When `requests` requests for `bytes` bytes, made at `now_ns`, are through: now_ns or later, latency not included.
 std::uint64_t emulated_due(EmulationBlock& block, std::uint64_t now_ns, std::uint64_t bytes, std::uint64_t requests);
+
+/// What they take of storage that has nothing else to do. The burst lets them pass sooner; real storage that is no
+/// slower than this is fast enough for the limits.
+[[nodiscard]] inline std::uint64_t emulated_cost(const EmulationSettings& settings, std::uint64_t bytes,
+                                                 std::uint64_t requests) {
+  const double bytes_ns = settings.ns_per_byte * static_cast<double>(bytes);
+  const double requests_ns = settings.ns_per_request * static_cast<double>(requests);
+  return static_cast<std::uint64_t>(bytes_ns > requests_ns ? bytes_ns : requests_ns);
+}
 
 }  // namespace stallcast::record
