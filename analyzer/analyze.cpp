@@ -142,6 +142,7 @@ Profile analyze_launches(std::span<const RunData> launches) {
   profile.tool_version = run.log.tool_version;
   profile.command = run.log.command;
   profile.host = run.log.host.value_or(Host{});
+  profile.emulation = run.log.emulation;
   profile.outcome = outcome_of(run, !run.consumers.empty(), !ranks.empty());
   profile.job = sections::job_of(run, ranks);
   profile.overhead = sections::overhead_of(run);

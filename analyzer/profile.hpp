@@ -142,6 +142,22 @@ struct Resources {
   std::map<std::string, Distribution> distributions{};  ///< sample_read_s, sample_prep_s, batch_make_s, step_s, ...
 };
 
+/// Hardware that the run was given instead of the machine's own, and what became of it.
+struct Emulation {
+  std::string with = "nothing";                   ///< nothing | interposer: what emulated it
+  std::map<std::string, std::string> settings{};  ///< as asked for, e.g. {"storage_bandwidth": "200MB/s"}
+  std::int64_t hits = 0;  ///< files (ranges of 128 KiB of large ones) that the emulated cache held when they were read
+  std::int64_t misses = 0;         ///< likewise, and held not. Neither counts batches that a phase made cold or cached
+  Measured<Fraction> hit_bytes{};  ///< of the bytes read, from the emulated cache
+  std::int64_t requests = 0;       ///< to the emulated storage, for
+  Bytes request_bytes{};           ///< so many bytes
+  Seconds
+      waited{};  ///< that the emulated storage takes for the reads that it served, waiting for others included, summed
+  Seconds late{};                 ///< by which the real storage was slower than the emulated one
+  Seconds stored_hits{};          ///< waited for the real storage by reads that count as cached
+  std::int64_t mapped_files = 0;  ///< whose reads go past the emulation
+};
+
 /// What the measurement itself cost, from switching the recording on and off in alternating stretches of this run.
 struct Overhead {
   MeasuredEstimate<Fraction> throughput{};  ///< share of the rate lost while recording; may be negative by noise
@@ -198,6 +214,7 @@ struct Profile {
   std::vector<PhaseStretch> phases{};  ///< empty for a run without phases
   std::vector<DataIssue> issues{};
   Overhead overhead{};
+  Emulation emulation{};
   double measured_s = 0.0;  ///< length of the window that the estimates come from
 };
 

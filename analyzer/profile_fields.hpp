@@ -144,6 +144,21 @@ void describe(A& a, As<A, Overhead>& v) {
 }
 
 template <class A>
+void describe(A& a, As<A, Emulation>& v) {
+  a.field("with", v.with);
+  a.field("settings", v.settings);
+  a.field("hits", v.hits);
+  a.field("misses", v.misses);
+  a.field("hit_bytes_frac", v.hit_bytes);
+  a.field("requests", v.requests);
+  a.field("request_bytes", v.request_bytes);
+  a.field("waited_s", v.waited);
+  a.field("late_s", v.late);
+  a.field("stored_hits_s", v.stored_hits);
+  a.field("mapped_files", v.mapped_files);
+}
+
+template <class A>
 void describe(A& a, As<A, Rank>& v) {
   a.field("rank", v.rank);
   a.field("host", v.host);
@@ -201,6 +216,8 @@ void describe(A& a, As<A, Profile>& v) {
   a.optional("phases", v.phases);
   a.field("issues", v.issues);
   a.field("overhead", v.overhead);
+  // Only where something was emulated: a profile without it is one of the machine's own hardware.
+  if (A::k_reading || v.emulation.with != "nothing") a.optional("emulation", v.emulation);
   a.field("measured_s", v.measured_s);
 }
 

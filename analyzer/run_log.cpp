@@ -86,6 +86,30 @@ void take_filesystems(const json& line, RunLog& log) {
   }
 }
 
+/// Once as asked for, and once more, with what became of it, when the command has ended.
+void take_emulation(const json& line, RunLog& log) {
+  Emulation emulation;
+  emulation.with = text(line, "with");
+  if (const auto settings = line.find("settings"); settings != line.end() && settings->is_object()) {
+    for (const auto& [key, value] : settings->items()) {
+      if (value.is_string()) emulation.settings[key] = value.get<std::string>();
+    }
+  }
+  emulation.hits = integer(line, "hits", 0);
+  emulation.misses = integer(line, "misses", 0);
+  const double hit = number(line, "hit_bytes", 0.0);
+  const double read = hit + number(line, "miss_bytes", 0.0);
+  emulation.hit_bytes = read > 0.0 ? Measured<Fraction>(Fraction(hit / read))
+                                   : Measured<Fraction>::absent("no read met the emulated storage");
+  emulation.requests = integer(line, "requests", 0);
+  emulation.request_bytes = Bytes(number(line, "request_bytes", 0.0));
+  emulation.waited = Seconds(number(line, "waited_s", 0.0));
+  emulation.late = Seconds(number(line, "late_s", 0.0));
+  emulation.stored_hits = Seconds(number(line, "stored_hit_s", 0.0));
+  emulation.mapped_files = integer(line, "mapped_files", 0);
+  log.emulation = std::move(emulation);
+}
+
 RankTick rank_tick(const json& item) {
   RankTick rank;
   rank.pid = integer(item, "pid", 0);
@@ -146,6 +170,7 @@ void take_line(const json& line, RunLog& log) {
   if (kind == "run") take_run(line, log);
   if (kind == "host") take_host(line, log);
   if (kind == "filesystems") take_filesystems(line, log);
+  if (kind == "emulation") take_emulation(line, log);
   if (kind == "tick") take_tick(line, log);
   if (kind == "end") take_end(line, log);
   if (kind == "issue") {

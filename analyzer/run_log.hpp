@@ -62,6 +62,7 @@ struct RunLog {
   std::optional<Host> host{};
   std::optional<ResidentRead> resident_read{};
   std::map<std::uint64_t, std::string> filesystems{};  ///< type by st_dev; empty in logs of older versions
+  Emulation emulation{};
   std::vector<Tick> ticks{};
   std::vector<DataIssue> issues{};
   bool ended = false;  ///< the tool saw the end of the command

@@ -159,7 +159,9 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
   rates.supply_cold = phase_rate(data, Phase::supply_cold);
   Stalls& stalls = profile.stalls;
   fill_split(data, stalls);
-  if (found_cold(data) && rates.cold) {
+  // What a cold block opens says nothing of an emulated cache.
+  const bool cache_emulated = profile.emulation.settings.contains("cache");
+  if (found_cold(data) && !cache_emulated && rates.cold) {
     rates.as_is = rates.cold;
     stalls.as_is_fetch = stalls.fetch;
     stalls.as_is_prep = stalls.prep;

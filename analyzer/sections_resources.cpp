@@ -146,6 +146,26 @@ TickSpan delivering_span(const RunData& run) {
   return span;
 }
 
+bool storage_is_emulated(const RunData& run) {
+  const auto& settings = run.log.emulation.settings;
+  return std::any_of(settings.begin(), settings.end(),
+                     [](const auto& item) { return item.first.starts_with("storage_"); });
+}
+
+/// Bytes that the making of batches read for one sample; 0 where none was seen.
+double read_per_sample(const std::vector<RankView>& ranks) {
+  double read = 0.0;
+  double samples = 0.0;
+  for (const RankView& rank : ranks) {
+    for (const SteadyStep& step : rank.window.steps) {
+      if (!step.delivery->made_known) continue;
+      read += static_cast<double>(step.delivery->made.io.read_bytes);
+      samples += step.samples;
+    }
+  }
+  return samples > 0.0 ? read / samples : 0.0;
+}
+
 void fill_storage(const RunData& run, const std::vector<RankView>& ranks, Resources& out) {
   const TickSpan span = delivering_span(run);
   out.bytes_from_storage = storage_share(run, ranks);
@@ -153,8 +173,10 @@ void fill_storage(const RunData& run, const std::vector<RankView>& ranks, Resour
     out.storage_bandwidth = Measured<BytesPerSecond>::absent(k_no_span);
     return;
   }
-  out.storage_bandwidth =
-      BytesPerSecond(span.storage_bytes() / (static_cast<double>(span.last->t_ns - span.first->t_ns) * 1e-9));
+  const bool emulated = storage_is_emulated(run) && out.bytes_from_storage;
+  const double bytes =
+      emulated ? *out.bytes_from_storage * read_per_sample(ranks) * span.samples : span.storage_bytes();
+  out.storage_bandwidth = BytesPerSecond(bytes / (static_cast<double>(span.last->t_ns - span.first->t_ns) * 1e-9));
 }
 
 void fill_memory(const RunData& run, const Host& host, Resources& out) {
@@ -190,21 +212,15 @@ void fill_memory(const RunData& run, const Host& host, Resources& out) {
 }  // namespace
 
 Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>& ranks) {
+  if (storage_is_emulated(run)) {
+    const auto& hit = run.log.emulation.hit_bytes;
+    return hit ? Measured<Fraction>(1.0 - *hit) : Measured<Fraction>::absent(hit.reason());
+  }
   const TickSpan span = delivering_span(run);
   if (!span.known()) return Measured<Fraction>::absent(k_no_span);
-  double read = 0.0;
-  double samples = 0.0;
-  for (const RankView& rank : ranks) {
-    for (const SteadyStep& step : rank.window.steps) {
-      if (!step.delivery->made_known) continue;
-      read += static_cast<double>(step.delivery->made.io.read_bytes);
-      samples += step.samples;
-    }
-  }
-  if (read <= 0.0 || samples <= 0.0) {
-    return Measured<Fraction>::absent("no read of a file was seen while batches were made");
-  }
-  return std::min(1.0, span.storage_bytes() / span.samples / (read / samples));
+  const double read = read_per_sample(ranks);
+  if (read <= 0.0) return Measured<Fraction>::absent("no read of a file was seen while batches were made");
+  return std::min(1.0, span.storage_bytes() / span.samples / read);
 }
 
 Resources resources_of(const RunData& run, const std::vector<RankView>& ranks, const ReplayMachine& machine) {

@@ -11,6 +11,7 @@
 #include "analyzer/analyze.hpp"
 #include "analyzer/phase_blocks.hpp"
 #include "cli/command.hpp"
+#include "cli/emulate.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/phases.hpp"
 #include "cli/results.hpp"
@@ -31,6 +32,8 @@ struct ProfileOptions {
   std::string evict = "own";
   std::string target = "2%";
   std::string strategy = "interleave";
+  std::vector<std::string> emulate{};
+  std::string emulate_with = "interposer";
   bool no_extras = false;
   std::string recording_budget{};
   bool force = false;
@@ -210,10 +213,18 @@ bool run_launch(const RecordOptions& launch, Launched& all) {
 }
 
 int run_profile(const ProfileOptions& options, const Session& session) {
-  const auto record = record_options(options, session);
+  auto record = record_options(options, session);
   if (!record) {
     print_error(record.error());
     return k_exit_wrapper;
+  }
+  if (!options.emulate.empty()) {
+    const auto emulation = parse_emulation(options.emulate, options.emulate_with);
+    if (!emulation) {
+      print_error(emulation.error());
+      return k_exit_usage;
+    }
+    record.value().emulation = emulation.value();
   }
   std::vector<RecordOptions> launches = launches_of(record.value(), options.strategy == "separate");
   Launched all;
@@ -258,6 +269,15 @@ void add_profile(CLI::App& app, Session& session) {
       ->type_name("HOW");
   command->add_flag("--no-extras", options->no_extras,
                     "Only the phases named, no blocks for the model to be fitted on");
+  command
+      ->add_option("--emulate", options->emulate,
+                   "Give the job other hardware, without root: storage_bandwidth=200MB/s, storage_latency=2ms,\n"
+                   "storage_iops=500/s, cache=35% or 100GiB, cache_policy=minio|lru|random, cpus=4 (repeatable)")
+      ->type_name("KEY=VALUE")
+      ->allow_extra_args(false)
+      ->take_all();
+  command->add_option("--emulate-with", options->emulate_with, "What emulates it: interposer (default)")
+      ->type_name("WHAT");
   command
       ->add_option("--recording-budget", options->recording_budget,
                    "Most bytes of recordings on this machine (default: 256MiB)")

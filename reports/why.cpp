@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "reports/derived.hpp"
 #include "reports/findings.hpp"
 #include "reports/format.hpp"
@@ -14,6 +16,19 @@ std::string workers_words(const Profile& p, const Derived& d) {
   if (p.job.ranks_seen > 1) text += " per rank";
   if (p.job.prefetch_factor) text += fmt::format(", prefetch factor {}", *p.job.prefetch_factor);
   if (d.worker_busy) text += fmt::format("; busy {} of the time", percent(*d.worker_busy));
+  return text;
+}
+
+/// "storage emulated: storage_bandwidth=200MB/s, cache=35%; 410 hits, 780 misses".
+std::string emulation_words(const Profile& p) {
+  const Emulation& e = p.emulation;
+  if (e.settings.empty()) return "";
+  std::string text;
+  for (const auto& [key, value] : e.settings) text += (text.empty() ? "" : ", ") + key + "=" + value;
+  const bool has_storage = std::any_of(e.settings.begin(), e.settings.end(),
+                                       [](const auto& item) { return item.first.starts_with("storage_"); });
+  text = (has_storage ? "storage emulated: " : "emulated: ") + text;
+  if (has_storage) text += fmt::format("; {} hits, {} misses", count(e.hits), count(e.misses));
   return text;
 }
 
@@ -90,6 +105,7 @@ std::vector<Fact> why_of(const Profile& p) {
   const auto add = [&](const char* label, const std::string& text) {
     if (!text.empty()) facts.push_back({label, text});
   };
+  add("hardware", emulation_words(p));
   add("rate", rate_words(p));
   add("workers", workers_words(p, d));
   add("per sample", per_sample_words(p.resources));

@@ -37,6 +37,7 @@ _stallcast() {
     *,--phases) words="as_is cold cached synthetic supply cold,cached,synthetic,supply" ;;
     *,--evict) words="own all none" ;;
     *,--strategy) words="interleave separate" ;;
+    *,--emulate) words="storage_bandwidth= storage_latency= storage_iops= cache= cache_policy= cpus=" ;;
     *,--set | *,--sweep)
       words=$(_stallcast_keys "$tool" "$command" | sed 's/$/=/')
       compopt -o nospace 2>/dev/null

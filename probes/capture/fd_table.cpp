@@ -1,5 +1,6 @@
 #include "probes/capture/fd_table.hpp"
 
+#include "probes/capture/emulate.hpp"
 #include "probes/record/raw.hpp"
 
 namespace stallcast::capture {
@@ -74,6 +75,7 @@ FdTotals take_fd(int fd) {
     taken.read_bytes = entry->read_bytes.load(std::memory_order_relaxed);
     taken.reads = entry->reads.load(std::memory_order_relaxed);
   }
+  if (emulating()) emulate_forgotten(fd);
   entry->reads.store(0, std::memory_order_relaxed);
   entry->file_id.store(0, std::memory_order_relaxed);
   entry->kind.store(FdKind::unknown, std::memory_order_relaxed);
@@ -86,6 +88,7 @@ void copy_fd(int fd, int copy) {
   const FdKind kind = from->kind.load(std::memory_order_relaxed);
   set_fd(copy, kind == FdKind::ours ? FdKind::ignored : kind, from->file_id.load(std::memory_order_relaxed),
          from->unlisted.load(std::memory_order_relaxed) == 0);
+  if (emulating()) emulate_copied(fd, copy);
 }
 
 void forget_fds(unsigned first, unsigned last) {

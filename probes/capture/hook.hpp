@@ -3,6 +3,7 @@
 
 #include "core/clock.hpp"
 #include "probes/capture/account.hpp"
+#include "probes/capture/emulate.hpp"
 #include "probes/capture/next.hpp"
 #include "probes/capture/phase.hpp"
 #include "probes/record/raw.hpp"
@@ -15,12 +16,15 @@
 
 namespace stallcast::capture {
 
-/// Calls `call`, which reads from `fd`, unless this phase serves the read from elsewhere.
+/// Calls `call`, which reads from `fd`, unless this phase serves the read from elsewhere; then waits as the phase or
+/// the emulated storage says.
 template <class Call>
-__attribute__((noinline)) ssize_t read_in_phase(const ReadSource& source, int fd, const ReadPlan& plan, Call call) {
+__attribute__((noinline)) ssize_t read_altered(const ReadSource& source, int fd, const ReadPlan& plan, Call call) {
+  const EmulatedRead emulated = emulating() ? before_emulated(fd, plan.offset, plan.bytes) : k_not_emulated;
   ssize_t bytes = source.fd >= 0 ? read_copy(source, fd, plan) : -1;
   if (bytes < 0) bytes = call();
-  after_read();
+  if (emulated.fd >= 0 && bytes > 0) after_emulated(emulated, bytes);
+  if (in_phase()) after_read();
   return bytes;
 }
 
@@ -31,15 +35,16 @@ inline ssize_t read_through(int fd, ReadPlan plan, Call call) {
   const FdKind kind = kind_of(fd);
   if (kind != FdKind::regular && kind != FdKind::stream) return call();
   const bool phased = in_phase() && kind == FdKind::regular;
+  const bool altered = phased || (emulating() && kind == FdKind::regular);
   const ReadSource source = phased ? before_read(fd, plan) : k_no_source;
   Thread* thread = recording_thread();
   if (thread == nullptr) {
-    const ssize_t bytes = phased ? read_in_phase(source, fd, plan, call) : call();
+    const ssize_t bytes = altered ? read_altered(source, fd, plan, call) : call();
     if (bytes > 0 && kind == FdKind::regular) count_unrecorded(static_cast<std::uint64_t>(bytes));
     return bytes;
   }
   const std::uint64_t begin_ns = monotonic_ns();
-  const ssize_t bytes = phased ? read_in_phase(source, fd, plan, call) : call();
+  const ssize_t bytes = altered ? read_altered(source, fd, plan, call) : call();
   const std::uint64_t ns = monotonic_ns() - begin_ns;
   if (bytes >= 0) count_read(*thread, {fd, kind, begin_ns, ns, static_cast<std::uint64_t>(bytes), 1});
   return bytes;

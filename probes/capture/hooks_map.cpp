@@ -24,6 +24,7 @@ void* mmap_as(Symbol symbol, void* hint, std::size_t bytes, int protection, int 
   // Memory that is shared between processes (shm_open, a descriptor sent by a worker) has no name here: not a read.
   const FdEntry* entry = fd_entry(fd);
   if (entry == nullptr || entry->file_id.load(std::memory_order_relaxed) == 0) return mapped;
+  if (emulating()) emulate_mapped(fd, bytes);
   if (recording_thread() != nullptr && kind_of(fd) == FdKind::regular) count_mapped(bytes);
   return mapped;
 }

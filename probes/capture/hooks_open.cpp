@@ -68,6 +68,7 @@ void note_opened(int fd, const char* path, int flags, std::uint64_t begin_ns, st
   Thread* recorded = recording_thread();
   const bool listed = !opened.import || (recorded != nullptr && counts_metadata(thread));
   set_fd(fd, opened.ignored ? FdKind::ignored : FdKind::unknown, opened.file_id, listed);
+  if (emulating()) emulate_opened(fd, path, flags);
   if (recorded == nullptr || opened.ignored) return;
   if (opened.file_id != 0 && listed) {
     const Busy busy(thread);

@@ -14,9 +14,9 @@ using Preadv2Fn = ssize_t(int, const iovec*, int, off_t, int);
 using ReadChkFn = ssize_t(int, void*, std::size_t, std::size_t);
 using PreadChkFn = ssize_t(int, void*, std::size_t, off_t, std::size_t);
 
-/// What a vector asks for; only phases want to know.
+/// What a vector asks for; only phases and emulated storage want to know.
 std::size_t bytes_in(const iovec* parts, int count) {
-  if (!in_phase() || parts == nullptr) return 0;
+  if ((!in_phase() && !emulating()) || parts == nullptr) return 0;
   std::size_t bytes = 0;
   for (int i = 0; i < count; ++i) bytes += parts[i].iov_len;
   return bytes;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "probes/capture/open_hook.hpp"
+#include "probes/capture/phase_calls.hpp"
 
 namespace stallcast::capture {
 namespace {
@@ -18,8 +19,15 @@ using FreadFn = std::size_t(void*, std::size_t, std::size_t, FILE*);
 using FreadChkFn = std::size_t(void*, std::size_t, std::size_t, std::size_t, FILE*);
 using FgetsFn = char*(char*, int, FILE*);
 using FgetsChkFn = char*(char*, std::size_t, int, FILE*);
+using FseekFn = int(FILE*, long, int);
+using FseekoFn = int(FILE*, off_t, int);
 using GetlineFn = ssize_t(char**, std::size_t*, FILE*);
 using GetdelimFn = ssize_t(char**, std::size_t*, int, FILE*);
+
+/// Bytes of the file that lie in the stream's buffer, read or not: they end where its descriptor stands.
+off_t held(const FILE* stream) {
+  return stream->_IO_read_end - stream->_IO_read_base;
+}
 
 /// The descriptor of a stream without fileno(), which would set errno for a stream in memory; negative: none.
 int fd_of(const FILE* stream) {
@@ -53,13 +61,16 @@ std::size_t stream_through(FILE* stream, bool served, std::size_t wanted, Call c
   if (kind != FdKind::regular && kind != FdKind::stream) return call();
   const bool phased = in_phase() && !served && kind == FdKind::regular;
   if (phased) before_read(fd, {-1, wanted, nullptr});
+  const bool may_wait = emulating() && !served && kind == FdKind::regular;
   Thread* thread = recording_thread();
   const std::uint64_t begin_ns = thread != nullptr && !served ? monotonic_ns() : 0;
+  const EmulatedRead emulated = may_wait ? before_emulated(fd, -1, wanted) : k_not_emulated;
   std::size_t bytes = 0;
   {
     const Busy busy(own);  // a libc that reads through its own read() is counted once
     bytes = call();
   }
+  if (emulated.fd >= 0) after_emulated(emulated, -1);
   if (phased) after_read();
   if (thread == nullptr) {
     if (bytes > 0 && kind == FdKind::regular) count_unrecorded(bytes);
@@ -103,6 +114,24 @@ int fclose_as(Symbol symbol, FILE* stream) {
     const Busy busy(t_thread);
     return real(stream);
   });
+}
+
+/// Seeking reads as well: numpy asks for a file's size by going to its end, which fetches its last page. Nothing is
+/// recorded of it; emulated storage has to give it all the same.
+template <class Call>
+int seek_through(FILE* stream, Call call) {
+  if (!emulating() || !awake() || t_thread.busy != 0 || kind_of(fd_of(stream)) != FdKind::regular) return call();
+  const int fd = fd_of(stream);
+  const off_t stood = held(stream) > 0 ? raw::position(fd) : -1;
+  EmulatedRead emulated = before_emulated(fd, 0, SIZE_MAX);
+  const int result = call();
+  const off_t bytes = held(stream);
+  if (emulated.fd < 0 || bytes <= 0) return result;
+  const record::raw::ErrnoKeeper keeper;
+  const off_t stands = raw::position(fd);
+  emulated.offset = stands - bytes;
+  if (stands != stood && emulated.offset >= 0) after_emulated(emulated, bytes);
+  return result;
 }
 
 template <class Call>
@@ -185,6 +214,21 @@ STALLCAST_HOOK(std::size_t, fread_unlocked_chk, "__fread_unlocked_chk",
                (void* to, std::size_t room, std::size_t size, std::size_t count, FILE* stream)) {
   auto* real = next<FreadChkFn>(Symbol::fread_unlocked_chk);
   return fread_through(size, count, stream, [=] { return real(to, room, size, count, stream); });
+}
+
+STALLCAST_HOOK(int, fseek, "fseek", (FILE * stream, long offset, int whence)) {
+  auto* real = next<FseekFn>(Symbol::fseek);
+  return seek_through(stream, [=] { return real(stream, offset, whence); });
+}
+
+STALLCAST_HOOK(int, fseeko, "fseeko", (FILE * stream, off_t offset, int whence)) {
+  auto* real = next<FseekoFn>(Symbol::fseeko);
+  return seek_through(stream, [=] { return real(stream, offset, whence); });
+}
+
+STALLCAST_HOOK(int, fseeko64, "fseeko64", (FILE * stream, off_t offset, int whence)) {
+  auto* real = next<FseekoFn>(Symbol::fseeko64);
+  return seek_through(stream, [=] { return real(stream, offset, whence); });
 }
 
 STALLCAST_HOOK(char*, fgets, "fgets", (char* line, int room, FILE* stream)) {

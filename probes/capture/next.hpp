@@ -54,6 +54,9 @@ namespace stallcast::capture {
   X(fgets_unlocked, "fgets_unlocked")           \
   X(fgets_chk, "__fgets_chk")                   \
   X(fgets_unlocked_chk, "__fgets_unlocked_chk") \
+  X(fseek, "fseek")                             \
+  X(fseeko, "fseeko")                           \
+  X(fseeko64, "fseeko64")                       \
   X(getline, "getline")                         \
   X(getdelim, "getdelim")                       \
   X(getdelim_internal, "__getdelim")            \

@@ -26,6 +26,9 @@ inline bool in_phase() {
   return __builtin_expect(process().in_phase.load(std::memory_order_relaxed) != 0, 0);
 }
 
+/// A larger file is one that samples are parts of: asked about and evicted by what is read of it.
+inline constexpr std::uint64_t k_whole_phase_file = 64ULL << 20;
+
 /// Room for <stage folder>/<round>/<identity>.<size>
 inline constexpr std::size_t k_stage_path_bytes = 328;
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "probes/capture/emulate.hpp"
 #include "probes/capture/export.hpp"
 #include "probes/capture/kept_fd.hpp"
 #include "probes/capture/phase.hpp"
@@ -74,6 +75,7 @@ PhaseState* map_state(Process& self) {
 
 /// "read_bytes: N" of /proc/self/io: what storage was asked for on behalf of all threads of this process.
 std::uint64_t storage_bytes(PhaseState& state) {
+  if (emulating()) return emulated_miss_bytes();  // what the emulated storage gave is what came from storage
   if (state.io_fd == 0) {
     close_kept(g_io_fd.load(k_relaxed), g_io_owner.load(k_relaxed));
     state.io_owner = k_unknown - process().generation.load(k_relaxed);  // apart from the thread ids of other kept ones

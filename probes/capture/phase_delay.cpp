@@ -2,28 +2,15 @@
 /// shows how reading and preparing are composed.
 #include "core/clock.hpp"
 #include "probes/capture/phase.hpp"
-#include "probes/capture/phase_calls.hpp"
 #include "probes/capture/phase_state.hpp"
+#include "probes/capture/sleep.hpp"
 #include "probes/capture/thread.hpp"
 
 namespace stallcast::capture {
 namespace {
 
-/// A timer wakes late by its slack (50 us by default) and by the scheduler's latency. The slack is set aside for the
-/// call; what the sleeps so far were too long is taken off the next, so that the sum of the delays is right.
+/// What the sleeps so far were too long is taken off the next, so that the sum of the delays is right.
 thread_local constinit std::int64_t t_overslept_ns __attribute__((tls_model("initial-exec"))) = 0;
-
-void sleep_ns(std::uint64_t ns) {
-  const std::uint64_t begin_ns = monotonic_ns();
-  const std::uint64_t end_ns = begin_ns + ns;
-  const timespec end{.tv_sec = static_cast<time_t>(end_ns / 1'000'000'000ULL),
-                     .tv_nsec = static_cast<long>(end_ns % 1'000'000'000ULL)};
-  const unsigned long slack_ns = raw::timer_slack_ns();
-  if (slack_ns != 0) raw::set_timer_slack(1);
-  while (raw::sleep_until(end)) {
-  }
-  if (slack_ns != 0) raw::set_timer_slack(slack_ns);
-}
 
 }  // namespace
 
@@ -36,7 +23,7 @@ void after_read() {
   const record::raw::ErrnoKeeper keeper;
   const std::uint64_t begin_ns = monotonic_ns();
   const std::int64_t wanted_ns = delay_ns - t_overslept_ns;
-  if (wanted_ns > 0) sleep_ns(static_cast<std::uint64_t>(wanted_ns));
+  if (wanted_ns > 0) sleep_until(begin_ns + static_cast<std::uint64_t>(wanted_ns));
   t_overslept_ns = static_cast<std::int64_t>(monotonic_ns() - begin_ns) - wanted_ns;
 }
 

@@ -11,8 +11,6 @@ namespace stallcast::capture {
 namespace {
 
 constexpr auto k_relaxed = std::memory_order_relaxed;
-/// A larger file is one that samples are parts of: asked about and evicted by what is read of it.
-constexpr std::uint64_t k_whole_file = 64ULL << 20;
 constexpr int k_never_staged = O_CREAT | O_TRUNC | O_DIRECT | O_PATH | O_DIRECTORY | O_APPEND | O_NOFOLLOW;
 
 bool is_redirected(const PhaseState& state, std::uint64_t id) {
@@ -71,7 +69,7 @@ void file_opened(int fd, const char* path, int flags) {
   if (!S_ISREG(file.st_mode)) return;
   state->seen.opens.fetch_add(1, k_relaxed);
   const auto size = static_cast<std::uint64_t>(file.st_size);
-  const bool is_whole = size <= k_whole_file;
+  const bool is_whole = size <= k_whole_phase_file;
   mark_opened(*state, fd, is_whole ? state->serial.load(k_relaxed) : 0);
   if (!is_whole || size == 0) return;
   if ((flags & O_DIRECT) != 0) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "probes/capture/emulate.hpp"
 #include "probes/capture/hook.hpp"
 #include "probes/capture/paths.hpp"
 #include "probes/capture/phase.hpp"
@@ -47,6 +48,12 @@ bool is_own(const Part& part) {
 
 void settle(PhaseSeen& seen, const Part& part) {
   seen.opened_bytes.fetch_add(part.range.bytes, k_relaxed);
+  if (emulating()) {
+    // The emulated storage says what counts as cached, wherever the bytes really are: nothing is evicted.
+    const bool cached = !part.is_cold && phase_state()->treatment.load(k_relaxed) != Treatment::look;
+    if (cached) seen.resident_bytes.fetch_add(part.range.bytes, k_relaxed);
+    return;
+  }
   const Resident found = resident_in(part.fd, *part.file, part.range);
   const record::Evict may = permission();
   if (!found.known) {
@@ -69,6 +76,7 @@ void settle(PhaseSeen& seen, const Part& part) {
 }
 
 bool clear_pages(const Part& part) {
+  if (emulating()) return false;
   const Resident found = resident_in(part.fd, *part.file, part.range);
   if (!found.known) return false;
   if (found.bytes == 0) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "probes/capture/emulate.hpp"
 #include "probes/capture/next.hpp"
 #include "probes/capture/paths.hpp"
 #include "probes/record/raw.hpp"
@@ -53,6 +54,7 @@ __attribute__((constructor)) void arm() {
   strcpy(g_run_folder, folder);
   if (!map_process_page()) return;
   look_up_all();
+  map_emulation();
   g_mode.store(Mode::dormant, std::memory_order_release);
 }
 

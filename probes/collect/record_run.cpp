@@ -33,6 +33,8 @@ constexpr char k_c_api_hint[] =
     "mark batches and steps with the C API (stallcast/capture.h: stallcast_wait_begin, stallcast_wait_end, "
     "stallcast_step); PyTorch's DataLoader needs no marks";
 
+constexpr std::uint64_t k_emulation_logged_every_ns = 5'000'000'000ULL;
+
 /// A run folder with its log begun.
 struct Begun {
   RunFolder folder;
@@ -149,6 +151,26 @@ RecordedRun undo(Begun& begun, const OutputFolder& output, RecordedRun run) {
   return run;
 }
 
+/// Nothing where storage is as it is.
+Result<std::optional<Emulation>> begin_emulation(const RecordOptions& options, Begun& begun) {
+  if (!options.emulation) return std::optional<Emulation>();
+  begun.log.append(to_line(*options.emulation, nullptr));
+  if (!options.emulation->has_storage()) return std::optional<Emulation>();
+  auto emulation = Emulation::create(begun.folder.path(), *options.emulation);
+  if (!emulation) return emulation.error();
+  return std::optional<Emulation>(std::move(emulation).value());
+}
+
+/// Until the command runs: it inherits the limit, and the facts of the host are those that it sees.
+Result<std::optional<CpuLimit>> limit_cpus(const RecordOptions& options) {
+  const auto emulated = options.emulation ? options.emulation->cpus : std::nullopt;
+  const auto cpus = emulated ? emulated : options.cpus;
+  if (!cpus) return std::optional<CpuLimit>();
+  auto limit = CpuLimit::hold(*cpus);
+  if (!limit) return limit.error();
+  return std::optional<CpuLimit>(std::move(limit).value());
+}
+
 /// Nothing where the run is passive.
 Result<std::unique_ptr<PhasedRun>> begin_phases(const RecordOptions& options, Begun& begun) {
   if (!options.phased) return std::unique_ptr<PhasedRun>();
@@ -158,13 +180,48 @@ Result<std::unique_ptr<PhasedRun>> begin_phases(const RecordOptions& options, Be
   return phased;
 }
 
-WatchOptions watch_options(const RecordOptions& options, PhasedRun* phased) {
+/// What a run may have besides its recording.
+struct Extras {
+  std::optional<Emulation> emulation;
+  std::unique_ptr<PhasedRun> phased;
+};
+
+Result<Extras> begin_extras(const RecordOptions& options, Begun& begun) {
+  auto emulation = begin_emulation(options, begun);
+  if (!emulation) return emulation.error();
+  auto phased = begin_phases(options, begun);
+  if (!phased) return phased.error();
+  if (options.loader) STALLCAST_RETURN_IF_ERROR(write_wish(begun.folder.path(), *options.loader));
+  return Extras{std::move(emulation).value(), std::move(phased).value()};
+}
+
+void log_extras(const RecordOptions& options, const Extras& extras, ToolLog& log) {
+  if (extras.phased) {
+    for (const DataIssue& issue : extras.phased->issues_at_end()) log.append(issue);
+  }
+  if (!extras.emulation) return;
+  for (const DataIssue& issue : extras.emulation->issues()) log.append(issue);
+  log.append(to_line(*options.emulation, &extras.emulation->block()));
+}
+
+/// What happens besides watching, ten times a second. What became of the emulation so far is logged now and then: a
+/// tool that is killed leaves it, too.
+std::function<void(std::uint64_t)> beat_of(const RecordOptions& options, const Extras& extras, ToolLog& log) {
+  return [&options, &extras, &log, next_ns = std::uint64_t{0}](std::uint64_t now_ns) mutable {
+    if (extras.phased) extras.phased->beat(now_ns);
+    if (!extras.emulation || now_ns < next_ns) return;
+    next_ns = now_ns + k_emulation_logged_every_ns;
+    log.append(to_line(*options.emulation, &extras.emulation->block()));
+  };
+}
+
+WatchOptions watch_options(const RecordOptions& options, const Extras& extras, ToolLog& log) {
   WatchOptions watching;
   watching.duty = options.overhead;
-  if (phased != nullptr) {
+  if (extras.phased || extras.emulation) watching.on_beat = beat_of(options, extras, log);
+  if (extras.phased) {
     watching.duty = OverheadDuty::off;  // a stretch without records would be a hole in a block
-    watching.on_beat = [phased](std::uint64_t now_ns) { phased->beat(now_ns); };
-    watching.must_end = [phased](std::uint64_t now_ns) { return phased->has_hung(now_ns); };
+    watching.must_end = [&extras](std::uint64_t now_ns) { return extras.phased->has_hung(now_ns); };
   }
   if (options.time_budget) {
     watching.recording_limit_ns = static_cast<std::uint64_t>(options.time_budget->value() * 1e9);
@@ -194,14 +251,9 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   }
   const auto installation = find_installation();
   if (!installation) return installation.error();
-  std::optional<CpuLimit>
-      cpus;  // until the command runs: it inherits them, and the facts of the host are those it sees
-  if (options.cpus) {
-    auto held = CpuLimit::hold(*options.cpus);
-    if (!held) return held.error();
-    cpus.emplace(std::move(held).value());
-  }
   SignalGate gate;  // from here on nothing can end us between two files
+  auto cpus = limit_cpus(options);
+  if (!cpus) return cpus.error();
   const auto output = prepare_output_folder(options.output, options.force);
   if (!output) return output.error();
   auto begun = begin({}, options.recording_budget);
@@ -215,12 +267,11 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   const ChildEnvironment child = child_environment(own, installation.value(), folder.path());
   log_start(begun.value(), options.command, options.tool_version, own);
   for (const DataIssue& issue : child.issues) log.append(issue);
-  auto phased = begin_phases(options, begun.value());
-  const Status wished = options.loader ? write_wish(folder.path(), *options.loader) : Status();
-  if (!phased || !wished) {
+  const auto extras = begin_extras(options, begun.value());
+  if (!extras) {
     begun.value().folder.remove();
     drop_unused(output.value());
-    return phased ? wished.error() : phased.error();
+    return extras.error();
   }
   if (options.on_start) options.on_start(folder.path());
 
@@ -228,12 +279,12 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   run.output = output.value().path;
   if (cancelled(gate, run)) return undo(begun.value(), output.value(), run);
   Variables added = child.added;
-  if (phased.value()) {
+  if (extras.value().phased) {
     for (auto& variable : PhasedRun::variables(folder.path())) added.push_back(std::move(variable));
   }
   const Launched launched =
       launch(options.command, merged_environment(own, added), gate.original_mask(), options.output_to_stderr);
-  cpus.reset();
+  cpus.value().reset();  // ours again: what watches the job takes none of its time where there are others
   if (launched.pid < 0) {
     run.exit_code = launched.exit_code;
     run.launch_failure = launched.reason;
@@ -241,12 +292,10 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   }
   run.launched = true;
   const WatchEnd end = watch(launched.pid, folder.control(), log, gate, ProcessTree(ProcessReader("/proc"), getpid()),
-                             watch_options(options, phased.value().get()));
+                             watch_options(options, extras.value(), log));
   log_missing_consumer(end, options.command, variable(own, "PATH"), log);
   log_losses(end, folder.control(), log);
-  if (phased.value()) {
-    for (const DataIssue& issue : phased.value()->issues_at_end()) log.append(issue);
-  }
+  log_extras(options, extras.value(), log);
   log.append(to_line(EndLine{monotonic_ns(), end.exit_code, end.signal, end.interrupted, end.ended_by_us}));
   run.exit_code = end.exit_code;
   run.signal = end.signal;

@@ -11,6 +11,7 @@
 #include "core/data_issue.hpp"
 #include "core/quantity.hpp"
 #include "core/result.hpp"
+#include "probes/collect/emulation.hpp"
 #include "probes/collect/loader_wish.hpp"
 #include "probes/collect/overhead_schedule.hpp"
 #include "probes/collect/phased_run.hpp"
@@ -27,10 +28,11 @@ struct RecordOptions {
   std::optional<Seconds> time_budget{};             ///< record for this long from the first batch; absent: to the end
   collect::OverheadDuty overhead = collect::OverheadDuty::usual;
   std::string tool_version{};
-  std::optional<collect::PhasedOptions> phased{};  ///< absent: a passive run
-  std::optional<collect::LoaderWish> loader{};     ///< for the training loader; absent: as the script says
-  std::optional<int> cpus{};                       ///< that the command may use; absent: all that we may
-  bool output_to_stderr = false;                   ///< of the command, so that stdout is ours alone
+  std::optional<collect::PhasedOptions> phased{};        ///< absent: a passive run
+  std::optional<collect::EmulationOptions> emulation{};  ///< absent: the hardware as it is
+  std::optional<collect::LoaderWish> loader{};           ///< for the training loader; absent: as the script says
+  std::optional<int> cpus{};                             ///< that the command may use; absent: all that we may
+  bool output_to_stderr = false;                         ///< of the command, so that stdout is ours alone
   std::function<void(const std::filesystem::path& run_folder)> on_start{};  ///< just before the command starts
 };
 

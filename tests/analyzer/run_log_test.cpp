@@ -141,3 +141,24 @@ TEST_CASE("file systems by device; what is no number or no name is left out") {
                                    R"({"kind":"filesystems","types":[]})");
   CHECK(log.filesystems == std::map<std::uint64_t, std::string>{{65025, "ext4"}, {40, "nfs4"}});
 }
+
+TEST_CASE("what was emulated is known from the start of the run, and what became of it from its end") {
+  const std::string begun = R"({"kind":"emulation","with":"interposer","settings":{"cache":"35%","odd":3}})";
+  const RunLog early = parse_run_log(begun + "\n");
+  CHECK(early.emulation.with == "interposer");
+  CHECK(early.emulation.settings == std::map<std::string, std::string>{{"cache", "35%"}});
+  CHECK_FALSE(early.emulation.hit_bytes.has_value());
+  const std::string ended =
+      R"({"kind":"emulation","with":"interposer","settings":{"cache":"35%"},"hits":7,"misses":13,"hit_bytes":300,)"
+      R"("miss_bytes":700,"requests":15,"request_bytes":4096,"waited_s":1.5,"late_s":0.25,"mapped_files":2})";
+  const RunLog log = parse_run_log(begun + "\n" + ended + "\n");
+  CHECK(log.bad_lines == 0);
+  CHECK(log.emulation.hits == 7);
+  CHECK(log.emulation.misses == 13);
+  REQUIRE(log.emulation.hit_bytes.has_value());
+  CHECK(*log.emulation.hit_bytes == doctest::Approx(0.3));
+  CHECK(log.emulation.requests == 15);
+  CHECK(log.emulation.late == Seconds(0.25));
+  CHECK(log.emulation.mapped_files == 2);
+  CHECK(parse_run_log("").emulation.with == "nothing");
+}

@@ -7,6 +7,7 @@
 ///   read:PATH  openat:FOLDER:NAME  fopen:PATH  mmap:PATH  stat:PATH  write:PATH
 ///   dup:PATH   reads a page, and the file through a second descriptor, as numpy.load() does
 ///   keep:PATH  pread:OFFSET:BYTES  next:BYTES  stream:PATH  fread:BYTES
+///   sized:PATH  goes to the end of a stream for its size first, as numpy.fromfile() does
 ///   hold:PATH  maps the file and keeps the map        drop:PATH  drops the file's pages
 ///   user:UID   goes on as that user                   refuse:CALL:ERROR  the kernel refuses that system call
 ///   phased  segment:INDEX  slot:FIELDS...              the calls of that name
@@ -110,6 +111,16 @@ void read_stream(const Words& words) {
   std::string content;
   static char buffer[10'000];
   for (std::size_t got = 0; (got = std::fread(buffer, 1, sizeof(buffer), stream)) > 0;) content.append(buffer, got);
+  std::fclose(stream);
+  report(content);
+}
+
+void read_sized(const Words& words) {
+  std::FILE* stream = std::fopen(words.at(1).c_str(), "rbe");
+  require(stream != nullptr && std::fseek(stream, 0, SEEK_END) == 0, "fopen and fseek");
+  std::string content(static_cast<std::size_t>(std::ftell(stream)), '\0');
+  require(std::fseek(stream, 0, SEEK_SET) == 0, "fseek");
+  require(std::fread(content.data(), 1, content.size(), stream) == content.size(), "fread");
   std::fclose(stream);
   report(content);
 }
@@ -242,6 +253,7 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"openat", read_at},
       {"dup", read_by_duplicate},
       {"fopen", read_stream},
+      {"sized", read_sized},
       {"mmap", read_map},
       {"hold", hold_map},
       {"drop", drop_pages},
