@@ -30,6 +30,11 @@ std::string text(const char* format, double value) {
   return line;
 }
 
+/// "15", and never "-0".
+std::string whole_percent(double share) {
+  return text("%.0f", std::round(100.0 * share) + 0.0);
+}
+
 std::string gigabytes(double bytes) {
   return text("%.3g GB", bytes / 1e9);
 }
@@ -115,9 +120,9 @@ std::string verdict_of(const Recommendation& out) {
   const double stall = out.as_found.stall;
   if (out.change_loader) {
     const bool sure = out.gain.ci90_low > k_clear_gain;
-    return std::string(sure ? "change" : "try") + " the loader's settings: about " +
-           text("%.0f", 100.0 * out.gain.mean) + " % more samples a second (" +
-           text("%.0f", 100.0 * out.gain.ci90_low) + " to " + text("%.0f", 100.0 * out.gain.ci90_high) + " %)";
+    return std::string(sure ? "change" : "try") + " the loader's settings: about " + whole_percent(out.gain.mean) +
+           " % more samples a second (" + whole_percent(out.gain.ci90_low) + " to " +
+           whole_percent(out.gain.ci90_high) + " %)";
   }
   if (stall < k_no_stall) return "change nothing: the job hardly waits for data";
   if (out.remedies.empty()) return "the loader's settings are as good as they get here";
