@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/phase_blocks.hpp"
 #include "cli/command.hpp"
 #include "cli/emulate.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/launches.hpp"
 #include "cli/phases.hpp"
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
@@ -140,23 +140,6 @@ Result<RecordOptions> record_options(const ProfileOptions& options, const Sessio
   return record;
 }
 
-/// One launch a phase, each with its share of the budget.
-std::vector<RecordOptions> launches_of(const RecordOptions& record, bool separate) {
-  if (!separate || !record.phased) return {record};
-  std::vector<RecordOptions> launches;
-  const std::vector<record::Phase> phases = record.phased->wants.phases;
-  for (const record::Phase phase : phases) {
-    RecordOptions launch = record;
-    launch.part = phase_name(phase);
-    launch.beside_earlier = !launches.empty();
-    launch.phased->wants.phases = {phase};
-    launch.phased->wants.extras = false;
-    launch.phased->wants.budget = record.phased->wants.budget / static_cast<double>(phases.size());
-    launches.push_back(std::move(launch));
-  }
-  return launches;
-}
-
 /// The recordings are safe; what can be said of them is said. A failure of ours must not hide the command's own status.
 /// Returns the status in the profile's outcome.
 Result<std::string> report_run(const RecordedRun& run, const std::filesystem::path& recordings, bool quiet) {
@@ -181,37 +164,6 @@ int conclude(const RecordedRun& run, const std::filesystem::path& recordings, bo
   return failed ? k_exit_wrapper : k_exit_ok;
 }
 
-/// What came of the launches until one of them failed.
-struct Launched {
-  RecordedRun run{};                   ///< the last one that was started
-  std::filesystem::path recordings{};  ///< of all of them
-  std::optional<int> status{};         ///< to end with, whatever can be reported
-};
-
-/// Starts `launch` behind those of `all`. False: no further one.
-bool run_launch(const RecordOptions& launch, Launched& all) {
-  auto recorded = record_run(launch);
-  if (!recorded) {
-    print_error(recorded.error());
-    all.status = k_exit_wrapper;
-    return false;
-  }
-  if (!recorded.value().launched) {
-    const std::string& failure = recorded.value().launch_failure;
-    print_error({ErrorCode::environment, fmt::format("cannot run {}: {}", launch.command.front(), failure), ""});
-    all.status = recorded.value().exit_code;
-    return false;
-  }
-  all.run = std::move(recorded).value();
-  all.recordings = all.run.recordings;
-  if (all.run.collect_error) {
-    print_error(*all.run.collect_error);
-    return false;
-  }
-  if (!launch.part.empty()) all.recordings = all.run.recordings.parent_path();
-  return all.run.exit_code == 0 && !all.run.interrupted;
-}
-
 int run_profile(const ProfileOptions& options, const Session& session) {
   auto record = record_options(options, session);
   if (!record) {
@@ -226,16 +178,7 @@ int run_profile(const ProfileOptions& options, const Session& session) {
     }
     record.value().emulation = emulation.value();
   }
-  std::vector<RecordOptions> launches = launches_of(record.value(), options.strategy == "separate");
-  Launched all;
-  for (RecordOptions& launch : launches) {
-    if (launch.beside_earlier) {
-      launch.output = all.run.output;
-      launch.force = true;
-    }
-    if (!launch.part.empty()) print_note("launch for phase " + launch.part);
-    if (!run_launch(launch, all)) break;
-  }
+  const Launched all = run_launches(launches_of(record.value(), options.strategy == "separate"));
   if (!all.run.launched) return *all.status;
   const int status = conclude(all.run, all.recordings, options.quiet);
   return all.status.value_or(status);

@@ -1,22 +1,20 @@
 #include "probes/collect/record_run.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "core/clock.hpp"
 #include "fmt/format.h"
-#include "fmt/ranges.h"
 #include "probes/collect/child_environment.hpp"
 #include "probes/collect/command_facts.hpp"
-#include "probes/collect/cpu_limit.hpp"
 #include "probes/collect/installation.hpp"
 #include "probes/collect/launch.hpp"
 #include "probes/collect/log_lines.hpp"
 #include "probes/collect/mounts.hpp"
 #include "probes/collect/output_folder.hpp"
-#include "probes/collect/rank_reading.hpp"
 #include "probes/collect/resident_read.hpp"
+#include "probes/collect/run_extras.hpp"
+#include "probes/collect/run_findings.hpp"
 #include "probes/collect/run_folder.hpp"
 #include "probes/collect/signal_gate.hpp"
 #include "probes/collect/text_file.hpp"
@@ -28,12 +26,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace collect;
-
-constexpr char k_c_api_hint[] =
-    "mark batches and steps with the C API (stallcast/capture.h: stallcast_wait_begin, stallcast_wait_end, "
-    "stallcast_step); PyTorch's DataLoader needs no marks";
-
-constexpr std::uint64_t k_emulation_logged_every_ns = 5'000'000'000ULL;
 
 /// A run folder with its log begun.
 struct Begun {
@@ -82,54 +74,6 @@ Result<Begun> begin(const fs::path& parent, Bytes budget) {
   return begun;
 }
 
-DataIssue no_loader_issue() {
-  return {"no-loader-found", Severity::warning, 1,
-          "no process of the command took batches from a data loader that stallcast knows", k_c_api_hint};
-}
-
-DataIssue stripped_issue() {
-  return {"environment-stripped", Severity::warning, 1,
-          "a Python process of the command was started without the variables that carry the recording",
-          "pass them on: `stallcast env` prints them (srun --export=ALL, mpirun -x NAME, sudo -E)"};
-}
-
-/// Why there is no loader, where it could be told from outside; each reason once.
-void log_missing_consumer(const WatchEnd& end, const std::vector<std::string>& command, const std::string& search_path,
-                          ToolLog& log) {
-  if (end.consumer_seen) return;
-  std::vector<DataIssue> issues = command_obstacles(command, search_path);
-  const bool known =
-      std::any_of(issues.begin(), issues.end(), [](const DataIssue& issue) { return issue.id == "python-isolated"; });
-  if (!end.isolating_flag.empty() && !known) issues.push_back(python_isolated_issue(end.isolating_flag));
-  if (end.environment_stripped) issues.push_back(stripped_issue());
-  for (const DataIssue& issue : issues) log.append(issue);
-  log.append(no_loader_issue());
-}
-
-void log_losses(const WatchEnd& end, const record::ControlBlock& control, ToolLog& log) {
-  const std::uint64_t refused = control.refused_blocks.load(std::memory_order_relaxed);
-  if (refused > 0) {
-    log.append(DataIssue{"recording-budget-exhausted", Severity::warning, static_cast<std::int64_t>(refused),
-                         fmt::format("the recordings reached their limit of {} bytes", control.budget_bytes),
-                         "raise it with --recording-budget, or measure a shorter run"});
-  }
-  if (end.without_io > 0) {
-    log.append(DataIssue{"no-proc-io", Severity::warning, end.without_io,
-                         "/proc/PID/io could not be read, so bytes from storage are not known",
-                         "run as the user that owns the processes; containers may hide it"});
-  }
-  if (!end.left_behind.empty()) {
-    log.append(DataIssue{"processes-left-running", Severity::info, static_cast<std::int64_t>(end.left_behind.size()),
-                         fmt::format("still running when the command had ended: {}", fmt::join(end.left_behind, ", ")),
-                         "stallcast does not end processes of a job; look for workers that were not shut down"});
-  }
-  if (log.lost_lines() > 0) {
-    log.append(DataIssue{"tool-log-incomplete", Severity::warning, log.lost_lines(),
-                         "lines of the tool's own log did not fit on the disk",
-                         "set TMPDIR to a disk with free space"});
-  }
-}
-
 /// Where the recordings cannot be brought to the output folder, they stay: a run of hours is not thrown away.
 void collect_run(Begun& begun, const OutputFolder& output, const RecordOptions& options, RecordedRun& run) {
   Status brought = options.beside_earlier ? Status() : clear_recordings(output);
@@ -151,71 +95,7 @@ RecordedRun undo(Begun& begun, const OutputFolder& output, RecordedRun run) {
   return run;
 }
 
-/// Nothing where storage is as it is.
-Result<std::optional<Emulation>> begin_emulation(const RecordOptions& options, Begun& begun) {
-  if (!options.emulation) return std::optional<Emulation>();
-  begun.log.append(to_line(*options.emulation, nullptr));
-  if (!options.emulation->has_storage()) return std::optional<Emulation>();
-  auto emulation = Emulation::create(begun.folder.path(), *options.emulation);
-  if (!emulation) return emulation.error();
-  return std::optional<Emulation>(std::move(emulation).value());
-}
-
-/// Until the command runs: it inherits the limit, and the facts of the host are those that it sees.
-Result<std::optional<CpuLimit>> limit_cpus(const RecordOptions& options) {
-  const auto emulated = options.emulation ? options.emulation->cpus : std::nullopt;
-  const auto cpus = emulated ? emulated : options.cpus;
-  if (!cpus) return std::optional<CpuLimit>();
-  auto limit = CpuLimit::hold(*cpus);
-  if (!limit) return limit.error();
-  return std::optional<CpuLimit>(std::move(limit).value());
-}
-
-/// Nothing where the run is passive.
-Result<std::unique_ptr<PhasedRun>> begin_phases(const RecordOptions& options, Begun& begun) {
-  if (!options.phased) return std::unique_ptr<PhasedRun>();
-  auto phased = PhasedRun::begin(begun.folder, *options.phased);
-  if (!phased) return phased.error();
-  for (const DataIssue& issue : phased.value()->issues()) begun.log.append(issue);
-  return phased;
-}
-
-/// What a run may have besides its recording.
-struct Extras {
-  std::optional<Emulation> emulation;
-  std::unique_ptr<PhasedRun> phased;
-};
-
-Result<Extras> begin_extras(const RecordOptions& options, Begun& begun) {
-  auto emulation = begin_emulation(options, begun);
-  if (!emulation) return emulation.error();
-  auto phased = begin_phases(options, begun);
-  if (!phased) return phased.error();
-  if (options.loader) STALLCAST_RETURN_IF_ERROR(write_wish(begun.folder.path(), *options.loader));
-  return Extras{std::move(emulation).value(), std::move(phased).value()};
-}
-
-void log_extras(const RecordOptions& options, const Extras& extras, ToolLog& log) {
-  if (extras.phased) {
-    for (const DataIssue& issue : extras.phased->issues_at_end()) log.append(issue);
-  }
-  if (!extras.emulation) return;
-  for (const DataIssue& issue : extras.emulation->issues()) log.append(issue);
-  log.append(to_line(*options.emulation, &extras.emulation->block()));
-}
-
-/// What happens besides watching, ten times a second. What became of the emulation so far is logged now and then: a
-/// tool that is killed leaves it, too.
-std::function<void(std::uint64_t)> beat_of(const RecordOptions& options, const Extras& extras, ToolLog& log) {
-  return [&options, &extras, &log, next_ns = std::uint64_t{0}](std::uint64_t now_ns) mutable {
-    if (extras.phased) extras.phased->beat(now_ns);
-    if (!extras.emulation || now_ns < next_ns) return;
-    next_ns = now_ns + k_emulation_logged_every_ns;
-    log.append(to_line(*options.emulation, &extras.emulation->block()));
-  };
-}
-
-WatchOptions watch_options(const RecordOptions& options, const Extras& extras, ToolLog& log) {
+WatchOptions watch_options(const RecordOptions& options, const RunExtras& extras, ToolLog& log) {
   WatchOptions watching;
   watching.duty = options.overhead;
   if (extras.phased || extras.emulation) watching.on_beat = beat_of(options, extras, log);
@@ -267,7 +147,7 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   const ChildEnvironment child = child_environment(own, installation.value(), folder.path());
   log_start(begun.value(), options.command, options.tool_version, own);
   for (const DataIssue& issue : child.issues) log.append(issue);
-  const auto extras = begin_extras(options, begun.value());
+  const auto extras = begin_extras(options, folder, log);
   if (!extras) {
     begun.value().folder.remove();
     drop_unused(output.value());

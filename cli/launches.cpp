@@ -1,0 +1,69 @@
+#include "cli/launches.hpp"
+
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "analyzer/phase_blocks.hpp"
+#include "cli/exit_status.hpp"
+#include "cli/terminal.hpp"
+
+namespace stallcast::cli {
+namespace {
+
+/// Starts `launch` behind those of `all`. False: no further one.
+bool run_launch(const RecordOptions& launch, Launched& all) {
+  auto recorded = record_run(launch);
+  if (!recorded) {
+    print_error(recorded.error());
+    all.status = k_exit_wrapper;
+    return false;
+  }
+  if (!recorded.value().launched) {
+    const std::string& failure = recorded.value().launch_failure;
+    print_error({ErrorCode::environment, fmt::format("cannot run {}: {}", launch.command.front(), failure), ""});
+    all.status = recorded.value().exit_code;
+    return false;
+  }
+  all.run = std::move(recorded).value();
+  all.recordings = all.run.recordings;
+  if (all.run.collect_error) {
+    print_error(*all.run.collect_error);
+    return false;
+  }
+  if (!launch.part.empty()) all.recordings = all.run.recordings.parent_path();
+  return all.run.exit_code == 0 && !all.run.interrupted;
+}
+
+}  // namespace
+
+std::vector<RecordOptions> launches_of(const RecordOptions& record, bool separate) {
+  if (!separate || !record.phased) return {record};
+  std::vector<RecordOptions> launches;
+  const std::vector<record::Phase> phases = record.phased->wants.phases;
+  for (const record::Phase phase : phases) {
+    RecordOptions launch = record;
+    launch.part = phase_name(phase);
+    launch.beside_earlier = !launches.empty();
+    launch.phased->wants.phases = {phase};
+    launch.phased->wants.extras = false;
+    launch.phased->wants.budget = record.phased->wants.budget / static_cast<double>(phases.size());
+    launches.push_back(std::move(launch));
+  }
+  return launches;
+}
+
+Launched run_launches(std::vector<RecordOptions> launches) {
+  Launched all;
+  for (RecordOptions& launch : launches) {
+    if (launch.beside_earlier) {
+      launch.output = all.run.output;
+      launch.force = true;
+    }
+    if (!launch.part.empty()) print_note("launch for phase " + launch.part);
+    if (!run_launch(launch, all)) break;
+  }
+  return all;
+}
+
+}  // namespace stallcast::cli

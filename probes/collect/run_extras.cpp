@@ -1,0 +1,69 @@
+#include "probes/collect/run_extras.hpp"
+
+#include <utility>
+
+#include "probes/collect/loader_wish.hpp"
+
+namespace stallcast::collect {
+namespace {
+
+constexpr std::uint64_t k_emulation_logged_every_ns = 5'000'000'000ULL;
+
+/// Nothing where storage is as it is.
+Result<std::optional<Emulation>> begin_emulation(const RecordOptions& options, const RunFolder& folder, ToolLog& log) {
+  if (!options.emulation) return std::optional<Emulation>();
+  log.append(to_line(*options.emulation, nullptr));
+  if (!options.emulation->has_storage()) return std::optional<Emulation>();
+  auto emulation = Emulation::create(folder.path(), *options.emulation);
+  if (!emulation) return emulation.error();
+  return std::optional<Emulation>(std::move(emulation).value());
+}
+
+/// Nothing where the run is passive.
+Result<std::unique_ptr<PhasedRun>> begin_phases(const RecordOptions& options, const RunFolder& folder, ToolLog& log) {
+  if (!options.phased) return std::unique_ptr<PhasedRun>();
+  auto phased = PhasedRun::begin(folder, *options.phased);
+  if (!phased) return phased.error();
+  for (const DataIssue& issue : phased.value()->issues()) log.append(issue);
+  return phased;
+}
+
+}  // namespace
+
+Result<std::optional<CpuLimit>> limit_cpus(const RecordOptions& options) {
+  const auto emulated = options.emulation ? options.emulation->cpus : std::nullopt;
+  const auto cpus = emulated ? emulated : options.cpus;
+  if (!cpus) return std::optional<CpuLimit>();
+  auto limit = CpuLimit::hold(*cpus);
+  if (!limit) return limit.error();
+  return std::optional<CpuLimit>(std::move(limit).value());
+}
+
+Result<RunExtras> begin_extras(const RecordOptions& options, const RunFolder& folder, ToolLog& log) {
+  auto emulation = begin_emulation(options, folder, log);
+  if (!emulation) return emulation.error();
+  auto phased = begin_phases(options, folder, log);
+  if (!phased) return phased.error();
+  if (options.loader) STALLCAST_RETURN_IF_ERROR(write_wish(folder.path(), *options.loader));
+  return RunExtras{std::move(emulation).value(), std::move(phased).value()};
+}
+
+void log_extras(const RecordOptions& options, const RunExtras& extras, ToolLog& log) {
+  if (extras.phased) {
+    for (const DataIssue& issue : extras.phased->issues_at_end()) log.append(issue);
+  }
+  if (!extras.emulation) return;
+  for (const DataIssue& issue : extras.emulation->issues()) log.append(issue);
+  log.append(to_line(*options.emulation, &extras.emulation->block()));
+}
+
+std::function<void(std::uint64_t)> beat_of(const RecordOptions& options, const RunExtras& extras, ToolLog& log) {
+  return [&options, &extras, &log, next_ns = std::uint64_t{0}](std::uint64_t now_ns) mutable {
+    if (extras.phased) extras.phased->beat(now_ns);
+    if (!extras.emulation || now_ns < next_ns) return;
+    next_ns = now_ns + k_emulation_logged_every_ns;
+    log.append(to_line(*options.emulation, &extras.emulation->block()));
+  };
+}
+
+}  // namespace stallcast::collect

@@ -1,0 +1,39 @@
+/// What a run may have besides its recording: phases, emulated hardware, other loader settings, fewer CPUs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "core/result.hpp"
+#include "probes/collect/cpu_limit.hpp"
+#include "probes/collect/emulation.hpp"
+#include "probes/collect/phased_run.hpp"
+#include "probes/collect/record_run.hpp"
+#include "probes/collect/run_folder.hpp"
+#include "probes/collect/tool_log.hpp"
+
+namespace stallcast::collect {
+
+/// They live until the command has ended.
+struct RunExtras {
+  std::optional<Emulation> emulation{};
+  std::unique_ptr<PhasedRun> phased{};  ///< nothing where the run is passive
+};
+
+/// Until the command runs: it inherits the limit, and the facts of the host are those that it sees.
+[[nodiscard]] Result<std::optional<CpuLimit>> limit_cpus(const RecordOptions& options);
+
+/// Everything that `options` ask for in `folder`; what is impaired goes to `log`.
+[[nodiscard]] Result<RunExtras> begin_extras(const RecordOptions& options, const RunFolder& folder, ToolLog& log);
+
+/// What happens besides watching, ten times a second. What became of the emulation so far is logged now and then: a
+/// tool that is killed leaves it, too.
+[[nodiscard]] std::function<void(std::uint64_t)> beat_of(const RecordOptions& options, const RunExtras& extras,
+                                                         ToolLog& log);
+
+/// What became of them, when the command has ended.
+void log_extras(const RecordOptions& options, const RunExtras& extras, ToolLog& log);
+
+}  // namespace stallcast::collect
