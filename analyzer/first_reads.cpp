@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "analyzer/timed_samples.hpp"
+
 namespace stallcast {
 
 FirstReads::FirstReads(const std::vector<record::ProcessRecording>& processes) {
@@ -12,6 +14,7 @@ FirstReads::FirstReads(const std::vector<record::ProcessRecording>& processes) {
       if (sample.index >= 0) samples.push_back(&sample);
     }
   }
+  samples = evenly_timed(samples).samples;
   std::sort(samples.begin(), samples.end(), [](const auto* a, const auto* b) { return a->begin_ns < b->begin_ns; });
   std::unordered_set<std::int64_t> seen;
   begun_.reserve(samples.size());

@@ -12,10 +12,10 @@ namespace stallcast {
 /// reads, from 3 to 4 s none.
 class FirstReads {
  public:
-  /// Of all samples of all processes that carry an index.
+  /// Of the evenly timed samples (timed_samples.hpp) of all processes that carry an index.
   explicit FirstReads(const std::vector<record::ProcessRecording>& processes);
 
-  /// Share of the samples begun in [begin_ns, end_ns) that this run had not begun before; negative if none was begun.
+  /// Share of the samples begun in [begin_ns, end_ns) that this run had not begun before; negative if none is known.
   [[nodiscard]] double share(std::uint64_t begin_ns, std::uint64_t end_ns) const;
 
  private:

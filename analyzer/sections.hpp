@@ -34,8 +34,8 @@ struct Launch {
 [[nodiscard]] Resources resources_of(const RunData& run, const std::vector<RankView>& ranks,
                                      const ReplayMachine& machine);
 
-/// Samples that the training loader's batches were made of, as found: not those of an evaluation, nor of phases, in
-/// which reads come from where we have put the bytes.
+/// Evenly timed samples (timed_samples.hpp) that the training loader's batches were made of, as found: not those of an
+/// evaluation, nor of phases, in which reads come from where we have put the bytes.
 [[nodiscard]] std::vector<const record::SampleRecord*> training_samples(const RunData& run,
                                                                         const std::vector<RankView>& ranks);
 

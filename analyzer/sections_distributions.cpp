@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "analyzer/sections.hpp"
+#include "analyzer/timed_samples.hpp"
 
 namespace stallcast::sections {
 namespace {
@@ -43,7 +44,7 @@ std::vector<const record::SampleRecord*> training_samples(const RunData& run, co
       if (is_within(made->second, sample.begin_ns)) samples.push_back(&sample);
     }
   }
-  return samples;
+  return evenly_timed(samples).samples;
 }
 
 std::map<std::string, Distribution> distributions_of(const RunData& run, const std::vector<RankView>& ranks) {

@@ -7,6 +7,7 @@
 
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
+#include "analyzer/timed_samples.hpp"
 
 namespace stallcast::sections {
 namespace {
@@ -58,18 +59,21 @@ Measured<std::int64_t> worker_threads(const RunData& run) {
 
 /// Samples that share files lie in shards. Distinct samples count: later epochs read the same ones again.
 bool is_shard_layout(const RunData& run, std::int64_t files) {
+  std::vector<const record::SampleRecord*> samples;
+  for (const record::ProcessRecording& process : run.processes) {
+    for (const record::SampleRecord& sample : process.samples) samples.push_back(&sample);
+  }
+  const TimedSamples timed = evenly_timed(samples);
   std::set<std::int64_t> indices;
   std::int64_t without_index = 0;
-  for (const record::ProcessRecording& process : run.processes) {
-    for (const record::SampleRecord& sample : process.samples) {
-      if (sample.index < 0) {
-        ++without_index;
-      } else {
-        indices.insert(sample.index);
-      }
+  for (const record::SampleRecord* sample : timed.samples) {
+    if (sample->index < 0) {
+      ++without_index;
+    } else {
+      indices.insert(sample->index);
     }
   }
-  return static_cast<std::int64_t>(indices.size()) + without_index > 8 * files;
+  return (static_cast<std::int64_t>(indices.size()) + without_index) * timed.period > 8 * files;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "probes/capture/paths.hpp"
 #include "probes/capture/sample.hpp"
+#include "probes/capture/timing.hpp"
 #include "probes/record/raw.hpp"
 
 namespace stallcast::capture {
@@ -74,12 +75,15 @@ void count_read(Thread& thread, const ReadEvent& event) {
   if (entry != nullptr && entry->generation.load(k_relaxed) != thread.generation) adopt(thread, event.fd, *entry);
   if (in_sample(thread)) {
     add_read(thread.sample.io, event);
+    if (!is_timing(thread) && thread.sample.unseen == 0) return;
     const std::uint64_t file_id = entry != nullptr ? entry->file_id.load(k_relaxed) : 0;
     if (file_id == 0) return;
-    FileInSample& file = file_in_sample(thread, file_id, event.fd, event.begin_ns);
-    file.read_ns += event.ns;
-    file.read_bytes += event.bytes;
-    file.reads += event.reads;
+    FileInSample* file = is_timing(thread) ? &file_in_sample(thread, file_id, event.fd, event.begin_ns)
+                                           : line_in_sample(thread, file_id);
+    if (file == nullptr) return;
+    file->read_ns += event.ns;
+    file->read_bytes += event.bytes;
+    file->reads += event.reads;
     return;
   }
   if (entry != nullptr) add_outside_sample(*entry, event);
@@ -102,15 +106,17 @@ void count_unrecorded(std::uint64_t bytes) {
   be_born();
 }
 
-void count_open(Thread& thread, int fd, std::uint64_t file_id, std::uint64_t begin_ns, std::uint64_t ns) {
+void count_open(Thread& thread, const OpenEvent& event) {
   const Busy busy(thread);
   if (in_sample(thread)) {
     thread.sample.io.opens += 1;
-    thread.sample.io.meta_ns += ns;
-    if (file_id != 0) file_in_sample(thread, file_id, fd, begin_ns).meta_ns += ns;
+    thread.sample.io.meta_ns += event.ns;
+    if (event.file_id == 0 || (!is_timing(thread) && !event.unseen)) return;
+    thread.sample.unseen += event.unseen ? 1 : 0;
+    file_in_sample(thread, event.file_id, event.fd, event.begin_ns).meta_ns += event.ns;
   } else if (in_batch(thread)) {
     thread.batch.io.opens += 1;
-    thread.batch.io.meta_ns += ns;
+    thread.batch.io.meta_ns += event.ns;
   } else {
     process().writer.header->other_opens.fetch_add(1, k_relaxed);
   }
@@ -126,7 +132,7 @@ void count_close(Thread& thread, int fd, const FdTotals& totals, std::uint64_t n
   if (totals.kind != FdKind::regular) return;
   const Busy busy(thread);
   if (counts_metadata(thread)) count_metadata(thread, ns, 0);
-  if (in_sample(thread)) {
+  if (in_sample(thread) && (is_timing(thread) || thread.sample.unseen != 0)) {
     for (auto& file : thread.sample.files) {
       if (file.file_id != totals.file_id || file.fd != fd || file.file_id == 0) continue;
       file.meta_ns += ns;

@@ -54,8 +54,15 @@ void count_read(Thread& thread, const ReadEvent& event);
 /// A read that is not recorded: it may be what brings the process to life.
 void count_unrecorded(std::uint64_t bytes);
 
-/// A file was opened for reading. `ns` 0 where it was not timed.
-void count_open(Thread& thread, int fd, std::uint64_t file_id, std::uint64_t begin_ns, std::uint64_t ns);
+/// A file was opened for reading.
+struct OpenEvent {
+  int fd;
+  bool unseen;  ///< this process meets it for the first time
+  std::uint64_t file_id;
+  std::uint64_t begin_ns;
+  std::uint64_t ns;  ///< 0 where it was not timed
+};
+void count_open(Thread& thread, const OpenEvent& event);
 
 /// Time of a failed open, a stat (`stats` 1) or a close.
 void count_metadata(Thread& thread, std::uint64_t ns, std::uint32_t stats);

@@ -6,6 +6,7 @@
 #include "probes/capture/emulate.hpp"
 #include "probes/capture/next.hpp"
 #include "probes/capture/phase.hpp"
+#include "probes/capture/timing.hpp"
 #include "probes/record/raw.hpp"
 
 /// Defines the hook for `symbol`. The assembler name keeps it apart from libc's own declarations, whose attributes
@@ -43,9 +44,9 @@ inline ssize_t read_through(int fd, ReadPlan plan, Call call) {
     if (bytes > 0 && kind == FdKind::regular) count_unrecorded(static_cast<std::uint64_t>(bytes));
     return bytes;
   }
-  const std::uint64_t begin_ns = monotonic_ns();
+  const std::uint64_t begin_ns = is_timed(*thread, kind) ? monotonic_ns() : 0;
   const ssize_t bytes = altered ? read_altered(source, fd, plan, call) : call();
-  const std::uint64_t ns = monotonic_ns() - begin_ns;
+  const std::uint64_t ns = begin_ns != 0 ? monotonic_ns() - begin_ns : 0;
   if (bytes >= 0) count_read(*thread, {fd, kind, begin_ns, ns, static_cast<std::uint64_t>(bytes), 1});
   return bytes;
 }

@@ -70,11 +70,12 @@ void note_opened(int fd, const char* path, int flags, std::uint64_t begin_ns, st
   set_fd(fd, opened.ignored ? FdKind::ignored : FdKind::unknown, opened.file_id, listed);
   if (emulating()) emulate_opened(fd, path, flags);
   if (recorded == nullptr || opened.ignored) return;
+  bool unseen = false;
   if (opened.file_id != 0 && listed) {
     const Busy busy(thread);
-    note_path(thread, opened.file_id, path, opened.length, fd);
+    unseen = note_path(thread, opened.file_id, path, opened.length, fd);
   }
-  count_open(thread, fd, opened.file_id, begin_ns, ns);
+  count_open(thread, {.fd = fd, .unseen = unseen, .file_id = opened.file_id, .begin_ns = begin_ns, .ns = ns});
 }
 
 STALLCAST_HOOK(int, open, "open", (const char* path, int flags, ...)) {

@@ -22,7 +22,8 @@ int stat_through(Call call) {
   Thread* thread = recording_thread();
   const std::uint64_t begin_ns = metadata_clock(thread);
   const int result = call();
-  if (begin_ns != 0) count_metadata(*thread, monotonic_ns() - begin_ns, 1);
+  if (thread == nullptr || !counts_metadata(*thread)) return result;
+  count_metadata(*thread, begin_ns != 0 ? monotonic_ns() - begin_ns : 0, 1);
   return result;
 }
 

@@ -63,7 +63,7 @@ std::size_t stream_through(FILE* stream, bool served, std::size_t wanted, Call c
   if (phased) before_read(fd, {-1, wanted, nullptr});
   const bool may_wait = emulating() && !served && kind == FdKind::regular;
   Thread* thread = recording_thread();
-  const std::uint64_t begin_ns = thread != nullptr && !served ? monotonic_ns() : 0;
+  const std::uint64_t begin_ns = thread != nullptr && !served && is_timed(*thread, kind) ? monotonic_ns() : 0;
   const EmulatedRead emulated = may_wait ? before_emulated(fd, -1, wanted) : k_not_emulated;
   std::size_t bytes = 0;
   {
@@ -77,7 +77,7 @@ std::size_t stream_through(FILE* stream, bool served, std::size_t wanted, Call c
   } else if (served) {
     if (bytes > 0) count_read(*thread, {fd, kind, 0, 0, bytes, 0});
   } else {
-    count_read(*thread, {fd, kind, begin_ns, monotonic_ns() - begin_ns, bytes, 1});
+    count_read(*thread, {fd, kind, begin_ns, begin_ns != 0 ? monotonic_ns() - begin_ns : 0, bytes, 1});
   }
   return bytes;
 }

@@ -3,6 +3,7 @@
 #include "probes/capture/export.hpp"
 #include "probes/capture/phase.hpp"
 #include "probes/capture/sample.hpp"
+#include "probes/capture/timing.hpp"
 #include "stallcast/capture.h"
 
 namespace stallcast::capture {
@@ -15,6 +16,12 @@ bool recording_now() {
 void write_batch(Thread& thread, std::uint64_t end_ns, std::uint32_t samples) {
   const Batch& made = thread.batch;
   const Usage now = usage_now(thread);
+  const std::uint64_t cpu_ns = now.cpu_ns - made.at_begin.cpu_ns;
+  const bool delay_known = now.run_delay_ns != UINT64_MAX && made.at_begin.run_delay_ns != UINT64_MAX;
+  const std::uint64_t delay_ns = delay_known ? now.run_delay_ns - made.at_begin.run_delay_ns : 0;
+  const std::uint64_t wall_ns = end_ns - made.begin_ns;
+  record::IoTotals io = made.io;
+  complete_times(thread, io, wall_ns, wall_ns > cpu_ns + delay_ns ? wall_ns - cpu_ns - delay_ns : 0);
   auto* batch = reserve<record::BatchRecord>(thread, record::Kind::batch, made.worker);
   if (batch == nullptr) return;
   batch->iterator_id = made.iterator_id;
@@ -24,13 +31,12 @@ void write_batch(Thread& thread, std::uint64_t end_ns, std::uint32_t samples) {
   batch->collate_ns = made.collate_ns;
   batch->end_ns = end_ns;
   batch->put_ns = 0;
-  batch->cpu_ns = now.cpu_ns - made.at_begin.cpu_ns;
-  const bool known = now.run_delay_ns != UINT64_MAX && made.at_begin.run_delay_ns != UINT64_MAX;
-  batch->run_delay_ns = known ? now.run_delay_ns - made.at_begin.run_delay_ns : UINT64_MAX;
-  batch->io = made.io;
+  batch->cpu_ns = cpu_ns;
+  batch->run_delay_ns = delay_known ? delay_ns : UINT64_MAX;
+  batch->io = io;
   batch->io.major_faults = static_cast<std::uint32_t>(now.major_faults - made.at_begin.major_faults);
   batch->samples = samples;
-  batch->unused = 0;
+  batch->timed = made.timed;
   record::commit(thread.out);
   thread.unput_batch = batch;
 }
@@ -47,7 +53,8 @@ void write_sample(Thread& thread, std::uint64_t end_ns) {
   sample->meta_ns = made.io.meta_ns;
   sample->read_bytes = made.io.read_bytes;
   sample->reads = made.io.reads;
-  sample->opens = made.io.opens;
+  sample->opens = static_cast<std::uint16_t>(made.io.opens < UINT16_MAX ? made.io.opens : UINT16_MAX);
+  sample->period = static_cast<std::uint16_t>(thread.pace.period);
   record::commit(thread.out);
 }
 
@@ -70,6 +77,7 @@ STALLCAST_EXPORT void stallcast_batch_begin(uint64_t iterator_id, uint64_t batch
   const std::uint64_t asked_ns = thread->batch.asked_ns;
   thread->batch = Batch{};
   thread->sample.depth = 0;
+  thread->sample.untimed = 0;
   thread->unput_batch = nullptr;
   thread->batch.open = 1;
   thread->batch.worker = worker;
@@ -81,6 +89,7 @@ STALLCAST_EXPORT void stallcast_batch_begin(uint64_t iterator_id, uint64_t batch
   thread->batch.asked_ns = asked_ns;
   thread->batch.begin_ns = monotonic_ns();
   thread->batch.at_begin = usage_now(*thread);
+  set_period(*thread);
 }
 
 STALLCAST_EXPORT void stallcast_collate_begin(void) {
@@ -124,8 +133,10 @@ STALLCAST_EXPORT void stallcast_sample_begin(int64_t index) {
   if (thread->sample.recorded == 0) return;
   thread->sample.index = index;
   thread->sample.io = record::IoTotals{};
+  thread->sample.unseen = 0;
+  thread->sample.untimed = is_sample_timed(*thread, index) ? 0 : 1;
   for (auto& file : thread->sample.files) file.file_id = 0;
-  thread->sample.begin_ns = monotonic_ns();
+  if (is_timing(*thread)) thread->sample.begin_ns = monotonic_ns();
 }
 
 STALLCAST_EXPORT void stallcast_sample_end(void) {
@@ -133,12 +144,17 @@ STALLCAST_EXPORT void stallcast_sample_end(void) {
   if (thread == nullptr) return;
   const Busy busy(*thread);
   if (thread->sample.depth == 0 || --thread->sample.depth != 0) return;
+  const bool timed = is_timing(*thread);
+  thread->sample.untimed = 0;
   if (in_phase()) at_sample_end();
   if (!record::may_record(process().writer) || thread->sample.recorded == 0) return;
-  const std::uint64_t end_ns = monotonic_ns();
+  const std::uint64_t end_ns = timed ? monotonic_ns() : 0;
   for (auto& file : thread->sample.files) {
     if (file.file_id != 0) write_file(*thread, file);
   }
-  write_sample(*thread, end_ns);
-  if (in_batch(*thread)) add_io(thread->batch.io, thread->sample.io);
+  if (timed) write_sample(*thread, end_ns);
+  if (!in_batch(*thread)) return;
+  add_io(thread->batch.io, thread->sample.io);
+  thread->batch.samples += 1;
+  if (timed) note_timed(*thread, end_ns - thread->sample.begin_ns);
 }

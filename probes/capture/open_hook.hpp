@@ -4,6 +4,7 @@
 #include "probes/capture/hook.hpp"
 #include "probes/capture/paths.hpp"
 #include "probes/capture/phase.hpp"
+#include "probes/capture/timing.hpp"
 
 namespace stallcast::capture {
 
@@ -17,7 +18,7 @@ inline FdTotals about_to_close(int fd) {
 
 /// A clock reading where this thread's metadata time counts, else 0.
 inline std::uint64_t metadata_clock(const Thread* thread) {
-  return thread != nullptr && counts_metadata(*thread) ? monotonic_ns() : 0;
+  return thread != nullptr && is_timing(*thread) && counts_metadata(*thread) ? monotonic_ns() : 0;
 }
 
 /// Whether a file may be opened under another name: freopen() loses its stream if that fails.

@@ -12,6 +12,7 @@ namespace {
 namespace raw = record::raw;
 
 constexpr std::size_t k_seen_ids = 1U << 16;
+constexpr std::size_t k_ids_in_line = 8;  // a cache line: an id lies anywhere in the line that it hashes to
 constexpr std::size_t k_seen_bytes = k_seen_ids * sizeof(std::uint64_t);
 constexpr std::size_t k_longest_path = 4095;
 
@@ -27,6 +28,23 @@ SeenId* seen_table() {
   if (g_seen.compare_exchange_strong(table, static_cast<SeenId*>(mapped))) return static_cast<SeenId*>(mapped);
   raw::unmap(mapped, k_seen_bytes);
   return table;
+}
+
+/// Whether the id is remembered; it is from now on, in the place of another one where its line is full. Also where
+/// there is no room for its record: the budget does not grow again, and one dropped record is one.
+bool see(SeenId* table, std::uint64_t file_id) {
+  SeenId* line = table + file_id % (k_seen_ids / k_ids_in_line) * k_ids_in_line;
+  std::size_t at = (file_id >> 32) % k_ids_in_line;
+  for (std::size_t i = 0; i < k_ids_in_line; ++i) {
+    const std::uint64_t seen = line[i].load(std::memory_order_relaxed);
+    if (seen == file_id) return true;
+    if (seen == 0) {
+      at = i;
+      break;
+    }
+  }
+  line[at].store(file_id, std::memory_order_relaxed);
+  return false;
 }
 
 /// Both halves of a 128-bit product, folded: the mixing step of the wyhash family (public domain, Wang Yi).
@@ -81,16 +99,12 @@ Opened describe_open(const char* path, int flags) {
   return opened;
 }
 
-void note_path(Thread& thread, std::uint64_t file_id, const char* path, std::size_t length, int fd) {
+bool note_path(Thread& thread, std::uint64_t file_id, const char* path, std::size_t length, int fd) {
   SeenId* table = seen_table();
-  if (table == nullptr) return;
-  SeenId& seen = table[file_id % k_seen_ids];
-  if (seen.load(std::memory_order_relaxed) == file_id) return;
-  // Also where there is no room for it: the budget does not grow again, and one dropped record is one.
-  seen.store(file_id, std::memory_order_relaxed);
+  if (table == nullptr || see(table, file_id)) return false;
   const auto padded = static_cast<std::uint32_t>((length + 7) / 8 * 8);
   auto* room = reserve<record::PathRecord>(thread, record::Kind::path, static_cast<std::uint32_t>(length), padded);
-  if (room == nullptr) return;
+  if (room == nullptr) return true;
   room->file_id = file_id;
   room->size_bytes = UINT64_MAX;
   room->device = 0;
@@ -100,6 +114,7 @@ void note_path(Thread& thread, std::uint64_t file_id, const char* path, std::siz
   record::commit(thread.out);
   thread.unsized_path = room;
   thread.unsized_fd = fd;
+  return true;
 }
 
 void note_size(Thread& thread, int fd, std::uint64_t size_bytes, std::uint64_t device) {

@@ -22,6 +22,13 @@ FileInSample& file_in_sample(Thread& thread, std::uint64_t file_id, std::int32_t
   return *free;
 }
 
+FileInSample* line_in_sample(Thread& thread, std::uint64_t file_id) {
+  for (auto& file : thread.sample.files) {
+    if (file.file_id == file_id) return &file;
+  }
+  return nullptr;
+}
+
 void write_file(Thread& thread, FileInSample& file) {
   auto* room = reserve<record::FileRecord>(thread, record::Kind::file, file.reads);
   if (room != nullptr) {

@@ -18,6 +18,9 @@ inline bool in_batch(const Thread& thread) {
 /// The file's line in the open sample, taken if need be: the eldest is written out where all are taken.
 FileInSample& file_in_sample(Thread& thread, std::uint64_t file_id, std::int32_t fd, std::uint64_t begin_ns);
 
+/// The file's line in the open sample; nullptr if it has none.
+FileInSample* line_in_sample(Thread& thread, std::uint64_t file_id);
+
 /// Writes the file's record and frees its line.
 void write_file(Thread& thread, FileInSample& file);
 

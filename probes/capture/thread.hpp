@@ -24,6 +24,8 @@ inline constexpr int k_files_in_sample = 4;
 struct Sample {
   std::uint32_t depth;     ///< nested begins; the outermost counts
   std::uint32_t recorded;  ///< 1 if records were on at its begin
+  std::uint32_t untimed;   ///< 1: its calls are counted, not timed (timing.hpp)
+  std::uint32_t unseen;    ///< of its files, those met for the first time
   std::int64_t index;
   std::uint64_t begin_ns;
   record::IoTotals io;
@@ -49,6 +51,22 @@ struct Batch {
   std::uint64_t collate_ns;
   Usage at_begin;
   record::IoTotals io;
+  std::uint32_t samples;  ///< complete, recorded
+  std::uint32_t timed;    ///< of these, timed; the sums below are theirs
+  std::uint64_t timed_wall_ns;
+  std::uint64_t timed_read_ns;
+  std::uint64_t timed_meta_ns;
+};
+
+/// What decides which samples are timed (timing.hpp): running means over this thread's batches.
+struct Pace {
+  std::uint32_t period;  ///< one sample in so many is timed; 0 or 1: all
+  std::uint32_t without_index;
+  std::uint64_t timed;  ///< samples timed so far
+  double sample_ns;
+  double read_ns;  ///< of a sample
+  double meta_ns;
+  double blocked_share;  ///< of the making time
 };
 
 struct Thread {
@@ -57,9 +75,13 @@ struct Thread {
   record::Appender out;
   std::int32_t vfork_parent;  ///< our pid if this thread has called vfork since; see owns_memory()
   std::int32_t schedstat_fd;  ///< of this thread, kept open; 0: not tried yet, -1: not to be had
+  std::uint32_t run_delay_read;      ///< 1: the next two are known
+  std::uint64_t run_delay_switches;  ///< context switches of this thread when its run delay was read
+  std::uint64_t run_delay_ns;
   std::uint64_t wait_begin_ns;
   Batch batch;
   Sample sample;
+  Pace pace;
   /// Records of the current block whose last field is not known yet; nullptr once it is or the block is full.
   record::BatchRecord* unput_batch;
   record::WaitRecord* open_wait;  ///< the batch before it may still be released

@@ -76,7 +76,7 @@ enum class Kind : std::uint16_t {
   wait = 2,    ///< the consumer asked for a batch and got it
   step = 3,    ///< an optimizer step (or the C API's step mark)
   batch = 4,   ///< a batch was made, in a worker or in the main process
-  sample = 5,  ///< one sample of a batch was made
+  sample = 5,  ///< one sample of a batch was made, and timed
   file = 6,    ///< I/O on one file within one sample (or outside samples, at close)
   path = 7,    ///< first sight of a file in this process: its name and size
   thread =
@@ -150,7 +150,7 @@ struct BatchRecord {
                                ///< UINT64_MAX: unknown
   IoTotals io;
   std::uint32_t samples;
-  std::uint32_t unused;
+  std::uint32_t timed;  ///< samples whose I/O was timed; the times in `io` of the others are estimated from theirs
 };
 
 struct SampleRecord {
@@ -162,9 +162,18 @@ struct SampleRecord {
   std::uint64_t meta_ns;
   std::uint64_t read_bytes;
   std::uint32_t reads;
-  std::uint32_t opens;
+  std::uint16_t opens;
+  std::uint16_t period;  ///< one sample in so many was timed then, those of which sample_hash(index) is a multiple of it
 };
 static_assert(sizeof(SampleRecord) == 64);
+
+/// What chooses the samples that are timed: the finalizer of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014).
+constexpr std::uint64_t sample_hash(std::int64_t index) {
+  std::uint64_t mixed = static_cast<std::uint64_t>(index) + 0x9e3779b97f4a7c15ULL;
+  mixed = (mixed ^ (mixed >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
+  return mixed ^ (mixed >> 31);
+}
 
 struct FileRecord {
   RecordHeader header;     ///< aux: reads

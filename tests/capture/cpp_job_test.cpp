@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
-#include <numeric>
+#include <set>
 
 #include "tests/capture/run_folder.hpp"
 
@@ -66,6 +66,47 @@ TEST_CASE("the wait that is recorded is the wait that the job measures itself") 
     agreed = recorded_s >= 0.99 * said_s;
   }
   CHECK(agreed);
+}
+
+TEST_CASE("of short samples some are timed, and all are counted") {
+  const TemporaryFolder data;
+  RunFolder run;
+  const auto result = run_guest({STALLCAST_CPP_JOB, data.path().string(), "--make-files", "512", "--file-bytes", "20000",
+                                 "--workers", "1", "--batch", "32", "--epochs", "8", "--step-ms", "0", "--prep-passes", "1"},
+                                {.run_dir = run.path().string()});
+  REQUIRE_MESSAGE(result.exit_status == 0, result.output);
+  const auto said = nlohmann::json::parse(result.output);
+  const auto recording = run.recording();
+  REQUIRE(recording.batches.size() == 128);
+  CHECK(recording.paths.size() == 512);  // of timed and of untimed samples
+  std::uint64_t bytes = 0;
+  std::uint64_t timed = 0;
+  std::uint64_t said_ns = 0;
+  for (const auto& batch : recording.batches) {
+    CHECK(batch.samples == 32);
+    CHECK(batch.io.opens == 32);
+    CHECK(batch.io.reads == 64);
+    CHECK(batch.timed <= 32);
+    bytes += batch.io.read_bytes;
+    timed += batch.timed;
+    said_ns += batch.io.read_ns + batch.io.meta_ns;
+  }
+  CHECK(bytes == said["bytes"].get<std::uint64_t>());
+  CHECK(timed == recording.samples.size());
+  CHECK(timed >= 128);   // the first ones all
+  CHECK(timed < 2048);   // then fewer: a machine that makes such a sample in a millisecond fails here
+  std::uint64_t timed_ns = 0;
+  std::set<std::int64_t> indices;
+  for (const auto& sample : recording.samples) {
+    timed_ns += sample.read_ns + sample.meta_ns;
+    if (sample.period > 1) CHECK(record::sample_hash(sample.index) % sample.period == 0);
+    indices.insert(sample.index);
+  }
+  CHECK(indices.size() < 512);
+  // The batches' totals say of all samples what was measured in the timed ones.
+  const double estimated = static_cast<double>(said_ns) / 4096.0;
+  const double measured = static_cast<double>(timed_ns) / static_cast<double>(timed);
+  CHECK(estimated == doctest::Approx(measured).epsilon(0.3));
 }
 
 TEST_CASE("the job runs without stallcast, and without a run") {

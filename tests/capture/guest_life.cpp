@@ -60,7 +60,8 @@ int short_threads_scene(const Arguments& arguments) {
   return 0;
 }
 
-/// fill BATCHES SAMPLES PATH: batches of samples that each read the file, with a wait and a step each.
+/// fill BATCHES SAMPLES PATH: batches of samples that each read the file, with a wait and a step each. A batch waits for
+/// something, so that all its samples are timed.
 int fill_scene(const Arguments& arguments) {
   const int samples = std::stoi(arguments.at(1));
   for (std::uint64_t batch = 0; batch < std::stoull(arguments.at(0)); ++batch) {
@@ -71,6 +72,7 @@ int fill_scene(const Arguments& arguments) {
       read_file(arguments.at(2));
       stallcast_sample_end();
     }
+    ::usleep(200);
     stallcast_batch_end(static_cast<std::uint32_t>(samples));
     stallcast_wait_end(0, batch, static_cast<std::uint32_t>(samples), 0, 0);
     stallcast_step();

@@ -76,7 +76,7 @@ inline const Recording& example_recording() {
     for (std::uint64_t batch = 0; batch < k_batches; ++batch) {
       const std::uint64_t now = k_begin_ns + batch * k_step_ns;
       made.add(record::Kind::sample, static_cast<std::uint32_t>(batch),
-               record::SampleRecord{{}, 7, now, 20'000'000, 5'000'000, 1000, 100'000, 2, 1});
+               record::SampleRecord{{}, 7, now, 20'000'000, 5'000'000, 1000, 100'000, 2, 1, 1});
       record::BatchRecord batch_record{};
       batch_record.batch = batch;
       batch_record.begin_ns = now;
