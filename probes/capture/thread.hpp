@@ -73,8 +73,8 @@ struct Thread {
   std::uint32_t generation;  ///< of the process it is attached to
   std::uint32_t busy;        ///< inside our code, or inside a libc call that we time as a whole
   record::Appender out;
-  std::int32_t vfork_parent;  ///< our pid if this thread has called vfork since; see owns_memory()
-  std::int32_t schedstat_fd;  ///< of this thread, kept open; 0: not tried yet, -1: not to be had
+  std::int32_t vfork_parent;         ///< our pid if this thread has called vfork since; see owns_memory()
+  std::int32_t schedstat_fd;         ///< of this thread, kept open; 0: not tried yet, -1: not to be had
   std::uint32_t run_delay_read;      ///< 1: the next two are known
   std::uint64_t run_delay_switches;  ///< context switches of this thread when its run delay was read
   std::uint64_t run_delay_ns;

@@ -38,8 +38,8 @@ inline bool is_timed(const Thread& thread, FdKind kind) {
 /// A timed sample is complete.
 void note_timed(Thread& thread, std::uint64_t wall_ns);
 
-/// Estimates the times of the batch's untimed samples and adds them to `io`. `blocked_ns`: of the batch, neither running
-/// nor waiting for a core.
+/// Estimates the times of the batch's untimed samples and adds them to `io`. `blocked_ns`: of the batch, neither
+/// running nor waiting for a core.
 void complete_times(Thread& thread, record::IoTotals& io, std::uint64_t wall_ns, std::uint64_t blocked_ns);
 
 }  // namespace stallcast::capture

@@ -163,7 +163,8 @@ struct SampleRecord {
   std::uint64_t read_bytes;
   std::uint32_t reads;
   std::uint16_t opens;
-  std::uint16_t period;  ///< one sample in so many was timed then, those of which sample_hash(index) is a multiple of it
+  std::uint16_t
+      period;  ///< one sample in so many was timed then, those of which sample_hash(index) is a multiple of it
 };
 static_assert(sizeof(SampleRecord) == 64);
 

@@ -71,9 +71,10 @@ TEST_CASE("the wait that is recorded is the wait that the job measures itself") 
 TEST_CASE("of short samples some are timed, and all are counted") {
   const TemporaryFolder data;
   RunFolder run;
-  const auto result = run_guest({STALLCAST_CPP_JOB, data.path().string(), "--make-files", "512", "--file-bytes", "20000",
-                                 "--workers", "1", "--batch", "32", "--epochs", "8", "--step-ms", "0", "--prep-passes", "1"},
-                                {.run_dir = run.path().string()});
+  const auto result =
+      run_guest({STALLCAST_CPP_JOB, data.path().string(), "--make-files", "512", "--file-bytes", "20000", "--workers",
+                 "1", "--batch", "32", "--epochs", "8", "--step-ms", "0", "--prep-passes", "1"},
+                {.run_dir = run.path().string()});
   REQUIRE_MESSAGE(result.exit_status == 0, result.output);
   const auto said = nlohmann::json::parse(result.output);
   const auto recording = run.recording();
@@ -93,8 +94,8 @@ TEST_CASE("of short samples some are timed, and all are counted") {
   }
   CHECK(bytes == said["bytes"].get<std::uint64_t>());
   CHECK(timed == recording.samples.size());
-  CHECK(timed >= 128);   // the first ones all
-  CHECK(timed < 2048);   // then fewer: a machine that makes such a sample in a millisecond fails here
+  CHECK(timed >= 128);  // the first ones all
+  CHECK(timed < 2048);  // then fewer: a machine that makes such a sample in a millisecond fails here
   std::uint64_t timed_ns = 0;
   std::set<std::int64_t> indices;
   for (const auto& sample : recording.samples) {

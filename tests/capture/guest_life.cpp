@@ -60,8 +60,8 @@ int short_threads_scene(const Arguments& arguments) {
   return 0;
 }
 
-/// fill BATCHES SAMPLES PATH: batches of samples that each read the file, with a wait and a step each. A batch waits for
-/// something, so that all its samples are timed.
+/// fill BATCHES SAMPLES PATH: batches of samples that each read the file, with a wait and a step each. A batch waits
+/// for something, so that all its samples are timed.
 int fill_scene(const Arguments& arguments) {
   const int samples = std::stoi(arguments.at(1));
   for (std::uint64_t batch = 0; batch < std::stoull(arguments.at(0)); ++batch) {
