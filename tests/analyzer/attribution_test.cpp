@@ -51,6 +51,26 @@ TEST_CASE("attributed shares are within 2 points of the simulated truth") {
   }
 }
 
+TEST_CASE("what the kernel computes for reads goes with them") {
+  for (const int workers : {0, 2, 4}) {
+    for (const double cores : {1.0, 2.0, 8.0}) {
+      JobSpec spec = prep_bound();
+      spec.loader.workers = workers;
+      spec.cores = cores;
+      spec.read_s = 0.05;
+      spec.read_cpu_s = 0.1;
+      spec.batches = 1500;
+      const Truth truth = truth_of(spec);
+      const Profile profile = analyze_run(make_run(spec));
+      CAPTURE(workers);
+      CAPTURE(cores);
+      REQUIRE(profile.stalls.as_is_fetch.has_value());
+      CHECK(truth.fetch() > 0.1);  // above a third of it is computing
+      CHECK(std::abs(profile.stalls.as_is_fetch->mean - truth.fetch()) < 0.03);
+    }
+  }
+}
+
 TEST_CASE("a compute-bound job shows intervals that hold 0") {
   for (const int workers : {1, 2, 4}) {
     JobSpec spec = compute_bound();

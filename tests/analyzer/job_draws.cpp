@@ -42,7 +42,7 @@ Draws draw(const JobSpec& spec, int batches, Random& random) {
   for (int i = 0; i < batches; ++i) {
     const double read = log_normal(spec.read_s, spec.read_cv, random);
     const double cpu = log_normal(spec.cpu_s, spec.cpu_cv, random);
-    draws.work.push_back({read * spec.scale, cpu * spec.scale, spec.other_s * spec.scale});
+    draws.work.push_back({read * spec.scale, (cpu + spec.read_cpu_s) * spec.scale, spec.other_s * spec.scale});
     const double device = log_normal(spec.device_s, spec.step_cv, random);
     const double host = log_normal(spec.host_s, spec.step_cv, random);
     draws.steps.push_back({device * spec.scale, host * spec.scale});
@@ -59,7 +59,7 @@ record::IoTotals io_of(const JobSpec& spec, const simulation::BatchWork& work) {
   record::IoTotals io{};
   const auto samples = static_cast<std::uint32_t>(spec.batch_size);
   const double meta = k_resident_s_per_call * 2.0 * spec.batch_size * spec.scale;
-  io.read_ns = ns(work.read_s + resident_s(spec) * spec.scale - meta);
+  io.read_ns = ns(work.read_s + (spec.read_cpu_s + resident_s(spec)) * spec.scale - meta);
   io.read_bytes = static_cast<std::uint64_t>(k_bytes_per_sample) * samples;
   io.meta_ns = ns(meta);
   io.reads = 2 * samples;
@@ -116,7 +116,10 @@ Truth truth_of(const JobSpec& spec, int batches) {
   const simulation::SharedMachine machine{spec.cores};
   Truth truth;
   truth.step_s = steady_step(run_loader_shared(spec.loader, machine, draws.work, draws.steps), spec.loader);
-  for (auto& work : draws.work) work.read_s = 0.0;
+  for (auto& work : draws.work) {
+    work.read_s = 0.0;
+    work.cpu_s -= spec.read_cpu_s * spec.scale;
+  }
   truth.cached_step_s = steady_step(run_loader_shared(spec.loader, machine, draws.work, draws.steps), spec.loader);
   for (const auto& step : draws.steps) truth.synthetic_step_s += (step.device_s + step.cpu_s) / batches;
   truth.cached_step_s = std::min(truth.cached_step_s, truth.step_s);

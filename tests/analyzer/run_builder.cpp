@@ -114,6 +114,8 @@ class RankWriter {
     record.cpu_ns = ns(work.cpu_s);
     record.run_delay_ns = spec_.run_delay_known ? ns(made.run_delay_s) : UINT64_MAX;
     record.io = io_of(spec_, work);
+    // Computing for reads waits for a core as all computing does.
+    if (work.cpu_s > 0.0) record.io.read_ns += ns(made.run_delay_s * spec_.read_cpu_s * spec_.scale / work.cpu_s);
     record.samples = static_cast<std::uint32_t>(spec_.batch_size);
     ProcessRecording& maker = own ? consumer_ : workers_[current_ + made.worker];
     if (spec_.samples) add_samples(spec_, record, maker);

@@ -27,7 +27,8 @@ struct JobSpec {
   int batch_size = 32;
   double read_s = 0.3;  ///< waiting for storage
   double read_cv = 0.2;
-  double cpu_s = 0.16;  ///< computing in the maker, reads of resident bytes included
+  double read_cpu_s = 0.0;  ///< what the kernel computes for reads from storage, in the maker
+  double cpu_s = 0.16;      ///< computing in the maker, reads of resident bytes included
   double cpu_cv = 0.1;
   double other_s = 0.0;
   double device_s = 0.1;  ///< of a step, without a core

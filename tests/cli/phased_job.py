@@ -2,17 +2,21 @@
 """A job that trains on files with torch and writes down what it saw. argv[1] is JSON: DEFAULTS says what may be asked.
 
 Each pass over the training loader is one line of JSON in `seen`, written when the pass has ended. A run that is ended
-within a pass leaves no line of it.
+within a pass leaves no line of it. Several ranks are started as launchers do, reduce a gradient in every step, and write
+to `seen`.0, `seen`.1 and so on.
 """
 import json
 import os
 import random
 import signal
+import socket
+import subprocess
 import sys
 import time
 
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torch.utils.data.distributed import DistributedSampler
 
 DEFAULTS = {
     "data": None,  # folder of files
@@ -34,6 +38,7 @@ DEFAULTS = {
     "forgive": False,  # go on after a sample that cannot be read
     "crash_after": None,  # samples after which a worker dies
     "hang_after": None,  # samples after which a worker hangs
+    "ranks": 1,
 }
 
 
@@ -74,6 +79,8 @@ def make_loader(dataset, wanted, **other):
     options = {"num_workers": wanted["workers"], "persistent_workers": wanted["persistent"] and wanted["workers"] > 0}
     options.update(batch_size=wanted["batch_size"], shuffle=wanted["shuffle"])
     options.update(other)
+    if wanted["ranks"] > 1:
+        options.update(shuffle=False, sampler=DistributedSampler(dataset))
     if wanted["iterable"]:
         dataset, options["shuffle"] = Stream(dataset), False
     return DataLoader(dataset, **options)
@@ -97,6 +104,8 @@ class Job:
     def step(self, image):
         self.optimizer.zero_grad()
         (self.weight * image.mean()).sum().backward()
+        if self.wanted["ranks"] > 1:
+            torch.distributed.all_reduce(self.weight.grad)
         self.optimizer.step()
         time.sleep(self.wanted["step_s"])
 
@@ -146,6 +155,27 @@ class Job:
                 torch.save({"epoch": epoch}, self.wanted["save"])
 
 
-if __name__ == "__main__":
+def launch(ranks):
+    """Starts the ranks and waits for them; the status of the first that failed."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    shared = dict(os.environ, WORLD_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    started = [subprocess.Popen([sys.executable, *sys.argv], env=dict(shared, RANK=str(rank), LOCAL_RANK=str(rank)))
+               for rank in range(ranks)]
+    return next((status for status in [process.wait() for process in started] if status != 0), 0)
+
+
+def main():
+    wanted = dict(DEFAULTS, **json.loads(sys.argv[1]))
+    if wanted["ranks"] > 1 and "RANK" not in os.environ:
+        sys.exit(launch(wanted["ranks"]))
     torch.set_num_threads(1)
-    Job(dict(DEFAULTS, **json.loads(sys.argv[1]))).run()
+    if wanted["ranks"] > 1:
+        torch.distributed.init_process_group("gloo")
+        wanted["seen"] += "." + os.environ["RANK"]
+    Job(wanted).run()
+
+
+if __name__ == "__main__":
+    main()

@@ -227,6 +227,26 @@ class Usual(PhasesTest):
         self.assertEqual([path for path in (ran.out / "recordings").iterdir() if path.is_dir()], [])
 
 
+class Ranks(PhasesTest):
+    def test_two_ranks_switch_at_the_same_batch(self):
+        """Each step is a collective: ranks whose batches did not go together would wait for each other for ever."""
+        ran = self.run_alone(ranks=2, workers=1, persistent=True, samples=2 * SAMPLES)
+        self.assert_measured(ran)
+        self.assertEqual((ran.profile["job"]["ranks_seen"], ran.profile["job"]["ranks_expected"]), (2, 2))
+        self.assertEqual(len(ran.profile["ranks"]), 2)
+        self.assertIsNone(ran.issue("phases-missed"), ran.issue("phases-missed"))
+        self.assertIsNotNone(ran.rate("cached"), ran.profile["absent"])
+        self.assertIsNotNone(ran.rate("synthetic"), ran.profile["absent"])
+        passes = []
+        for rank in ("0", "1"):
+            lines = (self.folder / ("seen-alone." + rank)).read_text().splitlines()
+            ran.epochs = [json.loads(line) for line in lines]
+            self.assert_passes_whole(ran, SAMPLES)
+            passes.append(len(lines))
+        self.assertEqual(passes[0], passes[1])
+        self.assertEqual(self.processes_left(), [])
+
+
 class DataSets(PhasesTest):
     def test_too_little_data(self):
         ran = self.run_all(
