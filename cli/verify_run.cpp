@@ -9,6 +9,7 @@
 #include "analyzer/ranks_seen.hpp"
 #include "analyzer/run_data.hpp"
 #include "cli/command.hpp"
+#include "cli/emulate.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
@@ -70,8 +71,8 @@ std::optional<collect::LoaderWish> wish_of(const AppliedSettings& applied, const
   return wish;
 }
 
-RecordOptions record_options(const VerifyRequest& request, const AppliedSettings& applied, const Profile& profile,
-                             const fs::path& output) {
+Result<RecordOptions> record_options(const VerifyRequest& request, const AppliedSettings& applied,
+                                     const Profile& profile, const fs::path& output) {
   RecordOptions record;
   record.command = request.command;
   record.output = output;
@@ -81,6 +82,10 @@ RecordOptions record_options(const VerifyRequest& request, const AppliedSettings
   record.output_to_stderr = request.output_to_stderr;
   record.loader = wish_of(applied, profile.job);
   record.cpus = applied.cpus;
+  if (applied.emulated.empty()) return record;
+  auto emulation = parse_emulation(applied.emulated, "interposer");
+  if (!emulation) return emulation.error();
+  record.emulation = std::move(emulation).value();
   return record;
 }
 
@@ -151,7 +156,9 @@ Result<Verified> run_verification(const Profile& profile, const Scenario& scenar
     passing.emplace(std::move(made).value());
   }
   const fs::path output = passing ? passing->path() : request.output;
-  const auto recorded = record_run(record_options(request, applied.value(), profile, output));
+  const auto record = record_options(request, applied.value(), profile, output);
+  if (!record) return record.error();
+  const auto recorded = record_run(record.value());
   if (!recorded) return recorded.error();
   const RecordedRun& run = recorded.value();
   if (!run.launched) {

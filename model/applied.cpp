@@ -16,20 +16,15 @@ struct Refusal {
   const char* instead = "";
 };
 
-constexpr const char* k_no_emulation = "storage and caches cannot be emulated by this version of verify";
-constexpr const char* k_make_it_so =
-    "bring the machine into that state yourself (a slower mount, files in memory or evicted), profile it there and "
-    "compare: stallcast diff";
+constexpr double k_all_from_storage = 0.9;  ///< of the bytes: emulated storage without a cache serves them all
 
-constexpr std::array<Refusal, 6> k_refused{{
+constexpr std::array<Refusal, 3> k_refused{{
     {"batch", "another batch is another training, which verify must not make of a command",
      "change the batch in the script, profile that and compare: stallcast diff"},
     {"gpu_speedup", "no faster accelerator can be made here",
      "profile on the other accelerator and compare: stallcast diff"},
-    {"cache", k_no_emulation, k_make_it_so},
-    {"cache_policy", k_no_emulation, k_make_it_so},
-    {"storage_bandwidth", k_no_emulation, k_make_it_so},
-    {"storage_latency", k_no_emulation, k_make_it_so},
+    {"storage_latency", "it is a sample's, while a run can be given only one of each read",
+     "profile with it and compare: stallcast profile --emulate storage_latency=..., stallcast diff"},
 }};
 
 Error usage(std::string what, std::string hint) {
@@ -105,6 +100,51 @@ Status apply_cpus(const Scenario& scenario, double usable_cpus, AppliedSettings&
   return {};
 }
 
+const ScenarioItem* item_of(const Scenario& scenario, std::string_view key) {
+  const auto found = std::find_if(scenario.items.begin(), scenario.items.end(),
+                                  [&](const ScenarioItem& item) { return item.key == key; });
+  return found == scenario.items.end() ? nullptr : &*found;
+}
+
+/// A cache is emulated in front of emulated storage only, and only a policy that has an exact model.
+Status check_cache(const Scenario& scenario) {
+  const ScenarioItem* cache = item_of(scenario, "cache");
+  const ScenarioItem* item = cache != nullptr ? cache : item_of(scenario, "cache_policy");
+  if (item == nullptr) return {};
+  if (!scenario.storage_bandwidth) {
+    return usage(item->key + " cannot be verified alone: how fast a miss is served by the real storage is not known",
+                 "say what storage a miss goes to, for example storage_bandwidth=200MB/s");
+  }
+  if (cache == nullptr) return usage("cache_policy means nothing without a cache", "add its size: cache=35%");
+  if (scenario.cache_policy == CachePolicy::minio) return {};
+  return usage("cache cannot be verified with Linux' own policy, which has no exact model",
+               "ask for cache_policy=minio as well");
+}
+
+/// Without a cache every byte comes from the emulated storage: the profiled run must have read its bytes there, too.
+Status check_all_from_storage(const Scenario& scenario, const Profile& profile) {
+  const auto& share = profile.resources.bytes_from_storage;
+  if (item_of(scenario, "cache") || (share && *share >= k_all_from_storage)) return {};
+  const std::string found = share ? "read " + number(std::round(100.0 * *share)) + " % of its bytes from storage"
+                                  : "does not show how much came from storage (" + share.reason() + ")";
+  return usage("storage_bandwidth cannot be verified: the profiled run " + found +
+                   ", emulated storage without a cache serves them all",
+               "add a cache, for example cache=35% cache_policy=minio, or profile with the data evicted");
+}
+
+Status apply_storage(const Scenario& scenario, const Profile& profile, AppliedSettings& out) {
+  STALLCAST_RETURN_IF_ERROR(check_cache(scenario));
+  if (!scenario.storage_bandwidth) return {};
+  STALLCAST_RETURN_IF_ERROR(check_all_from_storage(scenario, profile));
+  for (const char* key : {"storage_bandwidth", "cache", "cache_policy"}) {
+    const ScenarioItem* item = item_of(scenario, key);
+    if (item == nullptr) continue;
+    out.emulated.push_back(item->key + "=" + item->value);
+    out.keys.push_back({item->key, item->value, "emulated inside the job's processes (experimental)"});
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<AppliedSettings> applied_settings(const Scenario& scenario, const Profile& profile, double usable_cpus) {
@@ -113,6 +153,7 @@ Result<AppliedSettings> applied_settings(const Scenario& scenario, const Profile
   if (scenario.workers) STALLCAST_RETURN_IF_ERROR(apply_workers(scenario, profile, out));
   if (scenario.prefetch) STALLCAST_RETURN_IF_ERROR(apply_prefetch(scenario, profile, out));
   if (scenario.cpus) STALLCAST_RETURN_IF_ERROR(apply_cpus(scenario, usable_cpus, out));
+  STALLCAST_RETURN_IF_ERROR(apply_storage(scenario, profile, out));
   return out;
 }
 

@@ -20,9 +20,10 @@ struct AppliedKey {
 
 /// What the run is to be given; what is absent stays as the command has it.
 struct AppliedSettings {
-  std::optional<int> workers{};   ///< num_workers of the training loader
-  std::optional<int> prefetch{};  ///< its prefetch_factor
-  std::optional<int> cpus{};      ///< of the whole job, by affinity
+  std::optional<int> workers{};         ///< num_workers of the training loader
+  std::optional<int> prefetch{};        ///< its prefetch_factor
+  std::optional<int> cpus{};            ///< of the whole job, by affinity
+  std::vector<std::string> emulated{};  ///< "KEY=VALUE" as `profile --emulate` takes them
   std::vector<AppliedKey> keys{};
 };
 

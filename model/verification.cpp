@@ -17,7 +17,12 @@ const Premise* broken(std::span<const Premise> premises) {
 void say_not_applied(const Premise& premise, Verification& out) {
   out.verdict = Verdict::not_applied;
   out.words = "not applied: " + premise.check + " should have been " + premise.expected + ", and was " + premise.seen;
-  out.hint = premise.check == "cpus"
+  out.hint = premise.check == "real_storage"
+                 ? "only storage slower than the real one can be emulated: read the files once"
+                   " before, or ask for less"
+             : premise.check.find("emulated") == 0
+                 ? "the emulation sees reads of regular files by this command's own processes; mapped files go past it"
+             : premise.check == "cpus"
                  ? "the command chooses its CPUs itself, or does not say how many it has"
                  : "the command must make a DataLoader over the same data as the profiled one (type, length, batch, "
                    "order): is it the same command? Otherwise profile it again";
@@ -81,7 +86,7 @@ Verification verify(const Profile& before, const Prediction& prediction, const A
     out.measured = MeasuredEstimate<SamplesPerSecond>::absent(out.words);
     return out;
   }
-  out.premises = applied_premises(applied, ranks);
+  out.premises = applied_premises(applied, run, ranks);
   if (const Premise* premise = broken(out.premises)) {
     say_not_applied(*premise, out);
     out.measured = MeasuredEstimate<SamplesPerSecond>::absent(out.words);

@@ -13,6 +13,8 @@ namespace {
 constexpr double k_same_storage_share = 0.10;
 /// Where no share is known because no read of a file was seen: from storage per sample, as good as nothing.
 constexpr double k_hardly_any_bytes = 512.0;
+/// Share of what the emulated storage takes, by which the real one may have been late.
+constexpr double k_most_late = 0.03;
 
 constexpr std::int64_t k_default_prefetch = 2;  // of torch, and of the model where a run had no workers
 constexpr char k_as_is[] = "as_is";
@@ -93,6 +95,31 @@ Premise storage_premise(const Profile& before, const Profile& run) {
   return premise;
 }
 
+/// The emulation's own counters: that it was asked for what the scenario says, that reads went through it, past it
+/// none, and that it was the emulated storage which they waited for.
+void check_emulation(const AppliedSettings& applied, const Emulation& seen, std::vector<Premise>& premises) {
+  std::string expected;
+  std::string had;
+  for (const std::string& setting : applied.emulated) {
+    const std::string key = setting.substr(0, setting.find('='));
+    const auto found = seen.settings.find(key);
+    expected += (expected.empty() ? "" : " ") + setting;
+    if (found != seen.settings.end()) had += (had.empty() ? "" : " ") + key + "=" + found->second;
+  }
+  premises.push_back({k_as_is, "emulated_storage", expected, had.empty() ? "nothing" : had, had == expected});
+  const bool read = seen.requests > 0 || seen.hits > 0;
+  premises.push_back({k_as_is, "emulated_reads", "all",
+                      !read                   ? "none"
+                      : seen.mapped_files > 0 ? "not of mapped files"
+                                              : "all",
+                      read && seen.mapped_files == 0});
+  const double waited = seen.waited.value();
+  const double late = waited > 0.0 ? seen.late.value() / waited : 0.0;
+  premises.push_back({k_as_is, "real_storage", "as fast as the emulated one",
+                      late <= k_most_late ? "as fast as the emulated one" : percent_words(late) + " slower",
+                      late <= k_most_late});
+}
+
 }  // namespace
 
 std::string percent_words(double fraction) {
@@ -101,13 +128,15 @@ std::string percent_words(double fraction) {
   return text;
 }
 
-std::vector<Premise> applied_premises(const AppliedSettings& applied, std::span<const RankSetting> ranks) {
+std::vector<Premise> applied_premises(const AppliedSettings& applied, const Profile& run,
+                                      std::span<const RankSetting> ranks) {
   std::vector<Premise> premises;
   if (applied.workers) check_workers(*applied.workers, ranks, premises);
   if (applied.prefetch) {
     premises.push_back(each_rank("prefetch_factor", *applied.prefetch, ranks, &RankSetting::prefetch_factor));
   }
   if (applied.cpus) premises.push_back(each_rank("cpus", *applied.cpus, ranks, &RankSetting::cpus));
+  if (!applied.emulated.empty()) check_emulation(applied, run.emulation, premises);
   return premises;
 }
 
@@ -128,7 +157,7 @@ std::vector<Premise> comparable_premises(const Profile& before, const AppliedSet
   if (!applied.cpus) {
     premises.push_back(same("usable_cpus", number(before.host.usable_cpus), number(run.host.usable_cpus)));
   }
-  premises.push_back(storage_premise(before, run));
+  if (applied.emulated.empty()) premises.push_back(storage_premise(before, run));
   return premises;
 }
 

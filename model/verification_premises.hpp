@@ -12,8 +12,9 @@ namespace stallcast {
 [[nodiscard]] std::string percent_words(double fraction);
 
 /// That every rank had what was to be applied: its loader's own description, the worker processes that were started,
-/// and the CPUs that it was allowed.
-[[nodiscard]] std::vector<Premise> applied_premises(const AppliedSettings& applied, std::span<const RankSetting> ranks);
+/// the CPUs that it was allowed; and that the run read from the emulated storage, which the real one kept up with.
+[[nodiscard]] std::vector<Premise> applied_premises(const AppliedSettings& applied, const Profile& run,
+                                                    std::span<const RankSetting> ranks);
 
 /// That what the scenario leaves alone was as in the profiled run: data set, batch, loader, machine, and how much came
 /// from storage.

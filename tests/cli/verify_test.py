@@ -91,6 +91,23 @@ class Applied(VerifyTest):
         answer = self.verify("prefetch=5", "cpus=1")
         self.assert_applied(answer, num_workers="1", prefetch_factor="5", cpus="1")
 
+    def test_emulated_storage_with_a_cache(self):
+        job = self.job("--batch-size", "2", "--epochs", "1", "--accelerator-ms", "30")
+        for path in self.data.rglob("*.npy"):  # a run that reads from storage: the model needs to know what that costs
+            with open(path, "rb") as file:
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        cold = self.folder / "cold"
+        self.assert_status(self.cli("profile", "-q", "--phases", "as_is", "-o", cold, "--", *job), 0)
+        if (json.loads((cold / "profile.json").read_text())["resources"]["bytes_from_storage_frac"] or 0) < 0.3:
+            self.skipTest("data in memory cannot be evicted here")
+        self.before = cold
+        settings = ("storage_bandwidth=5MB/s", "cache=35%", "cache_policy=minio")
+        answer = self.verify(*settings, job=job)
+        self.assert_applied(answer, emulated_storage=" ".join(settings), emulated_reads="all")
+        self.assertEqual([key["key"] for key in answer["applied"]], ["storage_bandwidth", "cache", "cache_policy"])
+        self.assertNotIn("storage_bytes", [premise["check"] for premise in answer["premises"]])
+
     def test_nothing_set_checks_that_the_run_repeats(self):
         answer = self.verify()
         self.assert_applied(answer, num_workers="1", worker_processes="1")

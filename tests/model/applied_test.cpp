@@ -70,6 +70,30 @@ TEST_CASE("a key that cannot be applied is not left out beside one that can") {
   CHECK_FALSE(apply({"cache=50%", "workers=2"}).ok());
 }
 
+TEST_CASE("storage is emulated where the profiled run read from storage, or with a cache in front of it") {
+  Profile profile = torch_job();
+  CHECK_FALSE(apply({"storage_bandwidth=20MB/s"}, profile).ok());  // not known where its bytes came from
+  profile.resources.bytes_from_storage = 0.5;
+  const auto half = apply({"storage_bandwidth=20MB/s"}, profile);
+  REQUIRE_FALSE(half.ok());
+  CHECK(half.error().what.find("50 %") != std::string::npos);
+  profile.resources.bytes_from_storage = 1.0;
+  const auto all = apply({"storage_bandwidth=20MB/s"}, profile);
+  REQUIRE(all.ok());
+  CHECK(all.value().emulated == Words{"storage_bandwidth=20MB/s"});
+  profile.resources.bytes_from_storage = 0.5;
+  const auto cached = apply({"storage_bandwidth=20MB/s", "cache=35%", "cache_policy=minio", "workers=2"}, profile);
+  REQUIRE(cached.ok());
+  CHECK(cached.value().emulated == Words{"storage_bandwidth=20MB/s", "cache=35%", "cache_policy=minio"});
+  CHECK(cached.value().keys.size() == 4);
+}
+
+TEST_CASE("a cache is verified in front of emulated storage, and with a policy that has an exact model") {
+  CHECK_FALSE(apply({"cache=35%", "cache_policy=minio"}).ok());
+  CHECK_FALSE(apply({"cache=35%", "storage_bandwidth=20MB/s"}).ok());
+  CHECK_FALSE(apply({"cache_policy=minio", "storage_bandwidth=20MB/s"}).ok());
+}
+
 TEST_CASE("cpus: whole ones, and no more than there are") {
   CHECK(apply({"cpus=4"}).ok());
   const auto part = apply({"cpus=1.5"});

@@ -59,6 +59,28 @@ void scale_rate(Profile& profile, double factor) {
   rate = {rate.mean * factor, rate.ci95_low * factor, rate.ci95_high * factor, rate.n};
 }
 
+TEST_CASE("emulated storage: asked for, read through, and not outrun by the real one's slowness") {
+  Case made = more_workers();
+  made.applied.emulated = {"storage_bandwidth=20MB/s"};
+  made.run.resources.bytes_from_storage = 0.0;  // the real storage does not matter
+  CHECK(made.judged().verdict == Verdict::not_applied);
+  made.run.emulation.with = "interposer";
+  made.run.emulation.settings = {{"storage_bandwidth", "20MB/s"}};
+  CHECK_FALSE(premise(made.judged(), "emulated_reads").holds);
+  made.run.emulation.requests = 100;
+  made.run.emulation.waited = Seconds(10.0);
+  CHECK(made.judged().verdict == Verdict::agrees);
+  made.run.emulation.late = Seconds(1.0);
+  CHECK(premise(made.judged(), "real_storage").seen == "10 % slower");
+  CHECK(made.judged().verdict == Verdict::not_applied);
+  made.run.emulation.late = Seconds(0.0);
+  made.run.emulation.mapped_files = 3;
+  CHECK(made.judged().verdict == Verdict::not_applied);
+  made.run.emulation.mapped_files = 0;
+  made.run.emulation.settings = {{"storage_bandwidth", "30MB/s"}};
+  CHECK(made.judged().verdict == Verdict::not_applied);
+}
+
 TEST_CASE("a prediction that is right agrees, and its error is told") {
   const Verification verification = more_workers().judged();
   CHECK(verification.verdict == Verdict::agrees);
