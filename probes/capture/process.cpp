@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/clock.hpp"
 #include "probes/capture/emulate.hpp"
 #include "probes/capture/next.hpp"
 #include "probes/capture/paths.hpp"
@@ -18,7 +19,8 @@ namespace raw = record::raw;
 namespace {
 
 constexpr std::size_t k_page_bytes = 4096;
-constexpr int k_patience = 5000;  // yields while another thread opens the recording
+/// For another thread to open the recording; on a busy machine it may have lost its core half-way.
+constexpr std::uint64_t k_patience_ns = 200'000'000;
 static_assert(sizeof(Process) <= k_page_bytes);
 
 alignas(Process) constinit Process g_nobody{};
@@ -132,8 +134,10 @@ bool be_born() {
   const raw::ErrnoKeeper keeper;
   Process& self = process();
   std::uint32_t nobody = 0;
-  for (int tries = 0; !self.being_born.compare_exchange_weak(nobody, 1, std::memory_order_acquire); nobody = 0) {
-    if (++tries > k_patience) return false;
+  std::uint64_t asked_ns = 0;
+  for (; !self.being_born.compare_exchange_weak(nobody, 1, std::memory_order_acquire); nobody = 0) {
+    if (asked_ns == 0) asked_ns = monotonic_ns();
+    if (monotonic_ns() - asked_ns > k_patience_ns) return false;
     raw::yield();
   }
   bool born = self.generation.load(std::memory_order_relaxed) != 0;

@@ -1,5 +1,6 @@
 #include "probes/record/writer.hpp"
 
+#include "core/clock.hpp"
 #include "probes/record/extent.hpp"
 #include "probes/record/raw.hpp"
 
@@ -8,7 +9,10 @@ namespace {
 
 constexpr std::uint32_t k_first_offset = sizeof(BlockHeader);
 constexpr std::uint32_t k_worth_keeping = 4096;  // less room than this is not worth a spare slot
-constexpr int k_patience = 2000;                 // yields before a contended block is given up
+/// For the thread that is getting a block; on a busy machine it may have lost its core half-way. Who has waited in vain
+/// (a disk that stalls) spares all threads the waiting for a while.
+constexpr std::uint64_t k_patience_ns = 50'000'000;
+constexpr std::uint64_t k_impatient_ns = 1'000'000'000;
 
 /// Beyond 75 % of the budget files are dropped, beyond 90 % samples and paths too: what rates rest on stays to the end.
 bool admitted(const ControlBlock& control, Kind kind) {
@@ -80,17 +84,32 @@ bool take_new_block(Writer& writer, Appender& to) {
   return true;
 }
 
+/// Waits for the thread that is getting a block. False: given up.
+bool enter(Writer& writer) {
+  std::uint32_t free = 0;
+  std::uint64_t until_ns = 0;
+  for (; !writer.taking.compare_exchange_strong(free, 1, std::memory_order_acquire); free = 0) {
+    const std::uint64_t now_ns = monotonic_ns();
+    if (until_ns == 0) {
+      const bool impatient = now_ns < writer.impatient_until_ns.load(std::memory_order_relaxed);
+      until_ns = impatient ? now_ns : now_ns + k_patience_ns;
+    }
+    if (now_ns >= until_ns) {
+      writer.impatient_until_ns.store(now_ns + k_impatient_ns, std::memory_order_relaxed);
+      return false;
+    }
+    raw::yield();
+  }
+  return true;
+}
+
 /// Rare: once per 64 KiB of a thread. The caller's thread is marked busy, so a signal handler on it never gets here;
 /// other threads wait for the few system calls of the one that is inside, and give up rather than wait for ever.
 bool take_block(Writer& writer, Appender& to, std::uint32_t need) {
   if (to.block != nullptr) raw::unmap(to.block, k_block_bytes);
   to.block = nullptr;
   if (adopt_spare(writer, to, need)) return true;
-  std::uint32_t free = 0;
-  for (int tries = 0; !writer.taking.compare_exchange_weak(free, 1, std::memory_order_acquire); free = 0) {
-    if (++tries > k_patience) return false;
-    raw::yield();
-  }
+  if (!enter(writer)) return false;
   const bool taken = writer.ended.load(std::memory_order_relaxed) == 0 && take_new_block(writer, to);
   writer.taking.store(0, std::memory_order_release);
   return taken;

@@ -22,6 +22,7 @@ struct Writer {
   ControlBlock* control;                            ///< of the run
   std::atomic<std::uint32_t> ended;                 ///< DisableReason that ended the recording, 0 while it goes on
   std::atomic<std::uint32_t> taking;                ///< 1 while a thread takes a block
+  std::atomic<std::uint64_t> impatient_until_ns;    ///< CLOCK_MONOTONIC: until then nobody waits for it
   std::atomic<BlockHeader*> spare[k_spare_blocks];  ///< given back by threads that ended, not full yet
   char path[k_max_path_bytes];  ///< of the recording; blocks are mapped by path, no descriptor is kept
 };

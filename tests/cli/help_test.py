@@ -64,7 +64,8 @@ class Help(CliTest):
         self.assertIn("perfetto", self.complete("report", "out", "-f", ""))
         self.assertEqual(self.complete("diff", "a", "b", "-f", ""), ["text", "json", "md", "html"])
         self.assertIn("workers=", self.complete("whatif", "out", "--set", "w"))
-        self.assertEqual(self.complete("verify", "out", "--set", ""), ["workers=", "prefetch=", "cpus="])
+        self.assertEqual(self.complete("verify", "out", "--set", ""),
+                         ["workers=", "prefetch=", "cpus=", "storage_bandwidth=", "cache=", "cache_policy="])
         (self.folder / "my-profile").mkdir()
         self.assertEqual(self.complete("recommend", "my"), ["my-profile"])
         self.assertIn("bash", self.complete("profile", "--", "bas"))

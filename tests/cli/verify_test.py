@@ -154,7 +154,7 @@ class Refused(VerifyTest):
     def test_before_the_command_starts(self):
         started = self.folder / "started"
         command = ["touch", started]
-        for words, hint in ((["--set", "batch=16"], b"stallcast diff"), (["--set", "cache=50%"], b"emulated"),
+        for words, hint in ((["--set", "batch=16"], b"stallcast diff"), (["--set", "cache=50%"], b"storage_bandwidth=200MB/s"),
                             (["--set", "storage_bandwidth=10MB/s"], b"emulated"), (["--set", "gpu_speedup=2x"], b"profile"),
                             (["--set", "cpus=100000"], b"may be used"), (["--set", "cpus=0.5"], b"whole"),
                             (["--set", "workers=0", "prefetch=2"], b"prefetch"), (["--set", "wrkers=2"], b"workers"),
