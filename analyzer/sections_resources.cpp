@@ -124,16 +124,27 @@ struct TickSpan {
 
 constexpr char k_no_span[] = "/proc/PID/io could not be read, or the run was too short";
 
+double delivered_at(const Tick& tick) {
+  double delivered = 0.0;
+  for (const RankTick& rank : tick.ranks) delivered += static_cast<double>(rank.samples);
+  return delivered;
+}
+
+/// Reading goes ahead of delivering by what the loader prefetches: as long as batches come, as much is read between two
+/// ticks as is delivered. Once all have come the workers have read nothing for a while, or are gone with their
+/// counters.
 TickSpan delivering_span(const RunData& run) {
   TickSpan span;
   double begin = 0.0;
+  double all = 0.0;
+  for (const Tick& tick : run.log.ticks) all = std::max(all, delivered_at(tick));
   std::uint64_t found_until_ns = UINT64_MAX;
   for (const Consumer& consumer : run.consumers) found_until_ns = std::min(found_until_ns, consumer.phases_begin_ns);
   for (const Tick& tick : run.log.ticks) {
     if (tick.t_ns > found_until_ns) break;
-    double delivered = 0.0;
-    for (const RankTick& rank : tick.ranks) delivered += static_cast<double>(rank.samples);
+    const double delivered = delivered_at(tick);
     if (delivered <= 0.0 || tick.tree_read_bytes < 0) continue;
+    if (delivered >= all && span.samples > 0.0) break;
     if (span.first == nullptr) {
       span.first = &tick;
       begin = delivered;
