@@ -14,18 +14,23 @@ const Premise* broken(std::span<const Premise> premises) {
   return found == premises.end() ? nullptr : &*found;
 }
 
+const char* hint_for(const std::string& check) {
+  if (check == "real_storage") {
+    return "only storage slower than the real one can be emulated: read the files once before, or ask for less";
+  }
+  if (check == "emulated_storage" || check == "emulated_reads") {
+    return "the emulation sees reads of regular files by this command's own processes; mapped files go past it";
+  }
+  if (check == "cpus") return "the command chooses its CPUs itself, or does not say how many it has";
+  return "the command must make a DataLoader over the same data as the profiled one (type, length, batch, order): is "
+         "it "
+         "the same command? Otherwise profile it again";
+}
+
 void say_not_applied(const Premise& premise, Verification& out) {
   out.verdict = Verdict::not_applied;
   out.words = "not applied: " + premise.check + " should have been " + premise.expected + ", and was " + premise.seen;
-  out.hint = premise.check == "real_storage"
-                 ? "only storage slower than the real one can be emulated: read the files once"
-                   " before, or ask for less"
-             : premise.check.find("emulated") == 0
-                 ? "the emulation sees reads of regular files by this command's own processes; mapped files go past it"
-             : premise.check == "cpus"
-                 ? "the command chooses its CPUs itself, or does not say how many it has"
-                 : "the command must make a DataLoader over the same data as the profiled one (type, length, batch, "
-                   "order): is it the same command? Otherwise profile it again";
+  out.hint = hint_for(premise.check);
 }
 
 void say_not_comparable(const Premise& premise, Verification& out) {

@@ -114,6 +114,7 @@ STALLCAST_EXPORT void stallcast_batch_end(uint32_t samples) {
   if (due && in_batch(*thread)) write_batch(*thread, monotonic_ns(), samples);
   thread->batch.open = 0;
   thread->batch.asked_ns = 0;
+  thread->pace.period = 1;  // a sample outside batches has no others to stand for it
 }
 
 STALLCAST_EXPORT void stallcast_batch_put(void) {

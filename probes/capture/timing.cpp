@@ -7,7 +7,8 @@ namespace {
 constexpr std::uint32_t k_warm_samples = 128;
 /// A sample this long is always timed: timing costs below 0.3 % of it.
 constexpr double k_long_ns = 1e6;
-/// Timing one sample in (this / its length) costs about 0.1 %.
+/// One sample in (this / its length) is timed, rounded down to a power of two: 8 of 1 ms, 32 of 0.25 ms and less. At 3
+/// us a timing that is below 0.1 % of samples from 0.1 ms on.
 constexpr double k_ns_per_timing = 8e6;
 constexpr std::uint32_t k_longest_period = 32;
 /// Above this share of its batches in which a thread neither runs nor waits for a core, it waits for storage, whose
@@ -40,15 +41,16 @@ void note_timed(Thread& thread, std::uint64_t wall_ns) {
 void complete_times(Thread& thread, record::IoTotals& io, std::uint64_t wall_ns, std::uint64_t blocked_ns) {
   Pace& pace = thread.pace;
   const Batch& batch = thread.batch;
+  const bool first = pace.timed == 0;
+  // Of every batch: storage that begins to be waited for must not wait for a timed sample to be noticed.
+  if (wall_ns > 0) {
+    follow(pace.blocked_share, static_cast<double>(blocked_ns) / static_cast<double>(wall_ns), first);
+  }
   if (batch.timed > 0) {
-    const bool first = pace.timed == 0;
     const double timed = batch.timed;
     follow(pace.sample_ns, static_cast<double>(batch.timed_wall_ns) / timed, first);
     follow(pace.read_ns, static_cast<double>(batch.timed_read_ns) / timed, first);
     follow(pace.meta_ns, static_cast<double>(batch.timed_meta_ns) / timed, first);
-    if (wall_ns > 0) {
-      follow(pace.blocked_share, static_cast<double>(blocked_ns) / static_cast<double>(wall_ns), first);
-    }
     pace.timed += batch.timed;
   }
   if (batch.samples <= batch.timed) return;
