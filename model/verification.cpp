@@ -16,7 +16,8 @@ const Premise* broken(std::span<const Premise> premises) {
 
 const char* hint_for(const std::string& check) {
   if (check == "real_storage") {
-    return "only storage slower than the real one can be emulated: read the files once before, or ask for less";
+    return "the real storage was slower than the emulated one: read the files once before, so that they lie in memory, "
+           "or ask for less";
   }
   if (check == "emulated_storage" || check == "emulated_reads") {
     return "the emulation sees reads of regular files by this command's own processes; mapped files go past it";
