@@ -206,6 +206,11 @@ STALLCAST_EXPORT int stallcast_segment(uint32_t index, uint64_t* out) {
   return 1;
 }
 
+STALLCAST_EXPORT uint32_t stallcast_segments(void) {
+  const record::ControlBlock* control = phased_control();
+  return control != nullptr ? control->segment_count.load(std::memory_order_acquire) : 0;
+}
+
 STALLCAST_EXPORT void stallcast_phase_slot(uint64_t armed, uint64_t turns, uint64_t pass_first, uint64_t pass_end,
                                            uint32_t workers, uint32_t prefetch, uint64_t missed, uint32_t unsupported) {
   record::ControlBlock* control = phased_control();
@@ -222,6 +227,15 @@ STALLCAST_EXPORT void stallcast_phase_slot(uint64_t armed, uint64_t turns, uint6
   slot.unsupported.store(unsupported, k_relaxed);
   slot.turns.store(turns, k_relaxed);
   slot.armed.store(armed, std::memory_order_release);
+}
+
+STALLCAST_EXPORT void stallcast_phase_turn(uint64_t turns) {
+  record::ControlBlock* control = phased_control();
+  if (control == nullptr) return;
+  const Busy busy(t_thread);
+  const record::RankSlot* rank = rank_slot(process());
+  if (rank == nullptr) return;
+  control->phases[rank - control->ranks].turns.store(turns, std::memory_order_release);
 }
 
 STALLCAST_EXPORT void stallcast_phase_begin(uint32_t phase, uint32_t segment, uint32_t round, uint64_t argument,

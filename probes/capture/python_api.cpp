@@ -44,6 +44,8 @@ bool type_offset_holds(const Api& api) {
 
 }  // namespace
 
+constinit Api g_api;
+
 bool load(Api& api, std::size_t base_size) {
   constexpr std::size_t k_smallest = 2 * sizeof(void*);
   constexpr std::size_t k_largest = 16 * sizeof(void*);

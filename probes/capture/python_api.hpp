@@ -102,6 +102,14 @@ struct Api {
 /// Needs the GIL. `base_size` is object.__basicsize__.
 bool load(Api& api, std::size_t base_size);
 
+/// Of this process; filled by load().
+extern Api g_api;
+
+template <class Function>
+void* pointer(Function* function) {
+  return reinterpret_cast<void*>(function);
+}
+
 /// The type of `object`, borrowed.
 inline Object* type_of(const Api& api, Object* object) {
   return *reinterpret_cast<Object**>(reinterpret_cast<char*>(object) + api.type_offset);

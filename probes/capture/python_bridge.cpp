@@ -10,11 +10,10 @@
 #include <cstring>
 
 #include "probes/capture/python_api.hpp"
+#include "probes/capture/python_calls.hpp"
 
 namespace stallcast::capture::python {
 namespace {
-
-Api g_api;
 
 /// Whether this thread is making a sample: a data set that itself iterates a loader is one sample, without collates.
 thread_local bool t_in_sample __attribute__((tls_model("initial-exec"))) = false;
@@ -163,56 +162,6 @@ Object* call_collate(Object* self, Object* positional, Object* named) {
   return batch;
 }
 
-// --- the C API as built-in functions: a tenth of what ctypes costs per call ------------------------------------------
-
-Object* none() {
-  g_api.inc_ref(g_api.none);
-  return g_api.none;
-}
-
-/// Reads `count` integers; false with an exception set if there are not as many.
-bool read_integers(Object* const* arguments, Size given, long long* values, Size count) {
-  if (given != count) {
-    g_api.err_set(g_api.type_error, "wrong number of arguments");
-    return false;
-  }
-  for (Size i = 0; i < count; ++i) {
-    values[i] = g_api.long_value(arguments[i]);
-    if (values[i] == -1 && g_api.err_occurred() != nullptr) return false;
-  }
-  return true;
-}
-
-template <void (*call)()>
-Object* plain_call(Object*, Object*) {
-  call();
-  return none();
-}
-
-Object* wait_end(Object*, Object* const* arguments, Size count) {
-  long long v[5];
-  if (!read_integers(arguments, count, v, 5)) return nullptr;
-  stallcast_wait_end(static_cast<std::uint64_t>(v[0]), static_cast<std::uint64_t>(v[1]),
-                     static_cast<std::uint32_t>(v[2]), static_cast<std::uint32_t>(v[3]),
-                     static_cast<std::uint32_t>(v[4]));
-  return none();
-}
-
-Object* batch_begin(Object*, Object* const* arguments, Size count) {
-  long long v[3];
-  if (!read_integers(arguments, count, v, 3)) return nullptr;
-  stallcast_batch_begin(static_cast<std::uint64_t>(v[0]), static_cast<std::uint64_t>(v[1]),
-                        static_cast<std::uint32_t>(v[2]));
-  return none();
-}
-
-Object* batch_end(Object*, Object* const* arguments, Size count) {
-  long long v[1];
-  if (!read_integers(arguments, count, v, 1)) return nullptr;
-  stallcast_batch_end(static_cast<std::uint32_t>(v[0]));
-  return none();
-}
-
 /// Makes an object of `type` (the function's self) around `real`.
 Object* make_proxy(Object* type, Object* real) {
   Object* proxy = g_api.generic_alloc(type, 0);
@@ -220,11 +169,6 @@ Object* make_proxy(Object* type, Object* real) {
   g_api.inc_ref(real);
   real_of(proxy) = real;
   return proxy;
-}
-
-template <class Function>
-void* pointer(Function* function) {
-  return reinterpret_cast<void*>(function);
 }
 
 Object* make_type(const char* name, TypeSlot* slots) {
@@ -260,42 +204,16 @@ Object* timed_call_type() {
   return make_type("stallcast_shim.TimedCall", slots);
 }
 
-/// Must outlive the functions made of them. Filled at run time: a static of function addresses would need libstdc++.
-MethodDef g_methods[9];
-
-/// Adds g_methods[number] to `names`; `self` (borrowed, may be null) is what the function gets first.
-bool add_function(Object* names, int number, MethodDef method, Object* self) {
-  g_methods[number] = method;
-  Object* function = g_api.function_new(&g_methods[number], self, nullptr);
-  if (function == nullptr) return false;
-  const bool added = g_api.dict_set(names, method.name, function) == 0;
-  g_api.dec_ref(function);
-  return added;
-}
+/// Must outlive the functions made of them.
+MethodDef g_factories[2];
 
 /// Adds a function that wraps its argument into an object of `type` (taken over, may be null).
 bool add_factory(Object* names, int number, const char* name, Object* type) {
   if (type == nullptr) return false;
-  const bool added = add_function(names, number, {name, pointer(make_proxy), k_method_one_arg, nullptr}, type);
+  g_factories[number] = {name, pointer(make_proxy), k_method_one_arg, nullptr};
+  const bool added = add_function(names, g_factories[number], type);
   g_api.dec_ref(type);
   return added;
-}
-
-bool add_calls(Object* names) {
-  const MethodDef methods[] = {
-      {"wait_begin", pointer(plain_call<stallcast_wait_begin>), k_method_no_args, nullptr},
-      {"wait_end", pointer(wait_end), k_method_fast, nullptr},
-      {"step", pointer(plain_call<stallcast_step>), k_method_no_args, nullptr},
-      {"batch_asked", pointer(plain_call<stallcast_batch_asked>), k_method_no_args, nullptr},
-      {"batch_begin", pointer(batch_begin), k_method_fast, nullptr},
-      {"batch_end", pointer(batch_end), k_method_fast, nullptr},
-      {"batch_put", pointer(plain_call<stallcast_batch_put>), k_method_no_args, nullptr},
-  };
-  int number = 2;  // after the factories
-  for (const MethodDef& method : methods) {
-    if (!add_function(names, number++, method, nullptr)) return false;
-  }
-  return true;
 }
 
 }  // namespace

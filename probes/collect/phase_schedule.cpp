@@ -214,27 +214,34 @@ std::uint64_t PhaseSchedule::earliest_turn(const View& view) const {
          static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_look_s));
 }
 
-/// Publishes the next segment behind what is published. A block does not straddle the end of an epoch: it then begins
-/// with the next one. The blocks of a round up to the last cached one stay within one epoch where they fit: workers
-/// that live for an epoch stage the files that they have read themselves.
+/// Where the next segment begins: behind what is published. A block does not straddle the end of an epoch: it then
+/// begins with the next one. The blocks of a round up to the last cached one stay within one epoch where they fit:
+/// workers that live for an epoch stage the files that they have read themselves. Absent while that is not known.
+std::optional<std::uint64_t> PhaseSchedule::first_turn(const Segment& segment, const View& view) const {
+  std::uint64_t first = std::max(next_turn_, earliest_turn(view));
+  if (view.pass_end == UINT64_MAX) return first;
+  const std::uint64_t length = is_supply(segment) ? 0 : segment.batches;
+  const std::uint64_t epoch = view.pass_end - view.pass_first;
+  const std::uint64_t together = std::min(together_, epoch) == together_ ? std::max(length, together_) : length;
+  if (epoch == 0) return std::nullopt;  // the rank is writing it down
+  std::uint64_t end = view.pass_end;
+  while (end <= first) end += epoch;
+  // Where a loader is made anew for each epoch, its first batches are under way before anyone can tell that it is
+  // the one to be measured: a block at the very beginning was missed, and the next ones begin behind those.
+  if (first + together >= end) first = end + (view.missed > 0 ? view.in_flight + 1 : 0);
+  // Beyond the next epoch's end nothing is known to fit: wait until it has begun, where there is time for that.
+  if (first >= view.pass_end + epoch && earliest_turn(view) < view.pass_end) return std::nullopt;
+  return first;
+}
+
 bool PhaseSchedule::publish_next(const View& view) {
   if (round_.empty()) begin_round(view);
   if (round_.empty()) return false;
   Segment segment = round_.front();
-  segment.first = std::max(next_turn_, earliest_turn(view));
+  const auto first = first_turn(segment, view);
+  if (!first) return false;
+  segment.first = *first;
   const std::uint64_t length = is_supply(segment) ? 0 : segment.batches;
-  if (view.pass_end != UINT64_MAX) {
-    const std::uint64_t epoch = view.pass_end - view.pass_first;
-    const std::uint64_t together = std::min(together_, epoch) == together_ ? std::max(length, together_) : length;
-    if (epoch == 0) return false;  // the rank is writing it down
-    std::uint64_t end = view.pass_end;
-    while (end <= segment.first) end += epoch;
-    // Where a loader is made anew for each epoch, its first batches are under way before anyone can tell that it is
-    // the one to be measured: a block at the very beginning was missed, and the next ones begin behind those.
-    if (segment.first + together >= end) segment.first = end + (view.missed > 0 ? view.in_flight + 1 : 0);
-    // Beyond the next epoch's end nothing is known to fit: wait until it has begun, where there is time for that.
-    if (segment.first >= view.pass_end + epoch && earliest_turn(view) < view.pass_end) return false;
-  }
   round_.erase(round_.begin());
   together_ -= std::min(together_, length);
   publish(segment);
@@ -261,13 +268,16 @@ void PhaseSchedule::publish_end() {
   ended_ = true;
 }
 
-/// True where the next block would end after the budget, by what the batches of its phase have cost so far.
+/// True where the next block would end after the budget, by what the batches of its phase have cost so far. How long it
+/// takes until a new epoch begins is a guess: not before there are rounds enough does it end a run.
 bool PhaseSchedule::out_of_time(const View& view, std::uint64_t now_ns) {
   if (round_.empty()) begin_round(view);
   if (round_.empty()) return true;
   double needed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
   const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
-  std::uint64_t turns_ahead = next_turn_ > view.slowest_turn ? next_turn_ - view.slowest_turn : 0;
+  std::uint64_t begin = next_turn_;
+  if (complete_rounds_ >= wants_.fewest_rounds) begin = first_turn(round_.front(), view).value_or(begin);
+  std::uint64_t turns_ahead = begin > view.slowest_turn ? begin - view.slowest_turn : 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Segment& segment = control_.segments[i];
     const bool supply = is_supply(segment);

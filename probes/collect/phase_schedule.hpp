@@ -91,6 +91,7 @@ class PhaseSchedule {
   void end_in_time(const View& view, std::uint64_t now_ns);
   void end_at_once(const View& view, std::uint64_t now_ns);
   [[nodiscard]] std::uint64_t earliest_turn(const View& view) const;
+  [[nodiscard]] std::optional<std::uint64_t> first_turn(const record::Segment& segment, const View& view) const;
   [[nodiscard]] bool out_of_time(const View& view, std::uint64_t now_ns);
   [[nodiscard]] const record::Segment* current(const View& view) const;
   [[nodiscard]] std::uint64_t replayed_ahead(const View& view) const;

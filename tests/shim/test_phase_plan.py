@@ -45,6 +45,18 @@ class PlanTest(unittest.TestCase):
         plan.refresh()
         self.assertEqual([plan.ends(turn) for turn in (6, 7, 8)], [False, True, True])
 
+    def test_an_earlier_end_replaces_the_one_before(self):
+        plan = plan_of(segment(0, 2, 9, SYNTHETIC), segment(1, 11, 0, END), segment(2, 5, 0, END))
+        plan.refresh()
+        self.assertEqual(plan.end(), 5)
+        self.assertEqual([plan.ends(turn) for turn in (4, 5)], [False, True])
+
+    def test_what_is_not_published_is_not_read(self):
+        read = []
+        plan = Plan(lambda index: read.append(index), lambda: 0)
+        plan.refresh()
+        self.assertEqual(read, [])
+
     def test_rounds_share_their_index_lists(self):
         numbers = iter(range(100))
         rounds = Rounds(lambda: next(numbers))

@@ -56,6 +56,16 @@ class RingTest(unittest.TestCase):
         self.assertEqual(again[0].tolist(), [1, 1, 1])
         self.assertEqual(ring.changed, 1)
 
+    def test_a_part_replaced_by_the_script_comes_back(self):
+        for batch in ([torch.ones(3), 1], {"x": torch.ones(3)}):
+            ring = Ring()
+            ring.keep(batch, 3)
+            ring.prepare()
+            first, _ = ring.serve()
+            first[next(iter(first)) if isinstance(first, dict) else 0] = torch.zeros(3)  # as in batch["x"] = ... .cuda()
+            again, _ = ring.serve()
+            self.assertEqual(repr(again), repr(batch))
+
     def test_an_unchanged_batch_is_not_copied_again(self):
         ring = Ring()
         ring.keep(torch.ones(3), 3)

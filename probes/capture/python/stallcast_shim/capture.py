@@ -9,7 +9,8 @@ UNKNOWN = 0xFFFFFFFF  # "ready" not known, "worker" is the main process
 TEXT_PROCESS, TEXT_LOADER, TEXT_ITERATOR, TEXT_ISSUE, TEXT_MARK, TEXT_SEGMENT = 1, 2, 3, 4, 5, 6
 END_OF_EPOCH, FIRST = 1, 2
 
-_NAMES = ("wait_begin", "wait_end", "step", "batch_asked", "batch_begin", "batch_end", "batch_put")
+_NAMES = ("wait_begin", "wait_end", "step", "batch_asked", "batch_begin", "batch_end", "batch_put",
+          "phase_turn", "segments")
 
 
 class _Calls:
@@ -88,12 +89,13 @@ def _ctypes_functions(ctypes, library):
     from . import fallback
 
     u32, u64 = ctypes.c_uint32, ctypes.c_uint64
-    arguments = {"wait_end": [u64, u64, u32, u32, u32], "batch_begin": [u64, u64, u32], "batch_end": [u32]}
+    arguments = {"wait_end": [u64, u64, u32, u32, u32], "batch_begin": [u64, u64, u32], "batch_end": [u32],
+                 "phase_turn": [u64]}
     functions = {}
     for name in _NAMES:
         function = getattr(library, "stallcast_" + name)
         function.argtypes = arguments.get(name, [])
-        function.restype = None
+        function.restype = u32 if name == "segments" else None
         functions[name] = function
     functions.update(fallback.factories(ctypes, library))
     return functions

@@ -26,14 +26,22 @@ Item = collections.namedtuple("Item", "number segment position")
 
 
 class Plan:
-    """The published segments, as `read(i)` gives them (None: not published yet), in order of their first turn."""
+    """The published segments, as `read(i)` gives them (None: not published yet), in order of their first turn.
 
-    def __init__(self, read):
+    `published()`, where given, is how many there are: to ask that costs less than to read."""
+
+    def __init__(self, read, published=None):
         self._read = read
+        self._published = published
         self._segments = []
         self._refused = set()
 
+    def __len__(self):
+        return len(self._segments)
+
     def refresh(self):
+        if self._published is not None and self._published() == len(self._segments):
+            return
         while True:
             segment = self._read(len(self._segments))
             if segment is None:
@@ -73,7 +81,12 @@ class Plan:
         return found[::-1]
 
     def ends(self, turn):
-        return any(segment.phase == END and segment.first <= turn for segment in self._segments[-2:])
+        end = self.end()
+        return end is not None and end <= turn
+
+    def end(self):
+        """The turn that is not taken any more; None while it is not agreed. The last one published may come earlier."""
+        return min((segment.first for segment in self._segments[-2:] if segment.phase == END), default=None)
 
     def unchecked(self, checked):
         """Published segments but the first `checked`."""

@@ -91,7 +91,7 @@ def _bind():
         first, batches, phase, round_, workers, argument, seed, _ = fields
         return phase_plan.Segment(index, first, batches, phase, round_, workers, argument, seed)
 
-    run.plan = phase_plan.Plan(read)
+    run.plan = phase_plan.Plan(read, calls.segments)
     run.rounds = phase_plan.Rounds(lambda: run.draw())
     return True
 

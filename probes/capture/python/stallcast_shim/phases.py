@@ -46,6 +46,7 @@ class Phased:
         self.held = 0
         self.limit = 0  # workers that may be given work; 0: all
         self.announced = -1
+        self.replay_end = 0  # batches of the pass before it are replayed, as the schedule is known
         self.taken = begin - 1  # number of the batch whose indices were taken last
         self.under_way = collections.deque(range(current_pass.delivered, begin))  # numbers in order of delivery
         run.draw = self.lists.draw
@@ -65,6 +66,7 @@ class Phased:
             armed, max(self.turn(), 0), max(self.base, 0), _UNKNOWN_END if end is None else end,
             self.workers, self.prefetch, run.missed + self.issuer.missed, 0,
         )
+        self.published_missed = self.issuer.missed
 
     def turn(self):
         """Of the batch that the script asks for next."""
@@ -158,20 +160,40 @@ class Phased:
     def replays(self):
         """Whether the script gets a replayed batch now."""
         segment = self._segment()
-        return segment is not None and segment.phase == phase_plan.SYNTHETIC
+        if segment is None or segment.phase != phase_plan.SYNTHETIC:
+            return False
+        end = run.plan.end()
+        last = segment.first + segment.batches
+        self.replay_end = (last if end is None else min(last, end)) - self.base
+        return True
 
     def serve(self):
-        """(batch, its samples) from the ring."""
-        return run.ring.serve()
+        """A replayed batch, with its wait recorded.
+
+        Where only `position < replay_end` was asked before, as in most of a block: what this costs is part of the step
+        that is measured, some 100 us if everything were looked up for each batch again.
+        """
+        calls.wait_begin()
+        run.last_pass = self.current_pass
+        batch, samples = run.ring.serve()
+        position = self.position
+        self.position = position + 1
+        calls.wait_end(self.iterator_id, position, samples, capture.UNKNOWN, 0)
+        turn = self.base + position + 1
+        if turn > run.turns:
+            run.turns = turn
+        calls.phase_turn(turn)
+        if calls.segments() != len(run.plan):
+            self.replay_end = 0
+        return batch
 
     def number(self):
         """Of the batch that torch's iterator just delivered: it delivers in order."""
         return self.under_way.popleft() if self.workers else self.taken
 
-    def delivered(self, iterator, batch, samples, was_replayed):
+    def delivered(self, iterator, batch, samples):
         """After the script's wait was recorded, before it has the batch."""
-        segment = self._segment()
-        if not was_replayed and self._is_ring_turn(segment):
+        if self._is_ring_turn(self._segment()):
             run.ring.keep(batch, samples)
         self._pass_turn()
         if self.workers:
@@ -187,7 +209,10 @@ class Phased:
     def _pass_turn(self):
         self.position += 1
         run.turns = max(run.turns, self.turn())
-        self._publish(1)
+        if self.issuer.missed != self.published_missed:
+            self._publish(1)
+        else:
+            calls.phase_turn(max(self.turn(), 0))
 
     def _is_ring_turn(self, segment):
         """The ring is filled before the first segment, and renewed by the first batches of each cold one. The last batch

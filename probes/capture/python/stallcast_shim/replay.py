@@ -16,7 +16,7 @@ class Ring:
 
     def __init__(self):
         self._spares = []  # never handed out
-        self._serving = []  # (batch, versions when it was handed out first)
+        self._serving = []  # (batch, its parts with their versions when it was handed out first)
         self._samples = []
         self._next = 0
         self._oldest = 0
@@ -52,11 +52,11 @@ class Ring:
 
     def _ready(self, slot):
         serving = self._serving[slot]
-        if serving is not None and serving[1] == _versions(serving[0]):
+        if serving is not None and _is_unchanged(*serving):
             return serving[0]
         self.changed += serving is not None
         batch = self._clone(self._spares[slot])
-        self._serving[slot] = (batch, _versions(batch))
+        self._serving[slot] = (batch, _parts(batch, []))
         return batch
 
     def _clone(self, batch):
@@ -99,16 +99,30 @@ def _is_tensor(part):
     return hasattr(part, "_version") and hasattr(part, "detach")
 
 
-def _versions(batch):
-    """The version counters of all tensors in the batch, in order. Arrays have none: None never equals itself here."""
+def _parts(batch, found):
+    """Appends (part, version) of all tensors in the batch, in order. Arrays have no version: they count as changed."""
     if _is_tensor(batch):
-        return (batch._version,)
-    if isinstance(batch, dict):
-        return sum((_versions(value) for value in batch.values()), ())
-    if isinstance(batch, (list, tuple)):
-        return sum((_versions(part) for part in batch), ())
-    if hasattr(batch, "__dataclass_fields__"):
-        return sum((_versions(getattr(batch, name)) for name in batch.__dataclass_fields__), ())
-    if type(batch).__module__.split(".")[0] == "numpy" and getattr(batch, "ndim", 0):
-        return (object(),)  # no counter: a fresh copy each time
-    return ()
+        found.append((batch, batch._version))
+    elif isinstance(batch, dict):
+        for value in batch.values():
+            _parts(value, found)
+    elif isinstance(batch, (list, tuple)):
+        for part in batch:
+            _parts(part, found)
+    elif hasattr(batch, "__dataclass_fields__"):
+        for name in batch.__dataclass_fields__:
+            _parts(getattr(batch, name), found)
+    elif type(batch).__module__.split(".")[0] == "numpy" and getattr(batch, "ndim", 0):
+        found.append((batch, -1))
+    return found
+
+
+def _is_unchanged(batch, parts):
+    """Whether the batch has the same tensors as it was handed out with, none of them written to since."""
+    now = _parts(batch, [])
+    if len(now) != len(parts):
+        return False
+    for (part, version), (before, version_before) in zip(now, parts):
+        if part is not before or version != version_before or version == -1:
+            return False
+    return True

@@ -27,6 +27,9 @@ def _wrap_next(base, announce):
         current_pass = self.__dict__.get(ATTRIBUTE)
         if current_pass is None or current.busy or not calls.enabled:
             return real(self)
+        phased = current_pass.phased
+        if phased is not None and phased.position < phased.replay_end:
+            return phased.serve()
         try:
             announce(self, current_pass)
             phased = phases.arm(self, current_pass)
@@ -35,6 +38,9 @@ def _wrap_next(base, announce):
             return real(self)
         if phased is not None:
             phased.before(self, lambda: _wait(real, self, current_pass, None))
+            if phased.replays():
+                phased.refill(self)
+                return phased.serve()
         return _wait(real, self, current_pass, phased)
 
     base.__next__ = __next__
@@ -49,18 +55,13 @@ def _wait(real, iterator, current_pass, phased):
         return real(iterator)
     current.busy = True
     current.waiting = current_pass
-    replays = phased is not None and phased.replays()
     received = getattr(iterator, "_rcvd_idx", None)
     calls.wait_begin()
     try:
-        if replays:
-            batch, samples = phased.serve()
-            calls.wait_end(current_pass.iterator_id, phased.position, samples, before[0], 0)
-        else:
-            batch = real(iterator)
-            samples = _delivered(iterator, current_pass, before, batch)
+        batch = real(iterator)
+        samples = _delivered(iterator, current_pass, before, batch)
         if phased is not None:
-            phased.delivered(iterator, batch, samples, replays)
+            phased.delivered(iterator, batch, samples)
         return batch
     except StopIteration:
         _ended(current_pass, before)
