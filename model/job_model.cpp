@@ -1,51 +1,23 @@
 #include "model/job_model.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 
+#include "model/job_inputs.hpp"
 #include "model/quick.hpp"
 
 namespace stallcast {
 namespace {
 
+using namespace inputs;  // NOLINT(google-build-using-namespace): how a profile's values are read
+
 constexpr double k_least_miss = 0.05;  ///< below it, what one miss costs drowns in the hits
-constexpr double k_least_relative_sd = 0.003;
 constexpr double k_unknown_cores = 1e6;
 constexpr const char* k_profile_more = "profile a longer run: stallcast profile -- COMMAND";
 constexpr const char* k_profile_cold =
     "a profile of a run whose files are not in memory (cold), or --set storage_bandwidth=.. "
     "together with --set storage_latency=..";
-
-template <class Q>
-double relative_sd(const Estimate<Q>& estimate) {
-  constexpr double k_hardly_known = 1.0;
-  const double half = 0.5 * (estimate.ci95_high - estimate.ci95_low).value();
-  const double sd = half / 1.96 / std::abs(estimate.mean.value());
-  return std::isfinite(sd) ? std::clamp(sd, k_least_relative_sd, k_hardly_known) : k_hardly_known;
-}
-
-/// Times and rates that a training job can have; anything else in a profile is damage, and counts as absent.
-bool plausible(double value) {
-  constexpr double k_most = 1e9;
-  return std::isfinite(value) && value >= 0.0 && value <= k_most;
-}
-
-template <class Q>
-bool known(const MeasuredEstimate<Q>& estimate) {
-  return estimate.has_value() && plausible(estimate->mean.value());
-}
-
-template <class Q>
-double mean_or(const MeasuredEstimate<Q>& estimate, double otherwise) {
-  return known(estimate) ? estimate->mean.value() : otherwise;
-}
-
-bool known_rate(const MeasuredEstimate<SamplesPerSecond>& rate) {
-  constexpr double k_slowest = 1e-6;
-  return known(rate) && rate->mean.value() > k_slowest;
-}
 
 void miss_input(JobModel& job, std::string input, std::string reason, std::string unlocked_by) {
   job.missing.push_back({std::move(input), std::move(reason), std::move(unlocked_by)});
@@ -220,76 +192,6 @@ void read_data_and_memory(const Profile& profile, JobModel& job) {
   if (!job.dataset_bytes) {
     miss_input(job, "size of the data set", profile.dataset.bytes_total.reason(), "a data set that tells its length");
   }
-}
-
-template <class T>
-std::optional<T> number_in(const std::map<std::string, std::string>& setting, const char* key) {
-  const auto found = setting.find(key);
-  if (found == setting.end()) return std::nullopt;
-  T value{};
-  const char* end = found->second.data() + found->second.size();
-  const auto parsed = std::from_chars(found->second.data(), end, value);
-  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional<T>(value) : std::nullopt;
-}
-
-/// Settings of a point that the model understands; a point with others is no observation of it.
-bool understood(const Point& point) {
-  return std::all_of(point.setting.begin(), point.setting.end(), [](const auto& entry) {
-    return entry.first == "workers" || entry.first == "cached" || entry.first == "added_cpu_s_per_sample";
-  });
-}
-
-/// How well the model must reproduce the rate as found. Where it was measured in the same window as the times that the
-/// model is made of, what varies from window to window is in both of them, and only rounding tells them apart.
-double as_is_sd(const Profile& profile, const JobModel& job) {
-  constexpr double k_same_window_sd = 0.01;
-  const auto& cold = profile.rates.cold;
-  const bool from_blocks = cold && cold->mean == profile.rates.as_is->mean && profile.stalls.method == "differential";
-  return from_blocks ? job.rate_relative_sd : std::min(job.rate_relative_sd, k_same_window_sd);
-}
-
-/// The rate as found, and everything that was measured by taking something away.
-void collect_observations(const Profile& profile, JobModel& job) {
-  Observation as_found{.phase = "as_is", .rate = job.rate, .relative_sd = as_is_sd(profile, job)};
-  job.observations.push_back(std::move(as_found));
-  constexpr const char* k_phases[] = {"cold",      "cached",      "half_cached",  "perturb_cpu",
-                                      "synthetic", "supply_cold", "supply_cached"};
-  for (const Point& point : profile.points) {
-    const bool fits = std::find(std::begin(k_phases), std::end(k_phases), point.phase) != std::end(k_phases);
-    if (point.method != "differential" || !fits || !understood(point)) continue;
-    if (!known_rate(point.estimate)) continue;
-    Observation seen{.phase = point.phase,
-                     .workers = number_in<int>(point.setting, "workers"),
-                     .cached = number_in<double>(point.setting, "cached"),
-                     .added_cpu_s = number_in<double>(point.setting, "added_cpu_s_per_sample").value_or(0.0),
-                     .rate = point.estimate->mean.value() / job.ranks,
-                     .relative_sd = relative_sd(*point.estimate)};
-    if (seen.workers == job.workers) seen.workers.reset();
-    job.observations.push_back(std::move(seen));
-    job.attributed = false;
-  }
-}
-
-/// The cost of a miss from cold and cached rates: surer than what the run as found happened to read from storage.
-void storage_from_phases(JobModel& job) {
-  constexpr double k_clearly = 1.02;
-  const auto rate_of = [&](const char* phase) {
-    for (const Observation& seen : job.observations) {
-      if (seen.phase == phase && !seen.workers && !seen.cached) return seen.rate;
-    }
-    return 0.0;
-  };
-  double cold = rate_of("supply_cold");
-  double cached = rate_of("supply_cached");
-  if (cold <= 0.0 || cached <= 0.0) {
-    cold = rate_of("cold");
-    cached = rate_of("cached");
-  }
-  if (cold <= 0.0 || cached <= k_clearly * cold) return;
-  const double workers = std::max(1, job.workers);
-  job.storage_s = workers * (1.0 / cold - 1.0 / cached);
-  job.storage_presence = std::min(1.0, cold * *job.storage_s / workers);
-  std::erase_if(job.missing, [](const MissingInput& m) { return m.input == "cost of reading from storage"; });
 }
 
 }  // namespace

@@ -137,6 +137,45 @@ TEST_CASE("differential points are observations; others are not") {
   CHECK(*job.observations[2].workers == 1);
 }
 
+TEST_CASE("the cost of storage comes from blocks where the run as found read nothing from it") {
+  TrueJob warm;
+  warm.workers = 1;
+  warm.device_s = 0.01;
+  TrueJob cold = warm;
+  cold.miss = 1.0;
+  cold.latency_s = 0.004;
+  Profile profile = profile_of(warm);
+  REQUIRE(misses(read(profile), "cost of reading from storage"));
+  made::add_differential(profile, cold, "cold", {{"workers", "1"}});
+  made::add_differential(profile, warm, "cached", {{"workers", "1"}});
+  const JobModel training = read(profile);
+  CHECK_FALSE(misses(training, "cost of reading from storage"));
+  CHECK(*training.storage_s == doctest::Approx(cold.latency_s).epsilon(0.1));
+
+  // The loader alone, whose rates are so noisy that cold looks faster: the training's say it.
+  made::add_differential(profile, cold, "supply_cold", {{"workers", "1"}});
+  made::add_differential(profile, cold, "supply_cached", {{"workers", "1"}});
+  for (auto point = profile.points.end() - 2; point != profile.points.end(); ++point) {
+    const double mean = point->estimate->mean.value();
+    const double low = point->phase == "supply_cold" ? 1.0 : 0.98;
+    point->estimate = Estimate<SamplesPerSecond>{SamplesPerSecond(low * mean), SamplesPerSecond(0.7 * low * mean),
+                                                 SamplesPerSecond(1.3 * low * mean), 3};
+  }
+  CHECK(*read(profile).storage_s == doctest::Approx(cold.latency_s).epsilon(0.1));
+}
+
+TEST_CASE("storage that no block finds slow costs little against their noise") {
+  TrueJob warm;
+  warm.workers = 1;
+  Profile profile = profile_of(warm);
+  made::add_differential(profile, warm, "cold", {{"workers", "1"}});
+  made::add_differential(profile, warm, "cached", {{"workers", "1"}});
+  const JobModel job = read(profile);
+  REQUIRE(job.storage_s.has_value());
+  CHECK(*job.storage_s > 0.0);
+  CHECK(*job.storage_s < 0.05 / job.rate);
+}
+
 TEST_CASE("the fit reproduces what was measured, and blocks predicted from the rest are reported") {
   TrueJob truth;
   truth.workers = 4;

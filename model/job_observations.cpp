@@ -1,0 +1,98 @@
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <iterator>
+#include <optional>
+
+#include "model/job_inputs.hpp"
+
+namespace stallcast::inputs {
+namespace {
+
+template <class T>
+std::optional<T> number_in(const std::map<std::string, std::string>& setting, const char* key) {
+  const auto found = setting.find(key);
+  if (found == setting.end()) return std::nullopt;
+  T value{};
+  const char* end = found->second.data() + found->second.size();
+  const auto parsed = std::from_chars(found->second.data(), end, value);
+  return parsed.ec == std::errc() && parsed.ptr == end ? std::optional<T>(value) : std::nullopt;
+}
+
+/// Settings of a point that the model understands; a point with others is no observation of it.
+bool understood(const Point& point) {
+  return std::all_of(point.setting.begin(), point.setting.end(), [](const auto& entry) {
+    return entry.first == "workers" || entry.first == "cached" || entry.first == "added_cpu_s_per_sample";
+  });
+}
+
+/// How well the model must reproduce the rate as found. Where it was measured in the same window as the times that the
+/// model is made of, what varies from window to window is in both of them, and only rounding tells them apart.
+double as_is_sd(const Profile& profile, const JobModel& job) {
+  constexpr double k_same_window_sd = 0.01;
+  const auto& cold = profile.rates.cold;
+  const bool from_blocks = cold && cold->mean == profile.rates.as_is->mean && profile.stalls.method == "differential";
+  return from_blocks ? job.rate_relative_sd : std::min(job.rate_relative_sd, k_same_window_sd);
+}
+
+const Observation* at_all_workers(const JobModel& job, const char* phase) {
+  const auto found = std::find_if(job.observations.begin(), job.observations.end(), [&](const Observation& seen) {
+    return seen.phase == phase && !seen.workers && !seen.cached;
+  });
+  return found != job.observations.end() ? &*found : nullptr;
+}
+
+/// How much longer a sample takes when its bytes come from storage, as two rates tell, and its standard deviation.
+struct Slower {
+  double seconds = 0.0;
+  double sd = 0.0;
+};
+
+std::optional<Slower> slower_by_storage(const JobModel& job, const char* cold_phase, const char* cached_phase) {
+  const Observation* cold = at_all_workers(job, cold_phase);
+  const Observation* cached = at_all_workers(job, cached_phase);
+  if (cold == nullptr || cached == nullptr) return std::nullopt;
+  return Slower{1.0 / cold->rate - 1.0 / cached->rate,
+                std::hypot(cold->relative_sd / cold->rate, cached->relative_sd / cached->rate)};
+}
+
+}  // namespace
+
+void collect_observations(const Profile& profile, JobModel& job) {
+  Observation as_found{.phase = "as_is", .rate = job.rate, .relative_sd = as_is_sd(profile, job)};
+  job.observations.push_back(std::move(as_found));
+  constexpr const char* k_phases[] = {"cold",      "cached",      "half_cached",  "perturb_cpu",
+                                      "synthetic", "supply_cold", "supply_cached"};
+  for (const Point& point : profile.points) {
+    const bool fits = std::find(std::begin(k_phases), std::end(k_phases), point.phase) != std::end(k_phases);
+    if (point.method != "differential" || !fits || !understood(point)) continue;
+    if (!known_rate(point.estimate)) continue;
+    Observation seen{.phase = point.phase,
+                     .workers = number_in<int>(point.setting, "workers"),
+                     .cached = number_in<double>(point.setting, "cached"),
+                     .added_cpu_s = number_in<double>(point.setting, "added_cpu_s_per_sample").value_or(0.0),
+                     .rate = point.estimate->mean.value() / job.ranks,
+                     .relative_sd = relative_sd(*point.estimate)};
+    if (seen.workers == job.workers) seen.workers.reset();
+    job.observations.push_back(std::move(seen));
+    job.attributed = false;
+  }
+}
+
+/// The loader alone shows it undiminished by what the step hides; where its rates are too noisy
+/// for that, those of the training do; and where neither shows any, it is small against their noise.
+void storage_from_phases(JobModel& job) {
+  constexpr double k_clearly = 1.5;  // standard deviations
+  const auto alone = slower_by_storage(job, "supply_cold", "supply_cached");
+  const auto training = slower_by_storage(job, "cold", "cached");
+  if (!alone && !training) return;
+  const bool alone_tells = alone && alone->seconds > k_clearly * alone->sd;
+  const Slower slower = alone_tells || !training ? *alone : *training;
+  const double workers = std::max(1, job.workers);
+  job.storage_s = workers * std::max(slower.seconds, 0.5 * slower.sd);
+  const Observation* cold = at_all_workers(job, alone_tells || !training ? "supply_cold" : "cold");
+  job.storage_presence = std::min(1.0, cold->rate * *job.storage_s / workers);
+  std::erase_if(job.missing, [](const MissingInput& m) { return m.input == "cost of reading from storage"; });
+}
+
+}  // namespace stallcast::inputs
