@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/sections.hpp"
+#include "analyzer/storage_summary.hpp"
 
 namespace stallcast {
 namespace {
@@ -170,7 +171,9 @@ Profile analyze_launches(std::span<const RunData> launches) {
 Result<Profile> analyze(const std::filesystem::path& folder) {
   const auto launches = load_launches(folder);
   if (!launches.ok()) return launches.error();
-  return analyze_launches(launches.value());
+  Profile profile = analyze_launches(launches.value());
+  profile.storage = load_storage(recordings_of(folder), profile.issues);
+  return profile;
 }
 
 }  // namespace stallcast

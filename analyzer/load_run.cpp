@@ -67,13 +67,6 @@ void drop_foreign(RunData& run) {
   }
 }
 
-/// The folder that holds the recordings.
-fs::path recordings_of(const fs::path& folder) {
-  std::error_code failed;
-  const fs::path inner = folder / "recordings";
-  return fs::is_directory(inner, failed) ? inner : folder;
-}
-
 /// Folders of launches, where `place` itself holds no log.
 std::vector<fs::path> parts_of(const fs::path& place) {
   std::vector<fs::path> parts;
@@ -88,6 +81,12 @@ std::vector<fs::path> parts_of(const fs::path& place) {
 }
 
 }  // namespace
+
+fs::path recordings_of(const fs::path& folder) {
+  std::error_code failed;
+  const fs::path inner = folder / "recordings";
+  return fs::is_directory(inner, failed) ? inner : folder;
+}
 
 Result<std::vector<RunData>> load_launches(const fs::path& folder) {
   std::vector<RunData> launches;

@@ -117,7 +117,30 @@ struct Dataset {
   Measured<Distribution> file_size_bytes{};
   std::string layout{};      ///< files | shards | mapped | unknown
   std::string filesystem{};  ///< ext4, nfs, ... that most of the files lie on; empty: not known
+  std::string folder{};      ///< that nearly all of the files seen lie below; empty: there is none, or it is a root
   std::string example_path{};
+};
+
+/// Cold reads of the data set's own files, so many at once.
+struct StorageRate {
+  std::int64_t in_flight = 1;
+  MeasuredEstimate<PerSecond> rate{};  ///< reads a second, each from open to close where `read` is whole_file
+  MeasuredEstimate<BytesPerSecond> bandwidth{};
+};
+
+/// What the data set's storage can do: a short probe of its files after the run. `stallcast storage` takes longer and
+/// says more.
+struct Storage {
+  std::string path{};            ///< folder whose files were read; empty: there was no probe
+  std::string read = "unknown";  ///< whole_file | large_block: what one read is
+  Measured<Bytes> read_size{};   ///< mean
+  std::vector<StorageRate> rates{};
+  MeasuredEstimate<PerSecond> ceiling_rate{};  ///< however many are in flight
+  MeasuredEstimate<BytesPerSecond> ceiling_bandwidth{};
+  /// Of what it could have delivered during short pauses, how much it delivers after them: 0 a disk, which stands still
+  /// meanwhile; 1 a token bucket (cloud disks with provisioned rates, control groups), which saves it up.
+  Measured<Fraction> saved{};
+  Measured<Seconds> idle_read{};  ///< time of a read that finds the storage idle
 };
 
 /// Times of one optimizer step of one rank and of one sample, and what they are made of.
@@ -215,6 +238,7 @@ struct Profile {
   std::vector<DataIssue> issues{};
   Overhead overhead{};
   Emulation emulation{};
+  Storage storage{};
   double measured_s = 0.0;  ///< length of the window that the estimates come from
 };
 

@@ -110,7 +110,27 @@ void describe(A& a, As<A, Dataset>& v) {
   a.field("file_size_bytes", v.file_size_bytes);
   a.field("layout", v.layout);
   a.field("filesystem", v.filesystem);
+  a.optional("folder", v.folder);
   a.field("example_path", v.example_path);
+}
+
+template <class A>
+void describe(A& a, As<A, StorageRate>& v) {
+  a.field("in_flight", v.in_flight);
+  a.field("rate_per_s", v.rate);
+  a.field("bandwidth_bytes_per_s", v.bandwidth);
+}
+
+template <class A>
+void describe(A& a, As<A, Storage>& v) {
+  a.field("path", v.path);
+  a.field("read", v.read);
+  a.field("read_bytes", v.read_size);
+  a.field("rates", v.rates);
+  a.field("ceiling_per_s", v.ceiling_rate);
+  a.field("ceiling_bytes_per_s", v.ceiling_bandwidth);
+  a.field("saved_frac", v.saved);
+  a.field("idle_read_s", v.idle_read);
 }
 
 template <class A>
@@ -218,6 +238,7 @@ void describe(A& a, As<A, Profile>& v) {
   a.field("overhead", v.overhead);
   // Only where something was emulated: a profile without it is one of the machine's own hardware.
   if (A::k_reading || v.emulation.with != "nothing") a.optional("emulation", v.emulation);
+  if (A::k_reading || !v.storage.path.empty()) a.optional("storage", v.storage);
   a.field("measured_s", v.measured_s);
 }
 

@@ -74,6 +74,9 @@ struct RunData {
 /// log's are left out and counted. bad_input if there is nothing to read.
 [[nodiscard]] Result<RunData> load_run(const std::filesystem::path& folder);
 
+/// The folder that holds the recordings: `folder`/recordings where there is one, else `folder`.
+[[nodiscard]] std::filesystem::path recordings_of(const std::filesystem::path& folder);
+
 /// The launches that one profile is made of: the run itself, or each of recordings/PART (--strategy separate), in the
 /// order in which they began. Errors as load_run.
 [[nodiscard]] Result<std::vector<RunData>> load_launches(const std::filesystem::path& folder);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "analyzer/files_read.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
 #include "analyzer/timed_samples.hpp"
@@ -76,6 +77,28 @@ bool is_shard_layout(const RunData& run, std::int64_t files) {
   return (static_cast<std::int64_t>(indices.size()) + without_index) * timed.period > 8 * files;
 }
 
+/// The deepest folder that nearly all of the files lie below. Empty where that is the root or a folder in it: what else
+/// lies there is none of the job's business.
+std::string folder_of(const std::map<std::uint64_t, const record::PathEntry*>& paths) {
+  constexpr double k_nearly_all = 0.95;
+  std::map<std::string, std::size_t> files;  // below each folder
+  std::size_t count = 0;
+  for (const auto& [id, path] : paths) {
+    const std::string& name = path->path;
+    if (name.empty() || name.front() != '/') continue;
+    ++count;
+    for (std::size_t slash = name.find('/', 1); slash != std::string::npos; slash = name.find('/', slash + 1)) {
+      ++files[name.substr(0, slash)];
+    }
+  }
+  std::string deepest;
+  for (const auto& [folder, below] : files) {
+    const bool enough = static_cast<double>(below) >= k_nearly_all * static_cast<double>(count);
+    if (enough && folder.find('/', 1) != std::string::npos && folder.size() > deepest.size()) deepest = folder;
+  }
+  return deepest;
+}
+
 }  // namespace
 
 Job job_of(const RunData& run, const std::vector<RankView>& ranks) {
@@ -140,19 +163,8 @@ std::vector<Rank> ranks_of(const std::vector<RankView>& ranks) {
 
 Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
   Dataset out;
-  std::set<std::uint64_t> read;  // files that samples read: not the interpreter's modules
-  for (const record::ProcessRecording& process : run.processes) {
-    for (const record::FileRecord& file : process.files) {
-      if (file.read_bytes > 0) read.insert(file.file_id);
-    }
-  }
-  std::map<std::uint64_t, const record::PathEntry*> paths;
-  for (const record::ProcessRecording& process : run.processes) {
-    for (const record::PathEntry& path : process.paths) {
-      if (read.contains(path.file_id)) paths[path.file_id] = &path;
-    }
-  }
-  if (read.empty()) {
+  const auto paths = files_read(run);
+  if (paths.empty()) {
     const char* reason = "no sample was seen reading a file (mapped files are read unseen)";
     out.files_seen = Measured<std::int64_t>::absent(reason);
     out.bytes_seen = out.bytes_total = Measured<Bytes>::absent(reason);
@@ -161,7 +173,7 @@ Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
     out.layout = "unknown";
     return out;
   }
-  out.files_seen = static_cast<std::int64_t>(read.size());
+  out.files_seen = static_cast<std::int64_t>(paths.size());
   out.layout = is_shard_layout(run, *out.files_seen) ? "shards" : "files";
   Distribution sizes;
   double bytes_seen = 0.0;
@@ -181,6 +193,7 @@ Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
     out.file_size_bytes = sizes;
     out.bytes_seen = Bytes(bytes_seen);
   }
+  out.folder = folder_of(paths);
   double bytes_read = 0.0;
   const std::vector<const record::SampleRecord*> samples = training_samples(run, ranks);
   for (const record::SampleRecord* sample : samples) bytes_read += static_cast<double>(sample->read_bytes);

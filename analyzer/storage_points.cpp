@@ -278,6 +278,7 @@ std::vector<StoragePointData> storage_points(const record::StorageRecording& rec
   std::map<Key, std::vector<const StorageWindow*>> windows;
   std::map<Key, std::string> gaps;
   for (const StorageWindow& window : recording.windows) {
+    if (window.pause_s > 0.0) continue;  // of another rate
     windows[{window.state, window.read, window.in_flight}].push_back(&window);
   }
   for (const record::StorageGap& gap : recording.gaps) {

@@ -1,6 +1,7 @@
 /// stallcast profile: run a command, measure it, report.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -9,18 +10,24 @@
 #include <vector>
 
 #include "analyzer/analyze.hpp"
+#include "analyzer/files_read.hpp"
 #include "cli/command.hpp"
 #include "cli/emulate.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/launches.hpp"
 #include "cli/phases.hpp"
 #include "cli/results.hpp"
+#include "cli/storage_of_run.hpp"
 #include "cli/terminal.hpp"
 #include "core/units.hpp"
 #include "probes/collect/record_run.hpp"
 
 namespace stallcast::cli {
 namespace {
+
+constexpr Seconds k_storage_budget{4.0};  ///< of the budget, for the storage, where there is that much to give
+constexpr double k_least_budgets = 5.0;   ///< so many times as long the run itself must have
+constexpr Seconds k_default_budget{60.0};
 
 /// Benchmarks alternate the recording for a whole run; nobody else needs to.
 constexpr char k_overhead_variable[] = "STALLCAST_OVERHEAD";
@@ -40,6 +47,15 @@ struct ProfileOptions {
   bool quiet = false;
   bool verbose = false;
 };
+
+/// What the storage is looked at for, once the job has ended. None where the run is not to be told of storage, or has
+/// one that is emulated.
+Seconds storage_budget(const ProfileOptions& options, const collect::PhaseWants& wants) {
+  const auto is_cold = [](record::Phase phase) { return phase == record::Phase::cold; };
+  const bool cold = std::any_of(wants.phases.begin(), wants.phases.end(), is_cold);
+  if (!cold || options.no_extras || options.evict == "none" || !options.emulate.empty()) return Seconds(0.0);
+  return wants.budget >= k_storage_budget * k_least_budgets ? k_storage_budget : Seconds(0.0);
+}
 
 Status take_overhead_duty(RecordOptions& record) {
   const char* name = std::getenv(k_overhead_variable);
@@ -82,7 +98,8 @@ void show_phase(const collect::PhaseProgress& now, const std::string& rates) {
 }
 
 /// A list of phases makes a phased run of at most --budget; as_is alone a passive one, which --budget only cuts short.
-Status take_phases(const ProfileOptions& options, RecordOptions& record) {
+/// `storage`: the part of the budget that is the storage's.
+Status take_phases(const ProfileOptions& options, RecordOptions& record, Seconds& storage) {
   const auto wants = parse_phases(options.phases);
   if (!wants) return wants.error();
   const auto evict = parse_evict(options.evict);
@@ -102,7 +119,8 @@ Status take_phases(const ProfileOptions& options, RecordOptions& record) {
   collect::PhasedOptions phased;
   phased.wants = wants.value();
   phased.wants.extras = !options.no_extras;
-  if (budget) phased.wants.budget = *budget;
+  phased.wants.budget = budget.value_or(k_default_budget);
+  storage = storage_budget(options, phased.wants);
   phased.evict = evict.value();
   const auto words = std::make_shared<SharedWords>();
   phased.enough = [limit = target.value(), words](const std::filesystem::path& folder) {
@@ -115,17 +133,18 @@ Status take_phases(const ProfileOptions& options, RecordOptions& record) {
       fmt::format("this is a throwaway run: from its first training steps on it trains on repeated and replayed "
                   "batches, keeps no checkpoint, and is ended within {:.0f} s (--phases as_is leaves it alone)",
                   phased.wants.budget.value()));
+  phased.wants.budget = phased.wants.budget - storage;
   record.phased = std::move(phased);
   return {};
 }
 
-Result<RecordOptions> record_options(const ProfileOptions& options, const Session& session) {
+Result<RecordOptions> record_options(const ProfileOptions& options, const Session& session, Seconds& storage) {
   RecordOptions record;
   record.command = session.command;
   record.output = options.output;
   record.force = options.force;
   record.tool_version = tool_version();
-  STALLCAST_RETURN_IF_ERROR(take_phases(options, record));
+  STALLCAST_RETURN_IF_ERROR(take_phases(options, record, storage));
   if (!options.recording_budget.empty()) {
     const auto bytes = parse_bytes(options.recording_budget);
     if (!bytes) return bytes.error();
@@ -142,18 +161,24 @@ Result<RecordOptions> record_options(const ProfileOptions& options, const Sessio
 
 /// The recordings are safe; what can be said of them is said. A failure of ours must not hide the command's own status.
 /// Returns the status in the profile's outcome.
-Result<std::string> report_run(const RecordedRun& run, const std::filesystem::path& recordings, bool quiet) {
+Result<std::string> report_run(const RecordedRun& run, const std::filesystem::path& recordings,
+                               const ProfileOptions& options, Seconds storage) {
   show_progress("reading the recordings ...");
-  const auto profile = analyze(recordings);
+  const auto launches = load_launches(recordings);
+  if (!launches) return launches.error();
+  Profile profile = analyze_launches(launches.value());
   clear_progress();
-  if (!profile) return profile.error();
-  STALLCAST_RETURN_IF_ERROR(deliver(profile.value(), run.output, quiet));
-  return profile.value().outcome.status;
+  if (storage > Seconds(0.0) && profile.outcome.status == "measured" && !run.interrupted) {
+    probe_storage_of(profile, paths_read(launches.value()), recordings, storage, options.evict);
+  }
+  STALLCAST_RETURN_IF_ERROR(deliver(profile, run.output, options.quiet));
+  return profile.outcome.status;
 }
 
 /// Reports what was recorded and gives the status to end with. `recordings`: of all launches; `run`: the last one.
-int conclude(const RecordedRun& run, const std::filesystem::path& recordings, bool quiet) {
-  const Result<std::string> reported = report_run(run, recordings, quiet);
+int conclude(const RecordedRun& run, const std::filesystem::path& recordings, const ProfileOptions& options,
+             Seconds storage) {
+  const Result<std::string> reported = report_run(run, recordings, options, storage);
   if (!reported.ok()) print_error(reported.error());
   const bool failed = !reported.ok() || run.collect_error.has_value();
   if (failed) {
@@ -165,7 +190,8 @@ int conclude(const RecordedRun& run, const std::filesystem::path& recordings, bo
 }
 
 int run_profile(const ProfileOptions& options, const Session& session) {
-  auto record = record_options(options, session);
+  Seconds storage{0.0};
+  auto record = record_options(options, session, storage);
   if (!record) {
     print_error(record.error());
     return k_exit_wrapper;
@@ -180,7 +206,7 @@ int run_profile(const ProfileOptions& options, const Session& session) {
   }
   const Launched all = run_launches(launches_of(record.value(), options.strategy == "separate"));
   if (!all.run.launched) return *all.status;
-  const int status = conclude(all.run, all.recordings, options.quiet);
+  const int status = conclude(all.run, all.recordings, options, storage);
   return all.status.value_or(status);
 }
 

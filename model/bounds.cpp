@@ -16,9 +16,11 @@ constexpr double k_most_headroom = 1000.0;
 
 std::array<Stage, 4> stages_of(const QuickInput& in) {
   const double step = in.device_s + in.receive_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);
-  const double fetch = in.disk_s + in.latency_s;
   const double prep = in.cpu_s * std::max(1.0, 1.0 / in.cores) + in.other_s;
+  const double limit = std::max(in.disk_s, in.limit_s);
+  double fetch = in.disk_s + in.latency_s;
   if (in.workers == 0) {
+    fetch = std::max(fetch, limit - step - prep);
     // one after the other: each stage adds its own time, none hides another
     return {{{"gpu", step}, {"fetch", fetch}, {"prep", prep}, {"", 0.0}}};
   }
@@ -26,7 +28,7 @@ std::array<Stage, 4> stages_of(const QuickInput& in) {
   return {{{"gpu", step},
            {fetch > prep ? "fetch" : "prep", (fetch + prep) / in.workers},
            {"cpu", cores},
-           {"fetch", in.disk_s}}};
+           {"fetch", limit}}};
 }
 
 }  // namespace

@@ -28,8 +28,9 @@ double log_rate(const JobModel& job, const Setting& setting, const Vector& at, S
 
 /// How far the truth may lie from what the profile says, before any rate is looked at.
 Vector prior_sd(const JobModel& job) {
-  if (job.attributed) return {std::hypot(job.compute_relative_sd, 0.005), 0.05, 0.08, 1.4};
-  return {std::hypot(job.compute_relative_sd, 0.02), 0.30, 0.50, 1.4};  // the differential rates shall decide
+  const double bandwidth = job.storage_demand_s ? 1.0 : 1.4;
+  if (job.attributed) return {std::hypot(job.compute_relative_sd, 0.005), 0.05, 0.08, bandwidth};
+  return {std::hypot(job.compute_relative_sd, 0.02), 0.30, 0.50, bandwidth};  // the differential rates shall decide
 }
 
 struct Fit {

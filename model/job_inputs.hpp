@@ -41,6 +41,13 @@ template <class Q>
   return known(rate) && rate->mean.value() > k_slowest;
 }
 
+/// Whether the run as found had nothing in memory: its rate is then that of the cold blocks.
+[[nodiscard]] inline bool as_found_is_cold(const Profile& profile) {
+  const auto& cold = profile.rates.cold;
+  return cold && profile.rates.as_is && cold->mean == profile.rates.as_is->mean &&
+         profile.stalls.method == "differential";
+}
+
 /// Appends the rates that the model must reproduce: the one as found, and all that were measured by taking something
 /// away. Clears `attributed` where there are any of the latter.
 void collect_observations(const Profile& profile, JobModel& job);

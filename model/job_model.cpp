@@ -104,6 +104,22 @@ void take_interference_out(JobModel& job) {
   job.device_s = std::max(0.0, job.compute_s - job.step_cpu_s * slow.step);
 }
 
+template <class Q>
+std::optional<double> value_of(const Measured<Q>& measured) {
+  if (!measured || !std::isfinite(measured->value()) || !(measured->value() > 0.0)) return std::nullopt;
+  return measured->value();
+}
+
+/// Bytes of a sample, each counted once: numpy reads the beginning of a file twice, and only the first time from
+/// storage.
+std::optional<double> distinct_bytes(const Profile& profile) {
+  const Dataset& data = profile.dataset;
+  const auto read = value_of(data.bytes_per_sample);
+  if (!read || data.layout != "files" || !data.file_size_bytes || !(data.file_size_bytes->mean > 0.0)) return read;
+  const double file = data.file_size_bytes->mean;
+  return *read > file && *read < 2.0 * file ? file : *read;
+}
+
 /// Where a worker's time goes; false if that was not measured.
 bool read_worker(const Profile& profile, JobModel& job) {
   const Resources& in = profile.resources;
@@ -119,7 +135,12 @@ bool read_worker(const Profile& profile, JobModel& job) {
   job.other_s = wall - storage - job.cpu_s - job.core_wait_s;
   job.handover_s = std::min(job.other_s, job.workers > 0 ? mean_or(in.handover, 0.0) : 0.0);
   const bool share_known = in.bytes_from_storage && plausible(*in.bytes_from_storage);
-  job.miss = share_known ? std::min(1.0, *in.bytes_from_storage) : storage > 0.0 ? 1.0 : 0.0;
+  const auto read_once = distinct_bytes(profile);
+  const double times_read = read_once ? profile.dataset.bytes_per_sample->value() / *read_once : 1.0;
+  job.miss = as_found_is_cold(profile) ? 1.0
+             : share_known             ? std::min(1.0, *in.bytes_from_storage * times_read)
+             : storage > 0.0           ? 1.0
+                                       : 0.0;
   if (job.miss >= k_least_miss && storage > 0.0) {
     job.storage_s = storage / job.miss;
     job.storage_presence = std::min(1.0, job.rate * storage / std::max(1, job.workers));
@@ -142,6 +163,20 @@ void guess_bandwidth_share(const Profile& profile, JobModel& job) {
   if (reads == profile.resources.distributions.end() || reads->second.n < 50 || !(reads->second.mean > 0.0)) return;
   const double fast = reads->second.quantile(1.0 - 0.9 * std::max(job.miss, k_least_miss));
   job.bandwidth_share = std::clamp(1.0 - fast / reads->second.mean, 0.3, 0.9);
+}
+
+/// What a probe has shown of the storage's ceiling. Where the samples are parts of large files, by their bytes.
+void read_storage(const Profile& profile, JobModel& job) {
+  const Storage& storage = profile.storage;
+  const auto bytes = distinct_bytes(profile);
+  if (!known(storage.ceiling_bandwidth) || !(storage.ceiling_bandwidth->mean.value() > 0.0)) return;
+  if (!bytes || !plausible(*bytes)) return;
+  job.storage_demand_s = job.ranks * *bytes / storage.ceiling_bandwidth->mean.value();
+  job.storage_saved = storage.saved ? std::clamp(*storage.saved, 0.0, 1.0) : 0.0;
+  if (storage.idle_read && storage.read_size && plausible(storage.idle_read->value()) &&
+      storage.read_size->value() > 0.0) {
+    job.idle_read_s = storage.idle_read->value() * *bytes / storage.read_size->value();
+  }
 }
 
 void read_variability(const Profile& profile, JobModel& job) {
@@ -168,14 +203,8 @@ void read_receiving(const Profile& profile, JobModel& job) {
   if (shortest <= k_short * job.batch / job.rate) job.receive_s = std::min(shortest, wait);
 }
 
-template <class Q>
-std::optional<double> value_of(const Measured<Q>& measured) {
-  if (!measured || !std::isfinite(measured->value()) || !(measured->value() > 0.0)) return std::nullopt;
-  return measured->value();
-}
-
 void read_data_and_memory(const Profile& profile, JobModel& job) {
-  job.sample_bytes = value_of(profile.dataset.bytes_per_sample);
+  job.sample_bytes = distinct_bytes(profile);
   job.dataset_bytes = value_of(profile.dataset.bytes_total);
   if (profile.job.dataset_samples && *profile.job.dataset_samples > 0) {
     job.dataset_samples = static_cast<double>(*profile.job.dataset_samples);
@@ -216,6 +245,7 @@ Result<JobModel> job_model(const Profile& profile) {
   take_interference_out(job);
   read_receiving(profile, job);
   guess_bandwidth_share(profile, job);
+  read_storage(profile, job);
   read_variability(profile, job);
   read_data_and_memory(profile, job);
   collect_observations(profile, job);

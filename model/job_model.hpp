@@ -64,6 +64,12 @@ struct JobModel {
   std::optional<double> storage_s{};
   double storage_presence = 0.0;         ///< mean share of a worker's time spent waiting for storage meanwhile
   double bandwidth_share = 0.7;          ///< first guess: the part of storage_s that others' reading lengthens
+  /// Service demand at the storage that all share, per sample from there, where a probe of it has shown its ceiling.
+  std::optional<double> storage_demand_s{};
+  /// Of what storage could deliver while nobody reads, how much it delivers afterwards: 1 for a token bucket, which
+  /// caps the rate and makes nobody wait below it.
+  double storage_saved = 0.0;
+  std::optional<double> idle_read_s{};  ///< of a sample that finds the storage idle
   std::optional<double> sample_bytes{};  ///< read per sample
   std::optional<double> dataset_bytes{};
   std::optional<double> dataset_samples{};

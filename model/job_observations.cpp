@@ -30,9 +30,7 @@ bool understood(const Point& point) {
 /// model is made of, what varies from window to window is in both of them, and only rounding tells them apart.
 double as_is_sd(const Profile& profile, const JobModel& job) {
   constexpr double k_same_window_sd = 0.01;
-  const auto& cold = profile.rates.cold;
-  const bool from_blocks = cold && cold->mean == profile.rates.as_is->mean && profile.stalls.method == "differential";
-  return from_blocks ? job.rate_relative_sd : std::min(job.rate_relative_sd, k_same_window_sd);
+  return as_found_is_cold(profile) ? job.rate_relative_sd : std::min(job.rate_relative_sd, k_same_window_sd);
 }
 
 const Observation* at_all_workers(const JobModel& job, const char* phase) {

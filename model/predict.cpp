@@ -182,7 +182,8 @@ Result<Gain> Predictor::gain(const Scenario& scenario, const Scenario& base) {
   const double low = std::min(0.0, quantile(logs, 0.05));
   const double high = std::max(0.0, quantile(logs, 0.95));
   // Whether the storage serves more readers at once, or gives each of them less, no block of the profile has shown.
-  const bool more_readers = setting.value().workers > before.value().workers && setting.value().miss > 0.0;
+  const bool more_readers = setting.value().workers > before.value().workers && setting.value().miss > 0.0 &&
+                            !state_->job.storage_demand_s;
   const double lowest = more_readers && state_->job.storage_s ? std::min(centre + low, 0.0) : centre + low;
   return Gain{std::expm1(centre), std::expm1(lowest), std::expm1(centre + high)};
 }
@@ -197,7 +198,7 @@ std::optional<BytesPerSecond> Predictor::storage_ceiling() const {
   const JobModel& job = state_->job;
   Setting cold = as_found(job);
   cold.miss = 1.0;
-  const double demand_s = demands(job, cold, state_->calibration.best, {}).disk_s / job.batch;
+  const double demand_s = demands(job, cold, state_->calibration.best, {}).limit_s / job.batch;
   if (!job.storage_s || !job.sample_bytes || demand_s <= 0.0) return std::nullopt;
   return BytesPerSecond(*job.sample_bytes * job.ranks / demand_s);
 }

@@ -27,6 +27,7 @@ struct QuickInput {
   double other_s = 0.0;       ///< of the making: neither a core nor storage
   double latency_s = 0.0;     ///< of the making: waiting for storage, whoever else reads
   double disk_s = 0.0;        ///< of the making: service demand at the shared storage
+  double limit_s = 0.0;       ///< the least time of a batch at that storage, which may have saved it up meanwhile
   double cv_make = 0.0;
   double cv_step = 0.0;
 };

@@ -76,6 +76,11 @@ Played Recursion::play(const QuickInput& input, double batch) const {
   played.step_s = (run.delivered_s[last] - run.delivered_s[first]) / count;
   played.wait_s =
       std::accumulate(run.wait_s.begin() + static_cast<std::ptrdiff_t>(first) + 1, run.wait_s.end(), 0.0) / count;
+  const double limited_s = limit_factor_ * input.limit_s - played.step_s;
+  if (limited_s > 0.0) {
+    played.step_s += limited_s;
+    played.wait_s += limited_s;
+  }
   played.own_s = played.step_s - played.wait_s;
   played.wait_s += receive_s;
   return played;
@@ -88,6 +93,9 @@ void Recursion::fit(const QuickInput& as_found) {
   const bool starved = waited_s > k_starved * measured_step_s_;
   double low = starved ? 1.0 / 1.5 : 0.9;
   double high = starved ? 1.5 : 1.0;
+  constexpr double k_at_limit = 0.05;
+  const bool limited = std::abs(as_found.limit_s - measured_step_s_) < k_at_limit * measured_step_s_;
+  if (limited) limit_factor_ = measured_step_s_ / as_found.limit_s;
   double missing_s = 0.0;
   for (int i = 0; i < 20; ++i) {
     const Played played = play(as_found, batch_);
@@ -97,7 +105,7 @@ void Recursion::fit(const QuickInput& as_found) {
       step_factor_ *= std::clamp(measured_own_s_ / played.own_s, 0.9, 1.1);
       continue;
     }
-    if (std::abs(missing_s) < k_near * measured_step_s_) {
+    if (limited || std::abs(missing_s) < k_near * measured_step_s_) {
       if (own_fits) break;
       continue;
     }

@@ -31,6 +31,7 @@ class Recursion {
   double measured_step_s_;
   double measured_own_s_;  ///< receiving included
   double making_factor_ = 1.0;
+  double limit_factor_ = 1.0;
   double more_receiving_s_ = 0.0;  ///< of a batch of batch_ samples
   double step_factor_ = 1.0;
   std::vector<double> making_{};  ///< relative to their mean, which is 1

@@ -20,8 +20,10 @@ constexpr double k_cache_sd = 0.03;  ///< for the whole way from nothing cached 
 constexpr double k_batch_making_sd = 0.02;
 constexpr double k_batch_step_sd = 0.06;
 constexpr double k_speedup_sd = 0.02;
-constexpr double k_with_or_without_workers_sd = 0.06;
+constexpr double k_with_or_without_workers_sd = 0.12;
 constexpr double k_step_sd = 0.004;
+constexpr double k_demand_step = 0.1;     ///< logarithm of a measured demand, per unit of its parameter
+constexpr double k_least_latency = 0.02;  ///< of the waiting for storage
 
 double doublings(double to, double from) {
   return std::abs(std::log2(to / from));
@@ -165,8 +167,8 @@ Status apply_storage(const JobModel& job, const Scenario& scenario, Setting& set
   } else if (setting.demand_s || setting.latency_s) {
     const QuickInput found = demands(job, as_found(job), {}, {});
     double away = 1.0;
-    if (setting.demand_s && found.disk_s > 0.0 && job.miss > 0.0) {
-      const double then = found.disk_s / (job.batch * job.miss);
+    if (setting.demand_s && found.limit_s > 0.0 && job.miss > 0.0) {
+      const double then = found.limit_s / (job.batch * job.miss);
       away = std::max(1.0, doublings(*setting.demand_s, then));
       depart(setting, *setting.demand_s, then);
     } else {
@@ -202,11 +204,22 @@ struct Miss {
 Miss miss_cost(const JobModel& job, const Setting& setting, const Parameters& parameters) {
   Miss cost;
   if (job.storage_s) {
-    const double share = normal_below(normal_quantile(job.bandwidth_share) + parameters.bandwidth);
     const double waiting = *job.storage_s * std::exp(parameters.storage);
+    const double share = job.storage_demand_s
+                             ? std::min(1.0, *job.storage_demand_s / waiting)
+                             : normal_below(normal_quantile(job.bandwidth_share) + parameters.bandwidth);
     // Of the shared part, what was queueing behind the other workers as found is not service.
     const double crowd = 1.0 + std::max(0, job.workers - 1) * job.storage_presence * share;
     cost = {share * waiting / crowd, (1.0 - share) * waiting};
+    if (job.storage_demand_s) {
+      cost.demand_s = *job.storage_demand_s * std::exp(k_demand_step * parameters.bandwidth);
+      cost.latency_s = std::max(k_least_latency * waiting, waiting - cost.demand_s * crowd);
+      // Waiting for a bucket to fill is no latency: below its rate nobody waits for it.
+      if (job.idle_read_s) {
+        const double idle = *job.idle_read_s * std::exp(parameters.storage);
+        cost.latency_s += job.storage_saved * (idle - cost.latency_s);
+      }
+    }
   }
   if (setting.demand_s) cost.demand_s = *setting.demand_s;
   if (setting.latency_s) cost.latency_s = *setting.latency_s;
@@ -281,7 +294,8 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
   const double miss = setting.miss - error.hits * band;
   in.cpu_s = prep * job.cpu_s + making * setting.added_cpu_s;
   in.other_s = prep * (setting.workers > 0 ? job.other_s : job.other_s - job.handover_s);
-  in.disk_s = making * miss * cost.demand_s;
+  in.disk_s = making * miss * cost.demand_s * (1.0 - job.storage_saved);
+  in.limit_s = making * miss * cost.demand_s;
   in.latency_s = making * miss * cost.latency_s;
   return in;
 }

@@ -18,7 +18,8 @@ struct Parameters {
   double step = 0.0;       ///< consumer's time of a batch
   double prep = 0.0;       ///< worker's time of a sample, storage apart
   double storage = 0.0;    ///< waiting for storage
-  double bandwidth = 0.0;  ///< standard normal quantile added to that of bandwidth_share
+  /// Standard normal quantile added to that of bandwidth_share; where storage_demand_s is known, tenths of its logarithm.
+  double bandwidth = 0.0;
 };
 
 /// The model's own error in one draw: standard normals, scaled by what the scenario departs from.

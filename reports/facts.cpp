@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "reports/format.hpp"
+#include "reports/storage_words.hpp"
 
 namespace stallcast::reports {
 namespace {
@@ -66,6 +67,7 @@ std::vector<Fact> dataset_facts(const Profile& p) {
   list.add("read per sample", d.bytes_per_sample, [](BytesPerSample b) { return bytes(Bytes(b.value())); });
   list.add("layout", d.layout);
   list.add("file system", d.filesystem);
+  list.add("storage", storage_words(p.storage));
   list.add("for example", d.example_path);
   return list.take();
 }

@@ -12,6 +12,7 @@
 #include "reports/html_sections.hpp"
 #include "reports/html_timeline.hpp"
 #include "reports/html_whatif.hpp"
+#include "reports/storage_words.hpp"
 
 namespace stallcast::reports {
 namespace {
@@ -53,6 +54,7 @@ Result<std::string> render_html(const ReportData& report) {
   add_whatif(report, page);
   add_timeline(report.profile, page);
   add_curves(report, page);
+  add_storage(report, page);
   page.set("csp", content_policy());
   page.set("style", std::string(k_style.text));
   page.set("charts", std::string(k_charts.text));

@@ -11,6 +11,7 @@
 #include "reports/html_curves.hpp"
 #include "reports/html_timeline.hpp"
 #include "reports/html_whatif.hpp"
+#include "reports/storage_words.hpp"
 
 namespace stallcast::reports {
 namespace {
@@ -66,6 +67,9 @@ std::string chart_json(const ReportData& data) {
   nlohmann::json root = timeline_json(data.profile);
   root["distributions"] = std::move(histograms);
   root["curves"] = curves_json(data);
+  if (auto storage = storage_curve_json(data.profile.storage); !storage.is_null()) {
+    root["curves"].push_back(std::move(storage));
+  }
   root["grid"] = grid_json(data);
   return script_json(root.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

@@ -131,6 +131,16 @@ class Walk {
   std::uint64_t deadline_ns_ = 0;
 };
 
+/// Of a given list: no folder is read.
+std::vector<std::string> some_of(const SampleOptions& options, record::StorageFiles& facts) {
+  std::vector<std::string> paths = options.files;
+  facts.seen = static_cast<std::int64_t>(paths.size());
+  std::mt19937_64 random(options.seed);
+  std::shuffle(paths.begin(), paths.end(), random);
+  paths.resize(std::min(paths.size(), options.most_files));
+  return paths;
+}
+
 /// The first stat of each, timed. Empty files are left out.
 void stat_files(const std::vector<std::string>& paths, Seconds most_time, FileSample& sample) {
   const std::uint64_t deadline_ns = monotonic_ns() + static_cast<std::uint64_t>(most_time.value() * 1e9);
@@ -180,7 +190,7 @@ Result<FileSample> sample_files(const std::string& path, const SampleOptions& op
       paths.push_back(root);
       break;
     case Kind::folder:
-      paths = Walk(root, options, sample.facts).run();
+      paths = options.files.empty() ? Walk(root, options, sample.facts).run() : some_of(options, sample.facts);
       break;
     default:
       return Error{ErrorCode::bad_input, path + " is neither a file nor a folder",

@@ -17,6 +17,7 @@
 namespace stallcast::collect {
 
 struct SampleOptions {
+  std::vector<std::string> files{};  ///< sampled instead of those below the path, where there are any
   std::uint64_t seed = 1;
   std::size_t most_files = 4096;       ///< kept
   std::size_t most_folders = 100'000;  ///< walked

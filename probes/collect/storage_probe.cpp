@@ -31,6 +31,10 @@ constexpr double k_most_window_s = 1.5;
 constexpr double k_least_window_s = 0.2;
 constexpr std::size_t k_least_resident = 4;  ///< files or stretches
 constexpr int k_most_rounds = 12;
+constexpr double k_pause_s = 0.05;      ///< about a training step
+constexpr int k_paused_stretches = 10;  ///< with reads in every second one
+constexpr int k_paused_windows = 2;
+constexpr double k_saturated = 0.9;  ///< of the best rate: fewer in flight will do
 
 struct Series {
   StorageRead read;
@@ -66,14 +70,16 @@ class Probe {
       : options_(options), pool_(pool), recording_(recording), begin_ns_(begin_ns), random_(options.seed) {}
 
   void run() {
-    const double cold_end_s = options_.budget.value() * (1.0 - k_resident_share);
+    const double paused_s = options_.brief ? k_paused_windows * k_paused_stretches * k_pause_s : 0.0;
+    const double cold_end_s = options_.budget.value() * (options_.brief ? 1.0 : 1.0 - k_resident_share) - paused_s;
     if (pool_.no_cold_reason().empty()) {
       read_cold(cold_end_s);
+      if (options_.brief) read_with_pauses();
     } else {
       gap({StorageRead::whole_file, 0}, StorageState::cold, pool_.no_cold_reason());
       recording_.gaps.back().in_flight = 0;
     }
-    read_resident();
+    if (!options_.brief) read_resident();
   }
 
  private:
@@ -84,7 +90,7 @@ class Probe {
   }
 
   /// One window of a point; what it brought into memory is dropped again if it was a cold one.
-  StorageWindow window(const Point& point, StorageState state, double seconds, int round) {
+  StorageWindow window(const Point& point, StorageState state, double seconds, int round, double pause_s = 0.0) {
     const std::vector<ReadTask> tasks = pool_.tasks(point.read, state);
     if (options_.on_progress) {
       const auto series =
@@ -101,8 +107,8 @@ class Probe {
     const double begin_s = now_s();
     std::size_t done = 0;
     const double most_s = 4.0 * seconds + 1.0;
-    StorageWindow window =
-        reader_.read(tasks, {point.read, state, point.in_flight, seconds, most_s, cold && pool_.direct()}, done);
+    StorageWindow window = reader_.read(
+        tasks, {point.read, state, point.in_flight, seconds, most_s, cold && pool_.direct(), pause_s}, done);
     window.round = round;
     window.begin_s = begin_s;
     window.evidence.method = !cold ? "resident" : pool_.direct() ? "direct" : "evicted";
@@ -148,10 +154,17 @@ class Probe {
     }
   }
 
+  [[nodiscard]] StorageRead brief_read() {
+    const bool whole = !pool_.tasks(StorageRead::whole_file, StorageState::cold).empty();
+    return whole ? StorageRead::whole_file : StorageRead::large_block;
+  }
+
   void read_cold(double end_s) {
     const double left_s = end_s - now_s();
-    const double first_s = std::clamp(left_s / 60.0, 0.05, k_first_window_s);
-    for (const Series& series : k_series) ramp(series, first_s, end_s);
+    const double first_s = std::clamp(left_s / (options_.brief ? 12.0 : 60.0), 0.05, k_first_window_s);
+    for (const Series& series : k_series) {
+      if (!options_.brief || series.read == brief_read()) ramp(series, first_s, end_s);
+    }
     if (points_.empty()) return;
     // What is left: at least three more rounds, with windows as long as they then can be.
     const double per_point_s = (end_s - now_s()) / static_cast<double>(points_.size());
@@ -166,6 +179,26 @@ class Probe {
         recording_.windows.push_back(window(point, StorageState::cold, window_s, round));
         cost_s = std::max(window_s, now_s() - begin_s);
       }
+    }
+  }
+
+  /// The fewest in flight that bring nearly the most, with pauses between stretches of reading.
+  void read_with_pauses() {
+    double best = 0.0;
+    std::map<int, double> rates;
+    for (const StorageWindow& seen : recording_.windows) {
+      if (seen.end_s <= 0.0) continue;
+      double& rate = rates[seen.in_flight];
+      rate = std::max(rate, seen.bytes / seen.end_s);
+      best = std::max(best, rate);
+    }
+    const auto enough =
+        std::find_if(rates.begin(), rates.end(), [&](const auto& item) { return item.second >= k_saturated * best; });
+    if (enough == rates.end()) return;
+    const Point point{brief_read(), enough->first};
+    for (int i = 0; i < k_paused_windows; ++i) {
+      recording_.windows.push_back(
+          window(point, StorageState::cold, k_paused_stretches * k_pause_s, k_most_rounds + 1 + i, k_pause_s));
     }
   }
 
@@ -253,6 +286,7 @@ Result<record::StorageRecording> probe_storage(const StorageOptions& options) {
   if (options.on_progress) options.on_progress(0.0, "looking for files");
   SampleOptions sampling;
   sampling.seed = options.seed;
+  sampling.files = options.files;
   sampling.most_time = options.budget * k_walk_share;
   const auto sample = sample_files(options.path, sampling);
   if (!sample) return sample.error();

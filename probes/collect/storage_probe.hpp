@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "core/quantity.hpp"
 #include "core/result.hpp"
@@ -13,9 +14,12 @@ namespace stallcast::collect {
 
 struct StorageOptions {
   std::string path{};
+  std::vector<std::string> files{};  ///< in it: only these are read; empty: any
   Seconds budget{20.0};
   StorageEvict evict = StorageEvict::own;
   std::uint64_t seed = 1;
+  /// Cold reads of one kind alone, whole files where there are any: how the rate grows with reads in flight.
+  bool brief = false;
   double usable_cpus = 1.0;
   /// Called before each window with the share of the budget that is spent, and what comes now.
   std::function<void(double spent, const std::string& what)> on_progress{};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <thread>
@@ -46,9 +47,19 @@ struct Window {
     }
   }
 
+  /// The moment at which a stream that is free at `now_ns` goes on.
+  [[nodiscard]] std::uint64_t after_pause(std::uint64_t now_ns) const {
+    const auto pause_ns = static_cast<std::uint64_t>(plan.pause_s * 1e9);
+    if (pause_ns == 0) return now_ns;
+    const std::uint64_t stretch = (now_ns - begin_ns) / pause_ns;
+    return stretch % 2 == 0 ? now_ns : begin_ns + (stretch + 1) * pause_ns;
+  }
+
   /// The next task, or nothing: the time is up, or all are done.
   const ReadTask* take() {
-    const std::uint64_t now_ns = monotonic_ns();
+    const std::uint64_t free_ns = monotonic_ns();
+    const std::uint64_t now_ns = after_pause(free_ns);
+    if (now_ns > free_ns) std::this_thread::sleep_for(std::chrono::nanoseconds(now_ns - free_ns));
     const bool in_time = now_ns < deadline_ns;
     const std::size_t place = in_time ? next.fetch_add(1) : 0;
     const bool cycle = plan.state == record::StorageState::resident;
@@ -205,6 +216,7 @@ record::StorageWindow StorageReader::read(const std::vector<ReadTask>& tasks, co
   result.read = plan.read;
   result.state = plan.state;
   result.in_flight = plan.in_flight;
+  result.pause_s = plan.pause_s;
   Window window{tasks, plan};
   std::vector<Stream> streams;
   streams.reserve(buffers_.size());

@@ -30,6 +30,7 @@ struct WindowPlan {
   double seconds = 0.25;       ///< nothing is begun after that
   double most_seconds = 1.25;  ///< a file that is not at its end after that is given up, uncounted
   bool direct = false;         ///< past the page cache (O_DIRECT)
+  double pause_s = 0.0;        ///< nothing is begun in every second stretch of this length; 0: no pauses
 };
 
 /// The streams of a probe: a thread and a buffer for each read in flight. They do nothing else between two reads, as

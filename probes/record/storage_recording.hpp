@@ -53,6 +53,7 @@ struct StorageWindow {
   StorageState state = StorageState::cold;
   int in_flight = 1;
   int round = 0;
+  double pause_s = 0.0;  ///< reads for so long, pauses for so long, and again; 0: reads all the time
   double begin_s = 0.0;  ///< since the begin of the probe
   double stop_s = 0.0;   ///< within the window: from here on fewer were in flight
   double end_s = 0.0;    ///< within the window: the last read has ended

@@ -125,7 +125,7 @@
         },
         scales: {
           x: { type: "linear", ticks: { precision: 0 }, title: { display: true, text: entry.x_title } },
-          y: { beginAtZero: true, title: { display: true, text: "samples/s, 90 % interval" } },
+          y: { beginAtZero: true, title: { display: true, text: entry.y_title || "samples/s, 90 % interval" } },
         },
       },
     });
@@ -150,7 +150,10 @@
     common();
     const canvas = document.getElementById("chart-timeline");
     if (canvas && data.timeline.length > 0) charts.push(timeline(canvas));
-    data.curves.forEach((entry) => charts.push(curve(document.getElementById("chart-curve-" + entry.key), entry)));
+    data.curves.forEach((entry) => {
+      const place = document.getElementById("chart-curve-" + entry.key);
+      if (place) charts.push(curve(place, entry));
+    });
     data.distributions.forEach((entry, i) => charts.push(histogram(document.getElementById("chart-" + i), entry)));
   }
 

@@ -145,7 +145,24 @@ TEST_CASE("the data set is what the samples read") {
   CHECK(dataset.file_size_bytes->n == 40 * 32);
   CHECK(dataset.layout == "files");
   CHECK(dataset.example_path.find("/data/") == 0);
+  CHECK(dataset.folder.empty());  // a folder in the root may hold anything
   CHECK(profile.resources.distributions.at("sample_read_s").n == 40 * 32);
+}
+
+TEST_CASE("the folder of a data set holds nearly all of its files") {
+  JobSpec spec = fetch_bound();
+  spec.samples = true;
+  spec.batches = 20;
+  RunData run = make_recordings(spec);
+  std::size_t number = 0;
+  for (auto& process : run.processes) {
+    for (auto& path : process.paths) {
+      path.path = "/mnt/disk/images" + std::string(number % 2 == 0 ? "/train/" : "/more/") + std::to_string(number);
+      if (++number % 40 == 0) path.path = "/opt/python/lib/module.py";
+    }
+  }
+  join_run(run);
+  CHECK(analyze_run(run).dataset.folder == "/mnt/disk/images");
 }
 
 TEST_CASE("many epochs over few files are no shards") {

@@ -35,7 +35,7 @@ class Simulation {
   Simulation(const SimulatedStorage& storage, double file_bytes)
       : storage_(storage), file_bytes_(file_bytes), random_(storage.seed) {}
 
-  record::StorageWindow window(StorageRead read, int in_flight, int round, double window_s) {
+  record::StorageWindow window(StorageRead read, int in_flight, int round, double window_s, double pause_s = 0.0) {
     Bucket bytes(storage_.ceiling_bytes_per_s, storage_.bucket_s, storage_.tick_s);
     Bucket reads(storage_.ceiling_reads_per_s, storage_.bucket_s, storage_.tick_s);
     record::StorageWindow window;
@@ -43,12 +43,16 @@ class Simulation {
     window.in_flight = in_flight;
     window.round = round;
     window.stop_s = window_s;
+    window.pause_s = pause_s;
     std::priority_queue<double, std::vector<double>, std::greater<>> streams;  // when each is free
     for (int i = 0; i < in_flight; ++i) streams.push(0.0);
     std::vector<record::StorageSampledRead> done;
     while (streams.top() < window_s) {
-      const double begin_s = streams.top();
+      double begin_s = streams.top();
       streams.pop();
+      const double stretch = pause_s > 0.0 ? std::floor(begin_s / pause_s) : 0.0;
+      if (std::fmod(stretch, 2.0) == 1.0) begin_s = (stretch + 1.0) * pause_s;
+      if (begin_s >= window_s) break;
       const double size = size_of(read);
       const double own_s = latency() + size / storage_.stream_bandwidth_bytes_per_s;
       const double end_s = std::max({begin_s + own_s, bytes.pass(begin_s, size), reads.pass(begin_s, 1.0)});
@@ -107,6 +111,12 @@ record::StorageRecording simulate_probe(const SimulatedStorage& storage, double 
     }
   }
   return recording;
+}
+
+void add_pauses(const SimulatedStorage& storage, double file_bytes, int in_flight, double pause_s,
+                record::StorageRecording& recording) {
+  Simulation simulation(storage, file_bytes);
+  recording.windows.push_back(simulation.window(StorageRead::whole_file, in_flight, 9, 10.0 * pause_s, pause_s));
 }
 
 }  // namespace stallcast::testing

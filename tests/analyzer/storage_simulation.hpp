@@ -23,4 +23,8 @@ struct SimulatedStorage {
 [[nodiscard]] record::StorageRecording simulate_probe(const SimulatedStorage& storage, double file_bytes, bool large,
                                                       int rounds = 4, double window_s = 0.5);
 
+/// Adds a window of whole files in every second of ten stretches of `pause_s`.
+void add_pauses(const SimulatedStorage& storage, double file_bytes, int in_flight, double pause_s,
+                record::StorageRecording& recording);
+
 }  // namespace stallcast::testing

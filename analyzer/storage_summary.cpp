@@ -1,0 +1,143 @@
+#include "analyzer/storage_summary.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "analyzer/json_reader.hpp"
+#include "analyzer/json_writer.hpp"
+#include "analyzer/profile_fields.hpp"
+#include "analyzer/storage_fit.hpp"
+#include "core/private_file.hpp"
+
+namespace stallcast {
+namespace {
+
+constexpr const char* k_file = "storage.json";
+
+template <class Q>
+Estimate<double> plain(const Estimate<Q>& of) {
+  return {of.mean.value(), of.ci95_low.value(), of.ci95_high.value(), of.n};
+}
+
+template <class Q>
+MeasuredEstimate<Q> ceiling(const std::vector<FlightRate>& rates) {
+  const Measured<Estimate<double>> most = ceiling_of(rates);
+  if (!most) return MeasuredEstimate<Q>::absent(most.reason());
+  return Estimate<Q>{Q(most->mean), Q(most->ci95_low), Q(most->ci95_high), most->n};
+}
+
+bool counts(const StoragePoint& point, const std::string& read) {
+  return point.read == read && point.state == "cold" && point.in_flight > 0 && point.rate && point.bandwidth;
+}
+
+}  // namespace
+
+Measured<Fraction> saved_in_pauses(const record::StorageRecording& recording,
+                                   const MeasuredEstimate<BytesPerSecond>& ceiling) {
+  if (!ceiling) return Measured<Fraction>::absent(ceiling.reason());
+  const double most = ceiling->mean.value();
+  double bytes = 0.0;
+  double turns = 0.0;
+  double standing = 0.0;  // bytes that a disk would have delivered
+  for (const record::StorageWindow& window : recording.windows) {
+    if (window.pause_s <= 0.0 || window.progress.empty()) continue;
+    // Whole turns of reading and pausing: what came in after the last of them belongs to none.
+    const double turn_s = 2.0 * window.pause_s;
+    const double whole_turns = std::floor(std::max(window.stop_s, window.end_s) / turn_s + 0.25);
+    const double end_s = turn_s * whole_turns;
+    double inside = 0.0;
+    for (const record::StorageProgress& at : window.progress) {
+      if (at.t_s <= end_s) inside = at.bytes;
+    }
+    bytes += inside;
+    turns += end_s * most;
+    // What is in flight when a pause begins still comes in.
+    standing +=
+        std::min(end_s * most, whole_turns * (window.pause_s * most + window.in_flight * window.bytes / window.reads));
+  }
+  if (turns <= standing) return Measured<Fraction>::absent("no reading with pauses was measured");
+  return Fraction(std::clamp((bytes - standing) / (turns - standing), 0.0, 1.0));
+}
+
+Measured<Seconds> idle_read(const record::StorageRecording& recording) {
+  std::vector<double> seconds;
+  for (const record::StorageWindow& window : recording.windows) {
+    if (window.pause_s <= 0.0) continue;
+    double stretch = -1.0;
+    for (const record::StorageSampledRead& read : window.sampled) {
+      const double turn = std::floor((read.end_s - read.seconds) / (2.0 * window.pause_s));
+      if (turn > stretch && read.end_s < (2.0 * turn + 1.0) * window.pause_s) seconds.push_back(read.seconds);
+      stretch = std::max(stretch, turn);
+    }
+  }
+  if (seconds.size() < 4) return Measured<Seconds>::absent("too few reads came after a pause");
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return Seconds(*middle);
+}
+
+Storage storage_summary(const record::StorageRecording& recording) {
+  const StorageProfile probed = analyze_storage(recording);
+  Storage out;
+  out.path = probed.path;
+  const auto has = [&](const char* read) {
+    return std::any_of(probed.points.begin(), probed.points.end(),
+                       [&](const StoragePoint& point) { return counts(point, read); });
+  };
+  out.read = has("whole_file") ? "whole_file" : "large_block";
+  std::vector<FlightRate> rates;
+  std::vector<FlightRate> bandwidths;
+  std::string reason = "no cold read was measured";
+  for (const StoragePoint& point : probed.points) {
+    if (rates.empty() && point.state == "cold" && !point.rate) reason = point.rate.reason();
+    if (!counts(point, out.read)) continue;
+    out.rates.push_back({point.in_flight, point.rate, point.bandwidth});
+    out.read_size = point.read_size;
+    rates.push_back({static_cast<double>(point.in_flight), plain(*point.rate)});
+    bandwidths.push_back({static_cast<double>(point.in_flight), plain(*point.bandwidth)});
+  }
+  if (rates.empty()) {
+    out.read_size = Measured<Bytes>::absent(reason);
+    out.ceiling_rate = MeasuredEstimate<PerSecond>::absent(reason);
+    out.ceiling_bandwidth = MeasuredEstimate<BytesPerSecond>::absent(reason);
+    out.saved = Measured<Fraction>::absent(reason);
+    out.idle_read = Measured<Seconds>::absent(reason);
+    return out;
+  }
+  out.ceiling_rate = ceiling<PerSecond>(rates);
+  out.ceiling_bandwidth = ceiling<BytesPerSecond>(bandwidths);
+  out.saved = saved_in_pauses(recording, out.ceiling_bandwidth);
+  out.idle_read = idle_read(recording);
+  return out;
+}
+
+Status save_storage(const Storage& storage, const std::filesystem::path& recordings) {
+  nlohmann::json root = nlohmann::json::object();
+  nlohmann::json absent = nlohmann::json::object();
+  fields::JsonWriter writer(root, "", absent);
+  fields::describe(writer, storage);
+  root["absent"] = std::move(absent);
+  return write_private_file(recordings / k_file,
+                            root.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+}
+
+Storage load_storage(const std::filesystem::path& recordings, std::vector<DataIssue>& issues) {
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(recordings / k_file, failed)) return {};
+  std::ifstream stream(recordings / k_file, std::ios::binary);
+  const nlohmann::json root = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  fields::ReadState state;
+  Storage storage;
+  fields::JsonReader reader(root, "", state);
+  if (root.is_object() && root.contains("absent") && root["absent"].is_object()) state.absent = &root["absent"];
+  fields::describe(reader, storage);
+  if (!state.error) return storage;
+  add_issue(issues, {"torn-storage", Severity::info, 1,
+                     "what was measured of the storage cannot be read again: " + state.error->what, ""});
+  return {};
+}
+
+}  // namespace stallcast

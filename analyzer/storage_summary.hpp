@@ -1,0 +1,32 @@
+/// The part of a storage probe that a profile keeps, and the file that it is kept in beside the recordings.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "analyzer/profile.hpp"
+#include "core/data_issue.hpp"
+#include "core/result.hpp"
+#include "probes/record/storage_recording.hpp"
+
+namespace stallcast {
+
+/// What storage saves up while nobody reads. Worked example. All the time it gives 20 MB/s at most; read in every
+/// second stretch of 50 ms it gives 19.6 MB/s of the whole time where a disk would give 10: 96 % of what the pauses
+/// cost comes back. Absent where no such window was read, or the ceiling is not known.
+[[nodiscard]] Measured<Fraction> saved_in_pauses(const record::StorageRecording& recording,
+                                                 const MeasuredEstimate<BytesPerSecond>& ceiling);
+
+/// Time of a read that finds the storage idle: the median of the first in each stretch after a pause.
+[[nodiscard]] Measured<Seconds> idle_read(const record::StorageRecording& recording);
+
+/// Rates of whole files where they were read whole, else of large blocks.
+[[nodiscard]] Storage storage_summary(const record::StorageRecording& recording);
+
+/// Writes `recordings`/storage.json: the section "storage" of profile.json, with the reasons of what is absent.
+[[nodiscard]] Status save_storage(const Storage& storage, const std::filesystem::path& recordings);
+
+/// What save_storage wrote; a Storage without a path where there is no such file. One that cannot be read is an issue.
+[[nodiscard]] Storage load_storage(const std::filesystem::path& recordings, std::vector<DataIssue>& issues);
+
+}  // namespace stallcast

@@ -1,0 +1,83 @@
+#include "reports/storage_words.hpp"
+
+#include <fmt/format.h>
+
+#include "reports/escape.hpp"
+#include "reports/format.hpp"
+#include "reports/html_sections.hpp"
+
+namespace stallcast::reports {
+namespace {
+
+using kainjow::mustache::data;
+
+constexpr double k_saves = 0.5;  ///< from here on it is said that the storage saves up
+constexpr double k_megabyte = 1e6;
+
+std::string bandwidth_words(const Estimate<BytesPerSecond>& estimate) {
+  const double mean = estimate.mean.value();
+  return with_interval(mean, estimate.ci95_low.value(), estimate.ci95_high.value(), bandwidth_scale(mean));
+}
+
+const StorageRate* alone(const Storage& storage) {
+  for (const StorageRate& rate : storage.rates) {
+    if (rate.in_flight == 1 && usable(rate.bandwidth) != nullptr) return &rate;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string storage_words(const Storage& storage) {
+  if (storage.path.empty()) return "";
+  const auto* most = usable(storage.ceiling_bandwidth);
+  std::string words = most != nullptr ? "at most " + bandwidth_words(*most)
+                                      : "no ceiling was found (" + storage.ceiling_bandwidth.reason() + ")";
+  if (const StorageRate* one = alone(storage))
+    words += ", " + bandwidth_words(*one->bandwidth) + " with one read at once";
+  if (storage.saved && *storage.saved >= k_saves) {
+    words += fmt::format("; what it could give during pauses comes back after them ({}), as with a token bucket",
+                         percent(*storage.saved));
+  }
+  return words;
+}
+
+void add_storage(const ReportData& report, data& page) {
+  const Storage& storage = report.profile.storage;
+  data rows{data::type::list};
+  for (const StorageRate& rate : storage.rates) {
+    data row;
+    row.set("in_flight", count(rate.in_flight));
+    const auto* reads = usable(rate.rate);
+    const auto* bytes = usable(rate.bandwidth);
+    row.set("reads", reads != nullptr ? with_interval(reads->mean.value(), reads->ci95_low.value(),
+                                                      reads->ci95_high.value(), Scale{1.0, "/s"})
+                                      : not_measured(rate.rate.reason()));
+    row.set("bandwidth", bytes != nullptr ? bandwidth_words(*bytes) : not_measured(rate.bandwidth.reason()));
+    rows.push_back(row);
+  }
+  set_list(page, "storage", rows);
+  page.set("storage_words", storage_words(storage));
+  page.set("storage_read", std::string(storage.read == "whole_file" ? "whole files" : "blocks of 1 MiB"));
+}
+
+nlohmann::json storage_curve_json(const Storage& storage) {
+  nlohmann::json points = nlohmann::json::array();
+  for (const StorageRate& rate : storage.rates) {
+    const auto* bytes = usable(rate.bandwidth);
+    if (bytes == nullptr) continue;
+    points.push_back({{"x", rate.in_flight},
+                      {"mean", bytes->mean.value() / k_megabyte},
+                      {"low", bytes->ci95_low.value() / k_megabyte},
+                      {"high", bytes->ci95_high.value() / k_megabyte},
+                      {"label", one_line(bandwidth_words(*bytes))}});
+  }
+  if (points.size() < 2) return nullptr;
+  return {{"key", "storage"},
+          {"x_title", "reads at once"},
+          {"y_title", "MB/s, 95 % interval"},
+          {"marks", nlohmann::json::array()},
+          {"lines", {{{"name", "cold reads"}, {"tint", "fetch"}, {"points", std::move(points)}}}}};
+}
+
+}  // namespace stallcast::reports

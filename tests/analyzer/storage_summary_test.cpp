@@ -1,0 +1,113 @@
+/// What a profile keeps of a storage probe.
+#include "analyzer/storage_summary.hpp"
+
+#include <doctest/doctest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "storage_simulation.hpp"
+
+namespace stallcast::testing {
+namespace {
+
+SimulatedStorage limited() {
+  SimulatedStorage storage;
+  storage.latency_s = 0.2e-3;
+  storage.ceiling_bytes_per_s = 20e6;
+  return storage;
+}
+
+Storage probed(const SimulatedStorage& storage, double pause_s) {
+  record::StorageRecording recording = simulate_probe(storage, 100e3, false);
+  recording.files.path = "/data";
+  if (pause_s > 0.0) add_pauses(storage, 100e3, 2, pause_s, recording);
+  return storage_summary(recording);
+}
+
+struct Folder {
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("stallcast-storage-test-" + std::to_string(::getpid()));
+  Folder() { std::filesystem::create_directories(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+};
+
+}  // namespace
+
+TEST_CASE("the rates by reads in flight, and what they come to") {
+  const Storage storage = probed(limited(), 0.0);
+  CHECK(storage.path == "/data");
+  CHECK(storage.read == "whole_file");
+  CHECK(storage.read_size->value() == doctest::Approx(100e3).epsilon(0.05));
+  REQUIRE(storage.rates.size() == 6);
+  CHECK(storage.rates.front().in_flight == 1);
+  REQUIRE(storage.ceiling_bandwidth);
+  CHECK(storage.ceiling_bandwidth->mean.value() == doctest::Approx(20e6).epsilon(0.05));
+  CHECK(storage.ceiling_rate->mean.value() == doctest::Approx(200.0).epsilon(0.05));
+  CHECK_FALSE(storage.saved);  // nothing was read with pauses
+}
+
+TEST_CASE("a disk stands still while nobody reads; a token bucket saves it up") {
+  SimulatedStorage disk = limited();
+  SimulatedStorage bucket = limited();
+  bucket.bucket_s = 0.1;
+  REQUIRE(probed(disk, 0.05).saved);
+  CHECK(*probed(disk, 0.05).saved < 0.15);
+  CHECK(*probed(bucket, 0.05).saved > 0.9);
+  bucket.bucket_s = 0.025;  // half a pause
+  CHECK(*probed(bucket, 0.05).saved == doctest::Approx(0.5).epsilon(0.3));
+}
+
+TEST_CASE("who comes after a pause finds the storage idle") {
+  SimulatedStorage bucket = limited();
+  bucket.bucket_s = 0.1;
+  const Storage storage = probed(bucket, 0.05);
+  REQUIRE(storage.idle_read);
+  CHECK(storage.idle_read->value() == doctest::Approx(0.2e-3 + 100e3 / 200e6).epsilon(0.3));
+}
+
+TEST_CASE("windows with pauses are no points of the curve") {
+  const Storage plain = probed(limited(), 0.0);
+  const Storage paused = probed(limited(), 0.05);
+  REQUIRE(paused.rates.size() == plain.rates.size());
+  for (std::size_t i = 0; i < plain.rates.size(); ++i) {
+    CHECK(paused.rates[i].rate->mean.value() == plain.rates[i].rate->mean.value());
+  }
+}
+
+TEST_CASE("nothing read cold: no rates, with the reason") {
+  record::StorageRecording recording;
+  recording.files.path = "/data";
+  recording.gaps.push_back({record::StorageRead::whole_file, record::StorageState::cold, 0, "all of it is in memory"});
+  const Storage storage = storage_summary(recording);
+  CHECK(storage.rates.empty());
+  CHECK(storage.ceiling_rate.reason() == "all of it is in memory");
+}
+
+TEST_CASE("what is kept beside the recordings comes back") {
+  const Folder folder;
+  std::vector<DataIssue> issues;
+  CHECK(load_storage(folder.path, issues).path.empty());
+  CHECK(issues.empty());
+
+  Storage storage = probed(limited(), 0.05);
+  storage.ceiling_rate = MeasuredEstimate<PerSecond>::absent("it still rises");
+  REQUIRE(save_storage(storage, folder.path).ok());
+  const Storage back = load_storage(folder.path, issues);
+  CHECK(issues.empty());
+  CHECK(back.path == storage.path);
+  CHECK(back.rates.size() == storage.rates.size());
+  CHECK(back.ceiling_bandwidth->mean.value() == doctest::Approx(storage.ceiling_bandwidth->mean.value()));
+  CHECK(back.ceiling_rate.reason() == "it still rises");
+  CHECK(back.idle_read->value() == doctest::Approx(storage.idle_read->value()));
+  CHECK(*back.saved == doctest::Approx(*storage.saved));
+
+  std::ofstream(folder.path / "storage.json") << "{\"path\": 3";
+  CHECK(load_storage(folder.path, issues).path.empty());
+  REQUIRE(issues.size() == 1);
+  CHECK(issues.front().id == "torn-storage");
+}
+
+}  // namespace stallcast::testing
