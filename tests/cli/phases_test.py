@@ -42,12 +42,20 @@ class Usual(PhasesTest):
         kind = file_system(self.folder)
         if kind != "ext2/ext3":
             self.skipTest("what may be cold on %s is not known here" % kind)
-        ran = self.run_alone(workers=2, persistent=True)
+        data = self.make_data(SAMPLES)
+        ran = self.run_alone(data=data, workers=2, persistent=True)
         self.assert_measured(ran)
         cold = next(premise for premise in ran.profile["premises"] if premise["phase"] == "cold")
         self.assertTrue(cold["holds"], cold)
         self.assertIsNotNone(ran.rate("cold"), ran.profile["absent"])
         self.assertIsNotNone(ran.profile["stalls"]["fetch_frac"], ran.profile["absent"])
+        storage = ran.profile["storage"]
+        self.assertEqual(storage["path"], os.path.realpath(data))
+        self.assertEqual([rate["in_flight"] for rate in storage["rates"]][:2], [1, 2])
+        self.assertGreater(storage["rates"][0]["bandwidth_bytes_per_s"]["mean"], 0)
+        again = self.folder / "again"
+        self.assert_status(self.cli("analyze", ran.out, "-o", again, "--quiet"), 0)
+        self.assertEqual(json.loads((again / "profile.json").read_text())["storage"], storage)
 
     def test_phases_that_draw_more_than_they_repeat(self):
         ran = self.run_all(supply=dict(phases="supply"), cold=dict(phases="cold,supply_cold", workers=0))
@@ -70,7 +78,7 @@ class Usual(PhasesTest):
         ran = self.run_alone(phases="cold,cached,synthetic", budget="45s", options=["--strategy", "separate"],
                              workers=2, persistent=True)
         self.assert_measured(ran)
-        parts = {path.name for path in (ran.out / "recordings").iterdir()}
+        parts = {path.name for path in (ran.out / "recordings").iterdir() if path.is_dir()}
         self.assertEqual(parts, {"cold", "cached", "synthetic"})
         self.assertEqual(ran.issue("separate-launches")["count"], 3)
         self.assertIsNotNone(ran.rate("cached"), ran.profile["absent"])

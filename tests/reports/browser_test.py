@@ -155,7 +155,7 @@ class Page(unittest.TestCase):
     def test_the_curve_over_workers_says_what_whatif_answers(self):
         self.open("fetch-bound")
         curves = {curve["key"]: curve for curve in self.browser.run("JSON.parse(document.getElementById('data').textContent).curves")}
-        self.assertEqual(set(curves), {"workers", "cache"})
+        self.assertEqual(set(curves), {"workers", "cache", "storage"})
         point = curves["workers"]["lines"][0]["points"][-1]
         answer = subprocess.run([CLI, "whatif", str(GOLDEN / "fetch-bound.json"), "--set", f"workers={point['x']:g}", "--json"],
                                 stdout=subprocess.PIPE, check=True)
@@ -163,8 +163,10 @@ class Page(unittest.TestCase):
         self.assertAlmostEqual(point["mean"], rate["mean"], delta=1e-6 * rate["mean"])
         self.assertAlmostEqual(point["high"], rate["ci90_high"], delta=1e-6 * rate["ci90_high"])
         rows = self.browser.run("[...document.querySelectorAll('section[aria-labelledby=curves] tbody tr')].map((e) => e.textContent)")
-        self.assertEqual(len(rows), sum(len(line["points"]) for curve in curves.values() for line in curve["lines"]))
+        self.assertEqual(len(rows), sum(len(line["points"]) for key in ("workers", "cache") for line in curves[key]["lines"]))
         self.assertTrue(any("as profiled" in row for row in rows))
+        rows = self.browser.run("document.querySelectorAll('section[aria-labelledby=storage] tbody tr').length")
+        self.assertEqual(rows, len(curves["storage"]["lines"][0]["points"]))
 
     def test_phases_are_named_beside_the_timeline(self):
         self.open("multi-rank")

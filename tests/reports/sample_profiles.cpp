@@ -178,10 +178,34 @@ Profile prep_bound() {
   return p;
 }
 
+/// A network file system with a rate of its own: one read at a time does not reach it.
+Storage provisioned() {
+  Storage storage;
+  storage.path = "/mnt/data/jpeg";
+  storage.read = "whole_file";
+  storage.read_size = Bytes(110e3);
+  const double rates[] = {310.0, 590.0, 905.0, 911.0};
+  for (std::size_t i = 0; i < std::size(rates); ++i) {
+    StorageRate& rate = storage.rates.emplace_back();
+    rate.in_flight = std::int64_t{1} << i;
+    rate.rate = Estimate<PerSecond>{PerSecond(rates[i]), PerSecond(0.97 * rates[i]), PerSecond(1.03 * rates[i]), 3};
+    const auto bytes = [&](double factor) { return BytesPerSecond(110e3 * factor * rates[i]); };
+    rate.bandwidth = Estimate<BytesPerSecond>{bytes(1.0), bytes(0.97), bytes(1.03), 3};
+  }
+  storage.ceiling_rate = Estimate<PerSecond>{PerSecond(908.0), PerSecond(890.0), PerSecond(926.0), 6};
+  storage.ceiling_bandwidth =
+      Estimate<BytesPerSecond>{BytesPerSecond(99.9e6), BytesPerSecond(97.9e6), BytesPerSecond(101.9e6), 6};
+  storage.saved = 0.94;
+  storage.idle_read = Seconds(0.0031);
+  return storage;
+}
+
 Profile fetch_bound() {
   Profile p = passive({0.2410, 0.621, 0.540, 0.074, 0.0096, 0.0041, 0.93});
   p.dataset.bytes_total = Bytes(146.0e9);
   p.dataset.filesystem = "nfs4";
+  p.dataset.folder = "/mnt/data/jpeg";
+  p.storage = provisioned();
   p.job.dataset_samples = 1281167;
   p.host.logical_cpus = 16;
   p.host.usable_cpus_limited_by = "cgroup quota";
