@@ -128,6 +128,7 @@ bool read_worker(const Profile& profile, JobModel& job) {
   const double read = mean_or(in.read, 0.0);
   const double storage = std::clamp(read - mean_or(in.read_from_memory, 0.0), 0.0, wall);
   job.cpu_s = std::clamp(in.worker_cpu->mean.value(), 0.0, wall - storage);
+  job.collate_s = std::clamp(mean_or(in.collate, 0.0), 0.0, 0.9 * job.cpu_s);
   job.core_wait_s = std::clamp(mean_or(in.worker_run_delay, 0.0), 0.0, wall - storage - job.cpu_s);
   if (!known(in.worker_run_delay) && job.workers > 0) {
     job.notes.push_back("how long workers waited for a core was not measured: such waiting counts as fixed here");

@@ -57,19 +57,20 @@ struct JobModel {
   double cpu_s = 0.0;       ///< in a worker, per sample
   double other_s = 0.0;     ///< in a worker, per sample: neither computing, nor storage, nor waiting for a core
   double handover_s = 0.0;  ///< in a worker, per sample: the part of other_s that exists only because there are workers
+  double collate_s = 0.0;   ///< in a worker, per sample: the part of cpu_s that puts a batch together
   double core_wait_s = 0.0;  ///< in a worker, per sample: runnable, but no core was free, as found
   double miss = 0.0;         ///< share of the bytes that came from storage, as found
   /// Waiting for storage per sample that came from there, while a worker spent the share `storage_presence` of its time
   /// doing so; absent where too little came from storage.
   std::optional<double> storage_s{};
-  double storage_presence = 0.0;         ///< mean share of a worker's time spent waiting for storage meanwhile
-  double bandwidth_share = 0.7;          ///< first guess: the part of storage_s that others' reading lengthens
+  double storage_presence = 0.0;  ///< mean share of a worker's time spent waiting for storage meanwhile
+  double bandwidth_share = 0.7;   ///< first guess: the part of storage_s that others' reading lengthens
   /// Service demand at the storage that all share, per sample from there, where a probe of it has shown its ceiling.
   std::optional<double> storage_demand_s{};
   /// Of what storage could deliver while nobody reads, how much it delivers afterwards: 1 for a token bucket, which
   /// caps the rate and makes nobody wait below it.
   double storage_saved = 0.0;
-  std::optional<double> idle_read_s{};  ///< of a sample that finds the storage idle
+  std::optional<double> idle_read_s{};   ///< of a sample that finds the storage idle
   std::optional<double> sample_bytes{};  ///< read per sample
   std::optional<double> dataset_bytes{};
   std::optional<double> dataset_samples{};

@@ -15,10 +15,11 @@ namespace stallcast {
 
 /// What the fit may move; the logarithms of factors, 0 = as the profile says.
 struct Parameters {
-  double step = 0.0;       ///< consumer's time of a batch
-  double prep = 0.0;       ///< worker's time of a sample, storage apart
-  double storage = 0.0;    ///< waiting for storage
-  /// Standard normal quantile added to that of bandwidth_share; where storage_demand_s is known, tenths of its logarithm.
+  double step = 0.0;     ///< consumer's time of a batch
+  double prep = 0.0;     ///< worker's time of a sample, storage apart
+  double storage = 0.0;  ///< waiting for storage
+  /// Standard normal quantile added to that of bandwidth_share; where storage_demand_s is known, its logarithm in steps
+  /// of 0.04.
   double bandwidth = 0.0;
 };
 

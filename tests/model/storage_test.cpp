@@ -1,0 +1,113 @@
+/// What a profile's storage probe brings to predictions: the ceiling that all workers share, and what pauses save up.
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "model/job_model.hpp"
+#include "model/predict.hpp"
+#include "tests/model/made_profile.hpp"
+
+namespace stallcast {
+namespace {
+
+using made::TrueJob;
+
+Prediction answer(const Profile& profile, const std::vector<std::string>& settings) {
+  const auto scenario = parse_scenario(settings);
+  REQUIRE(scenario.ok());
+  const auto prediction = predict(profile, scenario.value());
+  REQUIRE(prediction.ok());
+  return prediction.value();
+}
+
+double half_width(const Prediction& p) {
+  return 0.5 * (p.throughput.ci90_high - p.throughput.ci90_low) / p.throughput.mean;
+}
+
+/// Workers that read all the time from one disk of 500 samples a second.
+TrueJob at_the_disk() {
+  TrueJob job;
+  job.cores = 8.0;
+  job.cpu_s = 0.0005;
+  job.disk_s = 0.002;
+  job.miss = 1.0;
+  job.device_s = 0.02;
+  return job;
+}
+
+void probe(Profile& profile, double bytes_per_s, double saved) {
+  profile.storage.path = "/data";
+  profile.storage.read = "whole_file";
+  profile.storage.read_size = Bytes(profile.dataset.bytes_per_sample->value());
+  const BytesPerSecond most(bytes_per_s);
+  profile.storage.ceiling_bandwidth = Estimate<BytesPerSecond>{most, 0.97 * most, 1.03 * most, 8};
+  profile.storage.saved = saved;
+  profile.storage.idle_read = Seconds(0.0001);
+}
+
+TEST_CASE("at a ceiling that was measured more workers bring nothing, and half of it cached twice as much") {
+  const TrueJob truth = at_the_disk();
+  Profile profile = made::profile_of(truth);
+  const double guessed = half_width(answer(profile, {"workers=8"}));
+  probe(profile, truth.sample_bytes / truth.disk_s, 0.0);
+
+  TrueJob changed = truth;
+  changed.workers = 8;
+  const Prediction more = answer(profile, {"workers=8"});
+  CHECK(more.throughput.mean.value() == doctest::Approx(made::play(changed).rate).epsilon(0.05));
+  CHECK(half_width(more) < guessed);
+
+  changed = truth;
+  changed.miss = 0.5;
+  const Prediction half = answer(profile, {"cache=50%", "cache_policy=minio"});
+  CHECK(half.throughput.mean.value() == doctest::Approx(made::play(changed).rate).epsilon(0.08));
+
+  changed = truth;
+  changed.disk_s = 0.004;
+  const Prediction slow = answer(profile, {"storage_bandwidth=27.5MB/s"});
+  CHECK(slow.throughput.mean.value() == doctest::Approx(made::play(changed).rate).epsilon(0.08));
+}
+
+TEST_CASE("a token bucket caps the rate; whoever stays below it does not wait") {
+  // Saturated: 500 samples a second, whatever the workers do. Read at once, each sample would take 0.1 ms.
+  TrueJob truth = at_the_disk();
+  truth.workers = 2;
+  Profile profile = made::profile_of(truth);
+  probe(profile, truth.sample_bytes / truth.disk_s, 1.0);
+  const double found = profile.rates.as_is->mean.value();
+  CHECK(answer(profile, {"workers=1"}).throughput.mean.value() == doctest::Approx(found).epsilon(0.05));
+  // A disk of the same rate makes the one worker wait for each sample before it computes.
+  probe(profile, truth.sample_bytes / truth.disk_s, 0.0);
+  CHECK(answer(profile, {"workers=1"}).throughput.mean.value() < 0.92 * found);
+}
+
+TEST_CASE("faster storage never slows a job down that a probe has shown") {
+  for (const double saved : {0.0, 0.5, 1.0}) {
+    Profile profile = made::profile_of(at_the_disk());
+    probe(profile, 55e6, saved);
+    double before = 0.0;
+    for (const char* bandwidth : {"20MB/s", "40MB/s", "55MB/s", "80MB/s", "160MB/s", "1GB/s"}) {
+      const double rate = answer(profile, {std::string("storage_bandwidth=") + bandwidth}).throughput.mean.value();
+      CHECK(rate >= before * 0.995);
+      before = rate;
+    }
+  }
+}
+
+TEST_CASE("bytes that a sample reads twice are read from storage once") {
+  TrueJob truth = at_the_disk();
+  Profile profile = made::profile_of(truth);
+  Distribution sizes;
+  for (int i = 0; i < 100; ++i) sizes.add(truth.sample_bytes);
+  profile.dataset.file_size_bytes = sizes;
+  profile.dataset.layout = "files";
+  profile.dataset.bytes_per_sample = BytesPerSample(1.2 * truth.sample_bytes);
+  profile.resources.bytes_from_storage = 1.0 / 1.2;
+  const auto job = job_model(profile);
+  REQUIRE(job.ok());
+  CHECK(*job.value().sample_bytes == doctest::Approx(truth.sample_bytes).epsilon(0.01));
+  CHECK(job.value().miss == doctest::Approx(1.0).epsilon(0.01));
+}
+
+}  // namespace
+}  // namespace stallcast
