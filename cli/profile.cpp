@@ -237,7 +237,7 @@ void add_profile(CLI::App& app, Session& session) {
       ->check(CLI::IsMember({"interleave", "separate"}))
       ->type_name("HOW");
   command->add_flag("--no-extras", options->no_extras,
-                    "Only the phases named, no blocks for the model to be fitted on");
+                    "Only the phases named: no blocks for the model to be fitted on, no look at the storage");
   command
       ->add_option("--emulate", options->emulate,
                    "Give the job other hardware, without root: storage_bandwidth=200MB/s, storage_latency=2ms,\n"

@@ -166,13 +166,13 @@ void guess_bandwidth_share(const Profile& profile, JobModel& job) {
   job.bandwidth_share = std::clamp(1.0 - fast / reads->second.mean, 0.3, 0.9);
 }
 
-/// What a probe has shown of the storage's ceiling. Where the samples are parts of large files, by their bytes.
+/// What a probe has shown of the storage's ceiling, which the ranks of its host share.
 void read_storage(const Profile& profile, JobModel& job) {
   const Storage& storage = profile.storage;
   const auto bytes = distinct_bytes(profile);
   if (!known(storage.ceiling_bandwidth) || !(storage.ceiling_bandwidth->mean.value() > 0.0)) return;
   if (!bytes || !plausible(*bytes)) return;
-  job.storage_demand_s = job.ranks * *bytes / storage.ceiling_bandwidth->mean.value();
+  job.storage_demand_s = job.ranks_per_host * *bytes / storage.ceiling_bandwidth->mean.value();
   job.storage_saved = storage.saved ? std::clamp(*storage.saved, 0.0, 1.0) : 0.0;
   if (storage.idle_read && storage.read_size && plausible(storage.idle_read->value()) &&
       storage.read_size->value() > 0.0) {

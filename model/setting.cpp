@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/cache.hpp"
+#include "model/storage_cost.hpp"
 
 namespace stallcast {
 namespace {
@@ -24,8 +25,6 @@ constexpr double k_with_or_without_workers_sd = 0.08;
 constexpr double k_step_sd = 0.004;
 constexpr double k_shared_collate = 0.8;  ///< of collating in a worker, what shared memory costs
 constexpr double k_shared_collate_sd = 0.3;
-constexpr double k_demand_step = 0.04;    ///< logarithm of a measured demand, per unit of its parameter
-constexpr double k_least_latency = 0.02;  ///< of the waiting for storage
 
 double doublings(double to, double from) {
   return std::abs(std::log2(to / from));
@@ -195,47 +194,6 @@ double saved_collating(const JobModel& job, const Setting& setting) {
   return setting.workers == 0 && job.workers > 0 ? k_shared_collate * job.collate_s : 0.0;
 }
 
-/// Standard normal distribution function and, by bisection, its inverse.
-double normal_below(double z) {
-  return 0.5 * std::erfc(-z * 0.7071067811865476);
-}
-
-/// Inverse of the normal distribution function near enough for a prior's centre (logistic approximation).
-double normal_quantile(double p) {
-  return std::log(p / (1.0 - p)) / 1.702;
-}
-
-/// Storage per missed sample: demand at what the workers share, and latency that nobody shares.
-struct Miss {
-  double demand_s = 0.0;
-  double latency_s = 0.0;
-};
-
-Miss miss_cost(const JobModel& job, const Setting& setting, const Parameters& parameters) {
-  Miss cost;
-  if (job.storage_s) {
-    const double waiting = *job.storage_s * std::exp(parameters.storage);
-    const double share = job.storage_demand_s
-                             ? std::min(1.0, *job.storage_demand_s / waiting)
-                             : normal_below(normal_quantile(job.bandwidth_share) + parameters.bandwidth);
-    // Of the shared part, what was queueing behind the other workers as found is not service.
-    const double crowd = 1.0 + std::max(0, job.workers - 1) * job.storage_presence * share;
-    cost = {share * waiting / crowd, (1.0 - share) * waiting};
-    if (job.storage_demand_s) {
-      cost.demand_s = *job.storage_demand_s * std::exp(k_demand_step * parameters.bandwidth);
-      cost.latency_s = std::max(k_least_latency * waiting, waiting - cost.demand_s * crowd);
-      // Waiting for a bucket to fill is no latency: below its rate nobody waits for it.
-      if (job.idle_read_s) {
-        const double idle = *job.idle_read_s * std::exp(parameters.storage);
-        cost.latency_s += job.storage_saved * (idle - cost.latency_s);
-      }
-    }
-  }
-  if (setting.demand_s) cost.demand_s = *setting.demand_s;
-  if (setting.latency_s) cost.latency_s = *setting.latency_s;
-  return cost;
-}
-
 }  // namespace
 
 Setting as_found(const JobModel& job) {
@@ -299,12 +257,12 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
   if (setting.workers > 0) in.receive_s = job.receive_s * setting.batch / job.batch;
   const double making = std::exp(error.making * setting.making_sd) * setting.batch;
   const double prep = making * std::exp(parameters.prep);
-  const Miss cost = miss_cost(job, setting, parameters);
+  const StorageCost cost = storage_cost(job, setting, parameters);
   const double band = error.hits < 0.0 ? setting.miss_most - setting.miss : setting.miss - setting.miss_least;
   const double miss = setting.miss - error.hits * band;
   in.cpu_s = prep * (job.cpu_s - saved_collating(job, setting)) + making * setting.added_cpu_s;
   in.other_s = prep * (setting.workers > 0 ? job.other_s : job.other_s - job.handover_s);
-  in.disk_s = making * miss * cost.demand_s * (1.0 - job.storage_saved);
+  in.disk_s = making * miss * cost.demand_s * (1.0 - saved_between_reads(job, setting));
   in.limit_s = making * miss * cost.demand_s;
   in.latency_s = making * miss * cost.latency_s;
   return in;

@@ -1,0 +1,56 @@
+#include "model/storage_cost.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace stallcast {
+namespace {
+
+constexpr double k_demand_step = 0.04;    ///< logarithm of a measured demand, per unit of its parameter
+constexpr double k_least_latency = 0.02;  ///< of the waiting for storage
+
+/// Standard normal distribution function.
+double normal_below(double z) {
+  return 0.5 * std::erfc(-z * 0.7071067811865476);
+}
+
+/// Inverse of the normal distribution function near enough for a prior's centre (logistic approximation).
+double normal_quantile(double p) {
+  return std::log(p / (1.0 - p)) / 1.702;
+}
+
+}  // namespace
+
+double saved_between_reads(const JobModel& job, const Setting& setting) {
+  constexpr double k_noise = 0.2;
+  constexpr double k_surely = 0.5;
+  if (setting.workers == 0) return job.storage_saved;
+  return std::clamp((job.storage_saved - k_noise) / (k_surely - k_noise), 0.0, 1.0);
+}
+
+StorageCost storage_cost(const JobModel& job, const Setting& setting, const Parameters& parameters) {
+  StorageCost cost;
+  if (job.storage_s) {
+    const double waiting = *job.storage_s * std::exp(parameters.storage);
+    const double share = job.storage_demand_s
+                             ? std::min(1.0, *job.storage_demand_s / waiting)
+                             : normal_below(normal_quantile(job.bandwidth_share) + parameters.bandwidth);
+    // Of the shared part, what was queueing behind the other workers as found is not service.
+    const double crowd = 1.0 + std::max(0, job.workers - 1) * job.storage_presence * share;
+    cost = {share * waiting / crowd, (1.0 - share) * waiting};
+    if (job.storage_demand_s) {
+      cost.demand_s = *job.storage_demand_s * std::exp(k_demand_step * parameters.bandwidth);
+      cost.latency_s = std::max(k_least_latency * waiting, waiting - cost.demand_s * crowd);
+      // Waiting for a bucket to fill is no latency: below its rate nobody waits for it.
+      if (job.idle_read_s) {
+        const double idle = *job.idle_read_s * std::exp(parameters.storage);
+        cost.latency_s += saved_between_reads(job, setting) * (idle - cost.latency_s);
+      }
+    }
+  }
+  if (setting.demand_s) cost.demand_s = *setting.demand_s;
+  if (setting.latency_s) cost.latency_s = *setting.latency_s;
+  return cost;
+}
+
+}  // namespace stallcast
