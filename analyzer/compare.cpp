@@ -123,8 +123,8 @@ void add_numbers(const char* name, const Section& before, const Section& after, 
 
 /// What differs from run to run, or grows with a run, and is no setting.
 bool is_setting(std::string_view key) {
-  constexpr std::array<std::string_view, 7> k_states{
-      "shm_free_bytes", "example_path", "folder", "files", "bytes", "bytes_per_sample", "bytes_total"};
+  constexpr std::array<std::string_view, 7> k_states{"shm_free_bytes", "example_path",     "folder",     "files",
+                                                     "bytes",          "bytes_per_sample", "bytes_total"};
   return std::find(k_states.begin(), k_states.end(), key) == k_states.end();
 }
 
