@@ -71,11 +71,12 @@ void add_job(const Profile& p, Collector& missing) {
   missing.add("overhead on CPU time", p.overhead.cpu);
 }
 
-/// What no profile of this version holds.
-void add_unasked(Collector& missing) {
+/// What no profile of this version holds, and what this run was not asked for.
+void add_unasked(const Profile& p, Collector& missing) {
   const std::string no_device = "no accelerator was traced: what happens on it shows as compute";
   missing.note("copies to the device", no_device);
   missing.note("the device's busy time and gaps", no_device);
+  if (!p.storage.path.empty()) return;
   missing.note("how storage answers to more reads in flight",
                "the job's own reads alone were seen; `stallcast storage PATH` asks the storage itself");
 }
@@ -87,7 +88,7 @@ std::vector<Missing> missing_of(const Profile& p) {
   add_rates(p, missing);
   add_resources(p.resources, missing);
   add_job(p, missing);
-  add_unasked(missing);
+  add_unasked(p, missing);
   return missing.take();
 }
 
