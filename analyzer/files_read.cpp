@@ -1,5 +1,6 @@
 #include "analyzer/files_read.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace stallcast {
@@ -26,6 +27,16 @@ std::vector<std::string> paths_read(std::span<const RunData> launches) {
     for (const auto& [id, path] : files_read(run)) paths.insert(path->path);
   }
   return {paths.begin(), paths.end()};
+}
+
+bool met_foreign_pages(std::span<const RunData> launches) {
+  const auto met = [](const record::PhaseRecord& batch) { return batch.foreign_bytes > 0; };
+  for (const RunData& run : launches) {
+    for (const record::ProcessRecording& process : run.processes) {
+      if (std::any_of(process.phases.begin(), process.phases.end(), met)) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace stallcast

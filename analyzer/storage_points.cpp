@@ -245,6 +245,10 @@ void fill_point(const std::vector<const StorageWindow*>& all, StoragePointData& 
 
 }  // namespace
 
+bool state_is_proven(const StorageWindow& window) {
+  return judge(window).holds;
+}
+
 double lead_seconds(const StorageWindow& window) {
   return std::min(k_lead_s, k_lead_share * window.stop_s);
 }

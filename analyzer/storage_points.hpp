@@ -24,6 +24,9 @@ struct SteadyPart {
 /// The steady part of `window`; where fewer than four reads ended in it, the whole window.
 [[nodiscard]] SteadyPart steady_part(const record::StorageWindow& window);
 
+/// Whether the evidence of `window` proves its state, and a read ended in it. Nothing else may enter a figure.
+[[nodiscard]] bool state_is_proven(const record::StorageWindow& window);
+
 /// Seconds at the begin of a window that the steady part leaves out.
 [[nodiscard]] double lead_seconds(const record::StorageWindow& window);
 

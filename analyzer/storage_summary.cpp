@@ -43,7 +43,7 @@ Measured<Fraction> saved_in_pauses(const record::StorageRecording& recording,
   double turns = 0.0;
   double standing = 0.0;  // bytes that a disk would have delivered
   for (const record::StorageWindow& window : recording.windows) {
-    if (window.pause_s <= 0.0 || window.progress.empty()) continue;
+    if (window.pause_s <= 0.0 || !state_is_proven(window)) continue;
     // Whole turns of reading and pausing: what came in after the last of them belongs to none.
     const double turn_s = 2.0 * window.pause_s;
     const double whole_turns = std::floor(std::max(window.stop_s, window.end_s) / turn_s + 0.25);
@@ -58,14 +58,14 @@ Measured<Fraction> saved_in_pauses(const record::StorageRecording& recording,
     standing +=
         std::min(end_s * most, whole_turns * (window.pause_s * most + window.in_flight * window.bytes / window.reads));
   }
-  if (turns <= standing) return Measured<Fraction>::absent("no reading with pauses was measured");
+  if (turns <= standing) return Measured<Fraction>::absent("no cold reading with pauses was measured");
   return Fraction(std::clamp((bytes - standing) / (turns - standing), 0.0, 1.0));
 }
 
 Measured<Seconds> idle_read(const record::StorageRecording& recording) {
   std::vector<double> seconds;
   for (const record::StorageWindow& window : recording.windows) {
-    if (window.pause_s <= 0.0) continue;
+    if (window.pause_s <= 0.0 || !state_is_proven(window)) continue;
     double stretch = -1.0;
     for (const record::StorageSampledRead& read : window.sampled) {
       const double turn = std::floor((read.end_s - read.seconds) / (2.0 * window.pause_s));

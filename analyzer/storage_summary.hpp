@@ -13,11 +13,12 @@ namespace stallcast {
 
 /// What storage saves up while nobody reads. Worked example. All the time it gives 20 MB/s at most; read in every
 /// second stretch of 50 ms it gives 19.6 MB/s of the whole time where a disk would give 10: 96 % of what the pauses
-/// cost comes back. Absent where no such window was read, or the ceiling is not known.
+/// cost comes back. Absent where no such window is proven cold, or the ceiling is not known.
 [[nodiscard]] Measured<Fraction> saved_in_pauses(const record::StorageRecording& recording,
                                                  const MeasuredEstimate<BytesPerSecond>& ceiling);
 
-/// Time of a read that finds the storage idle: the median of the first in each stretch after a pause.
+/// Time of a read that finds the storage idle: the median of the first that is known of each stretch. Absent where too
+/// few of them lie in windows that are proven cold.
 [[nodiscard]] Measured<Seconds> idle_read(const record::StorageRecording& recording);
 
 /// Rates of whole files where they were read whole, else of large blocks.

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/files_read.hpp"
 #include "cli/command.hpp"
 #include "cli/emulate.hpp"
 #include "cli/exit_status.hpp"
@@ -169,7 +168,7 @@ Result<std::string> report_run(const RecordedRun& run, const std::filesystem::pa
   Profile profile = analyze_launches(launches.value());
   clear_progress();
   if (storage > Seconds(0.0) && profile.outcome.status == "measured" && !run.interrupted) {
-    probe_storage_of(profile, paths_read(launches.value()), recordings, storage, options.evict);
+    probe_storage_of(profile, launches.value(), recordings, storage, options.evict);
   }
   STALLCAST_RETURN_IF_ERROR(deliver(profile, run.output, options.quiet));
   return profile.outcome.status;

@@ -1,7 +1,6 @@
 #include "cli/storage_of_run.hpp"
 
-#include <algorithm>
-
+#include "analyzer/files_read.hpp"
 #include "analyzer/storage_summary.hpp"
 #include "cli/terminal.hpp"
 #include "probes/collect/storage_probe.hpp"
@@ -15,15 +14,9 @@ void not_measured(Profile& profile, const std::string& reason) {
                              "stallcast storage PATH measures it apart from a run"});
 }
 
-/// Cold blocks drop the run's own pages: where they were cold, and nobody else's were met, there are no others.
-bool all_pages_are_ours(const Profile& profile) {
-  const auto met = [](const DataIssue& issue) { return issue.id == "cold-not-ours"; };
-  return profile.rates.cold && std::none_of(profile.issues.begin(), profile.issues.end(), met);
-}
-
 }  // namespace
 
-void probe_storage_of(Profile& profile, const std::vector<std::string>& files, const std::filesystem::path& recordings,
+void probe_storage_of(Profile& profile, std::span<const RunData> launches, const std::filesystem::path& recordings,
                       Seconds budget, const std::string& evict) {
   const std::string& folder = profile.dataset.folder;
   if (folder.empty()) {
@@ -33,9 +26,10 @@ void probe_storage_of(Profile& profile, const std::vector<std::string>& files, c
   show_progress("reading some of the files in " + folder + " ...");
   collect::StorageOptions options;
   options.path = folder;
-  options.files = files;
+  options.files = paths_read(launches);
   options.budget = budget;
-  const bool ours = evict == "all" || all_pages_are_ours(profile);
+  // Cold blocks open files at random: where none of these held a stranger's page, the other files hold the run's own.
+  const bool ours = evict == "all" || (profile.rates.cold && !met_foreign_pages(launches));
   options.evict = ours ? collect::StorageEvict::all : collect::StorageEvict::own;
   options.brief = true;
   options.usable_cpus = profile.host.usable_cpus;

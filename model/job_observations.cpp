@@ -77,8 +77,8 @@ void collect_observations(const Profile& profile, JobModel& job) {
   }
 }
 
-/// The loader alone shows it undiminished by what the step hides; where its rates are too noisy
-/// for that, those of the training do; and where neither shows any, it is small against their noise.
+/// The loader alone shows it undiminished by what the step hides; where its rates are too noisy for that, those of the
+/// training do; and where neither shows any, it is small against their noise.
 void storage_from_phases(JobModel& job) {
   constexpr double k_clearly = 1.5;  // standard deviations
   const auto alone = slower_by_storage(job, "supply_cold", "supply_cached");

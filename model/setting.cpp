@@ -187,9 +187,8 @@ bool same_as_found(const JobModel& job, const Setting& setting) {
          setting.miss == job.miss && !setting.demand_s && !setting.latency_s;
 }
 
-/// A worker collates into fresh shared memory, whose pages the kernel must clear first: stacking tensors there takes 13
-/// to 23 times as long as in memory of its own (torch 1.13, 4 KB to 1.2 MB a sample). A collate that computes gains
-/// less.
+/// A worker collates into fresh shared memory, whose pages the kernel must clear first: stacking tensors there takes
+/// more than ten times as long as in memory of its own (tests/bench/collate). A collate that computes gains less.
 double saved_collating(const JobModel& job, const Setting& setting) {
   return setting.workers == 0 && job.workers > 0 ? k_shared_collate * job.collate_s : 0.0;
 }

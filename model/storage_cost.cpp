@@ -19,6 +19,32 @@ double normal_quantile(double p) {
   return std::log(p / (1.0 - p)) / 1.702;
 }
 
+/// How many take part in each read of the shared part while the other workers were there as found.
+double crowd(const JobModel& job, double share) {
+  return 1.0 + std::max(0, job.workers - 1) * job.storage_presence * share;
+}
+
+/// Of the shared part, what was queueing behind the other workers as found is not service.
+StorageCost guessed(const JobModel& job, const Parameters& parameters) {
+  const double waiting = *job.storage_s * std::exp(parameters.storage);
+  const double share = normal_below(normal_quantile(job.bandwidth_share) + parameters.bandwidth);
+  return {share * waiting / crowd(job, share), (1.0 - share) * waiting};
+}
+
+/// What the shared part does not explain of the waiting as found is latency, except behind a token bucket: below its
+/// rate nobody waits for it to fill.
+StorageCost probed(const JobModel& job, const Setting& setting, const Parameters& parameters) {
+  const double waiting = *job.storage_s * std::exp(parameters.storage);
+  const double share = std::min(1.0, *job.storage_demand_s / waiting);
+  StorageCost cost;
+  cost.demand_s = *job.storage_demand_s * std::exp(k_demand_step * parameters.bandwidth);
+  cost.latency_s = std::max(k_least_latency * waiting, waiting - cost.demand_s * crowd(job, share));
+  if (!job.idle_read_s) return cost;
+  const double idle = *job.idle_read_s * std::exp(parameters.storage);
+  cost.latency_s += saved_between_reads(job, setting) * (idle - cost.latency_s);
+  return cost;
+}
+
 }  // namespace
 
 double saved_between_reads(const JobModel& job, const Setting& setting) {
@@ -30,24 +56,7 @@ double saved_between_reads(const JobModel& job, const Setting& setting) {
 
 StorageCost storage_cost(const JobModel& job, const Setting& setting, const Parameters& parameters) {
   StorageCost cost;
-  if (job.storage_s) {
-    const double waiting = *job.storage_s * std::exp(parameters.storage);
-    const double share = job.storage_demand_s
-                             ? std::min(1.0, *job.storage_demand_s / waiting)
-                             : normal_below(normal_quantile(job.bandwidth_share) + parameters.bandwidth);
-    // Of the shared part, what was queueing behind the other workers as found is not service.
-    const double crowd = 1.0 + std::max(0, job.workers - 1) * job.storage_presence * share;
-    cost = {share * waiting / crowd, (1.0 - share) * waiting};
-    if (job.storage_demand_s) {
-      cost.demand_s = *job.storage_demand_s * std::exp(k_demand_step * parameters.bandwidth);
-      cost.latency_s = std::max(k_least_latency * waiting, waiting - cost.demand_s * crowd);
-      // Waiting for a bucket to fill is no latency: below its rate nobody waits for it.
-      if (job.idle_read_s) {
-        const double idle = *job.idle_read_s * std::exp(parameters.storage);
-        cost.latency_s += saved_between_reads(job, setting) * (idle - cost.latency_s);
-      }
-    }
-  }
+  if (job.storage_s) cost = job.storage_demand_s ? probed(job, setting, parameters) : guessed(job, parameters);
   if (setting.demand_s) cost.demand_s = *setting.demand_s;
   if (setting.latency_s) cost.latency_s = *setting.latency_s;
   return cost;

@@ -68,6 +68,19 @@ TEST_CASE("who comes after a pause finds the storage idle") {
   CHECK(storage.idle_read->value() == doctest::Approx(0.2e-3 + 100e3 / 200e6).epsilon(0.3));
 }
 
+TEST_CASE("pauses in reads that did not come from storage tell nothing") {
+  SimulatedStorage bucket = limited();
+  bucket.bucket_s = 0.1;
+  record::StorageRecording recording = simulate_probe(bucket, 100e3, false);
+  recording.files.path = "/data";
+  add_pauses(bucket, 100e3, 2, 0.05, recording);
+  recording.windows.back().evidence.storage_bytes = 0.3 * recording.windows.back().bytes;
+  const Storage storage = storage_summary(recording);
+  REQUIRE(storage.ceiling_bandwidth);
+  CHECK_FALSE(storage.saved);
+  CHECK_FALSE(storage.idle_read);
+}
+
 TEST_CASE("windows with pauses are no points of the curve") {
   const Storage plain = probed(limited(), 0.0);
   const Storage paused = probed(limited(), 0.05);

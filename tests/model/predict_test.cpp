@@ -7,30 +7,18 @@
 
 #include "model/prediction_json.hpp"
 #include "reports/predictions_json.hpp"
+#include "tests/model/asking.hpp"
 #include "tests/model/made_profile.hpp"
 
 namespace stallcast {
 namespace {
 
+using made::answer;
+using made::ask;
+using made::half_width;
 using made::profile_of;
 using made::TrueJob;
 using Words = std::vector<std::string>;
-
-Scenario ask(const Words& settings) {
-  auto scenario = parse_scenario(settings);
-  REQUIRE(scenario.ok());
-  return scenario.value();
-}
-
-Prediction answer(const Profile& profile, const Words& settings) {
-  auto prediction = predict(profile, ask(settings));
-  REQUIRE(prediction.ok());
-  return prediction.value();
-}
-
-double half_width(const Prediction& p) {
-  return (p.throughput.ci90_high - p.throughput.ci90_low) / p.throughput.mean / 2.0;
-}
 
 /// Two workers that need 320 ms a batch for a step of 100 ms, on 8 cores: starved, and nothing is shared.
 TrueJob starved() {

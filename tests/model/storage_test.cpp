@@ -4,25 +4,15 @@
 #include <cmath>
 
 #include "model/job_model.hpp"
-#include "model/predict.hpp"
+#include "tests/model/asking.hpp"
 #include "tests/model/made_profile.hpp"
 
 namespace stallcast {
 namespace {
 
+using made::answer;
+using made::half_width;
 using made::TrueJob;
-
-Prediction answer(const Profile& profile, const std::vector<std::string>& settings) {
-  const auto scenario = parse_scenario(settings);
-  REQUIRE(scenario.ok());
-  const auto prediction = predict(profile, scenario.value());
-  REQUIRE(prediction.ok());
-  return prediction.value();
-}
-
-double half_width(const Prediction& p) {
-  return 0.5 * (p.throughput.ci90_high - p.throughput.ci90_low) / p.throughput.mean;
-}
 
 /// Workers that read all the time from one disk of 500 samples a second.
 TrueJob at_the_disk() {
