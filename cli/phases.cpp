@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/analyze.hpp"
+#include "analyzer/tight_rates.hpp"
 
 namespace stallcast::cli {
 namespace {
@@ -28,11 +29,6 @@ const Phase* find_phase(const std::string& name) {
     if (known == name) return &phase;
   }
   return nullptr;
-}
-
-bool is_tight(const MeasuredEstimate<SamplesPerSecond>& rate, double target) {
-  if (!rate) return true;  // absent for a reason that further rounds do not cure, or not wanted
-  return (rate->ci95_high - rate->ci95_low).value() / 2.0 <= target * rate->mean.value();
 }
 
 }  // namespace
@@ -73,15 +69,13 @@ RatesSoFar rates_so_far(const std::filesystem::path& run_folder, double target) 
        {"cached", &rates.cached},
        {"synthetic", &rates.synthetic},
        {"supply", &rates.supply_cached}}};
-  so_far.tight = true;
   for (const auto& [name, rate] : shown) {
-    so_far.tight = so_far.tight && is_tight(*rate, target);
     if (!*rate) continue;
     const double half = (*rate)->ci95_high.value() - (*rate)->mean.value();
     so_far.words += fmt::format("{}{} {:.0f} +-{:.0f}%", so_far.words.empty() ? "" : ", ", name, (*rate)->mean.value(),
                                 100.0 * half / (*rate)->mean.value());
   }
-  so_far.tight = so_far.tight && !so_far.words.empty();
+  so_far.tight = !so_far.words.empty() && rates_are_tight(rates, target);
   return so_far;
 }
 

@@ -17,7 +17,7 @@ namespace stallcast::cli {
 
 /// The rates of a phased run while it goes on.
 struct RatesSoFar {
-  bool tight = false;   ///< every wanted rate has a 95 % interval within +- the target of it
+  bool tight = false;   ///< as `rates_are_tight` has it
   std::string words{};  ///< "cold 201 +-3%, cached 480 +-6%"; empty before there are any
 };
 

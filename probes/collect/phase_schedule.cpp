@@ -17,7 +17,7 @@ constexpr double k_second_ns = 1e9;
 constexpr double k_as_is_s = 3.0;  ///< as found, before the first round
 constexpr double k_synthetic_s = 1.0;
 constexpr double k_block_s = 1.5;  ///< measured part of a block, at the rate as found
-constexpr std::uint64_t k_fewest_measured = 12;
+constexpr std::uint64_t k_fewest_measured = 12;  ///< and no fewer than there are workers: batches come in bunches
 constexpr std::uint64_t k_most_batches = 400;
 constexpr std::uint64_t k_slack_turns = 2;
 constexpr std::uint64_t k_ring_turns = 10;  ///< the shim keeps the first batches for replay
@@ -129,7 +129,8 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
   const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
   if (elapsed < k_as_is_s || view.slowest_turn < k_ring_turns) return;
   const double rate = static_cast<double>(view.slowest_turn) / elapsed;
-  const auto measured = std::max(k_fewest_measured, static_cast<std::uint64_t>(std::ceil(rate * k_block_s)));
+  const auto measured = std::max(
+      {k_fewest_measured, std::uint64_t{view.workers}, static_cast<std::uint64_t>(std::ceil(rate * k_block_s))});
   const std::uint64_t transients = view.workers == 0 ? 1 : 2ULL * view.in_flight + view.workers;
   std::uint64_t batches = std::min(measured + transients, k_most_batches);
   if (view.pass_end != UINT64_MAX) {

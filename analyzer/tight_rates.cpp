@@ -1,0 +1,30 @@
+#include "analyzer/tight_rates.hpp"
+
+#include <algorithm>
+
+namespace stallcast {
+namespace {
+
+using Rate = MeasuredEstimate<SamplesPerSecond>;
+
+bool is_tight(const Rate& rate, double target) {
+  if (!rate) return true;
+  return (rate->ci95_high - rate->ci95_low).value() / 2.0 <= target * rate->mean.value();
+}
+
+bool lies_beyond(const Rate& supply, const Rates& rates) {
+  double fastest = 0.0;
+  for (const Rate* rate : {&rates.cold, &rates.cached, &rates.synthetic}) {
+    if (*rate) fastest = std::max(fastest, (*rate)->ci95_high.value());
+  }
+  return supply && fastest > 0.0 && supply->ci95_low.value() > fastest;
+}
+
+}  // namespace
+
+bool rates_are_tight(const Rates& rates, double target) {
+  return is_tight(rates.cold, target) && is_tight(rates.cached, target) && is_tight(rates.synthetic, target) &&
+         (is_tight(rates.supply_cached, target) || lies_beyond(rates.supply_cached, rates));
+}
+
+}  // namespace stallcast
