@@ -21,6 +21,7 @@ constexpr std::uint64_t k_fewest_measured = 12;  ///< and no fewer than there ar
 constexpr std::uint64_t k_most_batches = 400;
 constexpr std::uint64_t k_slack_turns = 2;
 constexpr std::uint64_t k_ring_turns = 10;  ///< the shim keeps the first batches for replay
+constexpr double k_keeps_up = 0.8;          ///< of the rate without a loader: one that hardly keeps the script waiting
 constexpr double k_look_s = 0.3;            ///< the ranks may run this long until we have looked and published again
 constexpr double k_late_s = 2.0;            ///< beyond the budget, before blocks are cut short
 constexpr double k_hung_s = 30.0;           ///< beyond the budget, before the job counts as hung
@@ -184,16 +185,23 @@ std::uint64_t PhaseSchedule::synthetic_batches(const View& view) const {
   return std::clamp<std::uint64_t>(wanted, 8, most_synthetic_);
 }
 
+/// Where the loader keeps the script waiting, a cold supply block takes as long as a cold one and says little beyond it:
+/// then every second round does without.
+bool PhaseSchedule::tells_nothing(const Segment& segment) const {
+  return segment.phase == static_cast<std::uint32_t>(Phase::supply_cold) && segment.round % 2 == 1 &&
+         wants_.phases.size() > 1 &&
+         costs_.batches_per_s(Phase::cold) < k_keeps_up * costs_.batches_per_s(Phase::synthetic);
+}
+
 void PhaseSchedule::begin_round(const View& view) {
   if (needs_warming(wants_.phases)) round_.push_back(segment_of(Phase::as_is, block_batches_, next_round_));
   for (const Phase phase : wants_.phases) {
-    // A cold supply block takes as long as a cold one, and says little beyond it where storage binds.
-    if (phase == Phase::supply_cold && wants_.phases.size() > 1 && next_round_ % 2 == 1) continue;
     round_.push_back(
         segment_of(phase, phase == Phase::synthetic ? synthetic_batches(view) : block_batches_, next_round_));
   }
   const auto more = wants_.extras ? extra(view) : std::nullopt;
   if (more) round_.push_back(*more);
+  extras_ = more ? 1 : 0;
   together_ = k_slack_turns;
   for (const Segment& segment : round_) {
     if (segment.phase == static_cast<std::uint32_t>(Phase::synthetic)) break;
@@ -235,10 +243,20 @@ std::optional<std::uint64_t> PhaseSchedule::first_turn(const Segment& segment, c
   return first;
 }
 
-bool PhaseSchedule::publish_next(const View& view) {
+/// The next segment of this round, or of a new one; nullptr where rounds are empty.
+const Segment* PhaseSchedule::next_of_rounds(const View& view) {
+  if (!round_.empty() && tells_nothing(round_.front())) {
+    round_.erase(round_.begin());
+    if (round_.size() == extras_) round_ends_.push_back(next_turn_);
+  }
   if (round_.empty()) begin_round(view);
-  if (round_.empty()) return false;
-  Segment segment = round_.front();
+  return round_.empty() ? nullptr : &round_.front();
+}
+
+bool PhaseSchedule::publish_next(const View& view) {
+  const Segment* next = next_of_rounds(view);
+  if (next == nullptr) return false;
+  Segment segment = *next;
   const auto first = first_turn(segment, view);
   if (!first) return false;
   segment.first = *first;
@@ -247,19 +265,23 @@ bool PhaseSchedule::publish_next(const View& view) {
   together_ -= std::min(together_, length);
   publish(segment);
   next_turn_ = segment.first + length;
-  if (round_.empty()) round_ends_.push_back(next_turn_);
+  if (round_.size() == extras_) round_ends_.push_back(next_turn_);
   return true;
 }
 
 /// The end needs no index lists in advance: no rank asks for more than a turn or two until it reads of it.
-void PhaseSchedule::end_at_once(const View& view, std::uint64_t now_ns) {
-  const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
-  if (cut_ || elapsed < wants_.budget.value() + k_late_s) return;
-  cut_ = true;
+void PhaseSchedule::end_at_once(const View& view) {
   const std::uint64_t soon = view.fastest_turn + 2 + static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_look_s));
   if (ended_ && soon >= next_turn_) return;
   next_turn_ = soon;
   publish_end();
+}
+
+void PhaseSchedule::cut_if_late(const View& view, std::uint64_t now_ns) {
+  const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
+  if (cut_ || elapsed < wants_.budget.value() + k_late_s) return;
+  cut_ = true;
+  end_at_once(view);
 }
 
 void PhaseSchedule::publish_end() {
@@ -272,12 +294,12 @@ void PhaseSchedule::publish_end() {
 /// True where the next block would end after the budget, by what the batches of its phase have cost so far. How long it
 /// takes until a new epoch begins is a guess: not before there are rounds enough does it end a run.
 bool PhaseSchedule::out_of_time(const View& view, std::uint64_t now_ns) {
-  if (round_.empty()) begin_round(view);
-  if (round_.empty()) return true;
+  const Segment* next = next_of_rounds(view);
+  if (next == nullptr) return true;
   double needed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
   const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
   std::uint64_t begin = next_turn_;
-  if (complete_rounds_ >= wants_.fewest_rounds) begin = first_turn(round_.front(), view).value_or(begin);
+  if (complete_rounds_ >= wants_.fewest_rounds) begin = first_turn(*next, view).value_or(begin);
   std::uint64_t turns_ahead = begin > view.slowest_turn ? begin - view.slowest_turn : 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Segment& segment = control_.segments[i];
@@ -289,8 +311,7 @@ bool PhaseSchedule::out_of_time(const View& view, std::uint64_t now_ns) {
     if (!supply) turns_ahead -= std::min(turns_ahead, left);
   }
   needed += costs_.seconds_of(Phase::as_is, static_cast<double>(turns_ahead), rate_as_found_);
-  const Segment& next = round_.front();
-  needed += costs_.seconds_of(static_cast<Phase>(next.phase), static_cast<double>(next.batches), rate_as_found_);
+  needed += costs_.seconds_of(static_cast<Phase>(next->phase), static_cast<double>(next->batches), rate_as_found_);
   return needed > wants_.budget.value();
 }
 
@@ -309,7 +330,7 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
     moved_turn_ = now.slowest_turn;
     moved_ns_ = now_ns;
   }
-  end_at_once(now, now_ns);
+  cut_if_late(now, now_ns);
   if (ended_) return;
   follow_passes(now);
   if (!obstacle_.empty()) {
@@ -321,7 +342,7 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
   follow(now, now_ns);
   if (block_batches_ == 0) return;
   if (enough_ && complete_rounds_ >= wants_.fewest_rounds) {
-    publish_end();
+    end_at_once(now);
     return;
   }
   const double ahead = 2.0 * now.in_flight + 6.0 + fastest_rate_ * 2.0 * k_look_s;

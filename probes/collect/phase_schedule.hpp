@@ -47,7 +47,8 @@ class PhaseSchedule {
   /// Looks at the ranks and publishes what is due. Called about 20 times a second.
   void step(std::uint64_t now_ns);
 
-  /// The estimates are as tight as wanted: publishes the end as soon as the fewest rounds are complete.
+  /// The estimates are as tight as wanted: publishes the end as soon as the fewest rounds are complete. The further
+  /// block of the last one is then left out, or cut short.
   void finish() { enough_ = true; }
 
   [[nodiscard]] PhaseProgress progress(std::uint64_t now_ns) const;
@@ -56,7 +57,7 @@ class PhaseSchedule {
   /// last, in words. It hangs, or its steps take longer than all that.
   [[nodiscard]] std::optional<std::string> overdue(std::uint64_t now_ns) const;
 
-  /// Rounds whose segments have all been passed by every rank.
+  /// Rounds whose blocks of the wanted phases have all been passed by every rank.
   [[nodiscard]] int complete_rounds() const { return complete_rounds_; }
 
   /// Segments that ranks could not run, because they read of them too late.
@@ -84,12 +85,15 @@ class PhaseSchedule {
   void follow_passes(const View& view);
   void follow(const View& view, std::uint64_t now_ns);
   void plan_blocks(const View& view, std::uint64_t now_ns);
+  [[nodiscard]] bool tells_nothing(const record::Segment& segment) const;
+  [[nodiscard]] const record::Segment* next_of_rounds(const View& view);
   void begin_round(const View& view);
   bool publish_next(const View& view);
   void publish(record::Segment segment);
   void publish_end();
   void end_in_time(const View& view, std::uint64_t now_ns);
-  void end_at_once(const View& view, std::uint64_t now_ns);
+  void end_at_once(const View& view);
+  void cut_if_late(const View& view, std::uint64_t now_ns);
   [[nodiscard]] std::uint64_t earliest_turn(const View& view) const;
   [[nodiscard]] std::optional<std::uint64_t> first_turn(const record::Segment& segment, const View& view) const;
   [[nodiscard]] bool out_of_time(const View& view, std::uint64_t now_ns);
@@ -101,6 +105,7 @@ class PhaseSchedule {
   record::ControlBlock& control_;
   PhaseWants wants_;
   std::vector<record::Segment> round_{};  ///< still to be published of the current round; `first` not set yet
+  std::size_t extras_ = 0;                ///< at the end of `round_`, for the model only
   std::uint64_t together_ = 0;            ///< turns of the current round that should lie within one epoch
   std::uint32_t next_round_ = 0;
   std::uint64_t next_turn_ = 0;      ///< after everything published

@@ -172,6 +172,52 @@ TEST_CASE("tight estimates end the run, but not before the fewest rounds") {
   CHECK(elapsed < 100.0);
 }
 
+TEST_CASE("tight estimates do not wait for the further block of a round") {
+  Job job;
+  PhaseWants wants = usual_wants();
+  wants.extras = true;
+  wants.budget = Seconds(1000.0);
+  PhaseSchedule schedule(*job.control, wants);
+  schedule.finish();
+  while (schedule.complete_rounds() < wants.fewest_rounds && job.now_ns < 300'000'000'000) job.run(schedule, 0.1);
+  const std::uint64_t turn = job.control->phases[0].turns.load();
+  job.run(schedule, 0.1);
+  REQUIRE(schedule.progress(job.now_ns).ended);
+  CHECK(job.published().back().phase == static_cast<std::uint32_t>(Phase::end));
+  CHECK(job.published().back().first <= turn + 8);
+}
+
+TEST_CASE("cold supply blocks are run in every round where the job hardly waits for cold data") {
+  const auto rounds_with = [](double cold_turns_per_s) {
+    Job job;
+    PhaseWants wants = usual_wants();
+    wants.phases.push_back(Phase::supply_cold);
+    wants.budget = Seconds(100.0);
+    PhaseSchedule schedule(*job.control, wants);
+    job.arm();
+    for (int beat = 0; beat < 1000; ++beat) {
+      const std::uint64_t turn = job.control->phases[0].turns.load();
+      job.rate = 10.0;
+      for (const Segment& segment : job.published()) {
+        const bool cold = segment.phase == static_cast<std::uint32_t>(Phase::cold);
+        if (cold && segment.first <= turn && turn < segment.first + segment.batches) job.rate = cold_turns_per_s;
+      }
+      job.run(schedule, 0.1);
+    }
+    std::vector<std::uint32_t> rounds;
+    for (const Segment& segment : job.published()) {
+      if (segment.phase == static_cast<std::uint32_t>(Phase::supply_cold)) rounds.push_back(segment.round);
+    }
+    return rounds;
+  };
+  const auto keeps_up = rounds_with(9.0);
+  REQUIRE(keeps_up.size() >= 3);
+  CHECK(keeps_up[1] == 1);
+  const auto starves = rounds_with(5.0);
+  REQUIRE(starves.size() >= 2);
+  CHECK(starves[1] == 2);
+}
+
 TEST_CASE("several ranks: the slowest counts for progress, the fastest for what is still in time") {
   Job job;
   job.ranks = 4;
