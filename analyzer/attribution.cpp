@@ -203,6 +203,7 @@ std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMac
       result.foreign_delay_s += result.foreign_delay_share * delay / static_cast<double>(known);
     }
     result.storage_read_s += storage_seconds(made, machine) / static_cast<double>(known);
+    result.receive_s += std::max(0.0, step.wait_s - seconds_until_made(*step.delivery)) / static_cast<double>(known);
   }
   const double as_found = replay(setup, machine.cores, trace);
   if (!(as_found > 0.0) || !(result.step_s > 0.0)) return std::nullopt;  // times that nothing can have taken

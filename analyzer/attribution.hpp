@@ -39,6 +39,7 @@ struct Attribution {
   double foreign_delay_share = 0.0;  ///< of the waiting for cores, that other processes of the machine caused
   double foreign_delay_s = 0.0;      ///< the same in seconds, per batch
   double storage_read_s = 0.0;       ///< per batch, waiting for storage alone
+  double receive_s = 0.0;            ///< per step, waiting after the batch was made: taking it over
 };
 
 /// Seconds that storage added to making `made`: its read and metadata time beyond what a resident file costs (what the

@@ -138,6 +138,12 @@ void take_evidence(const Delivery& delivery, const Evidence& evidence, PhaseBloc
   if (seen.storage_bytes != UINT64_MAX) sum.storage_bytes += static_cast<double>(seen.storage_bytes);
 }
 
+/// CPU time of the consumer between two deliveries; negative where its clock was not read.
+double cpu_between(const Delivery& before, const Delivery& after) {
+  if (before.wait.cpu_ns == 0 || after.wait.cpu_ns < before.wait.cpu_ns) return -1.0;
+  return static_cast<double>(after.wait.cpu_ns - before.wait.cpu_ns) * 1e-9;
+}
+
 double samples_of(const Delivery& delivery, const LoaderFacts& loader) {
   if (delivery.wait.samples > 0) return delivery.wait.samples;
   return static_cast<double>(std::max<std::int64_t>(loader.batch_size, 0));
@@ -155,6 +161,9 @@ void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, co
   for (std::size_t i = window.first + bunch; i <= window.last; ++i) {
     samples += samples_of(deliveries[i], loader);
     block.wait_seconds += static_cast<double>(deliveries[i].wait.end_ns - deliveries[i].wait.begin_ns) * 1e-9;
+    block.late_seconds += seconds_until_made(deliveries[i]);
+    const double cpu = cpu_between(deliveries[i - 1], deliveries[i]);
+    block.cpu_seconds = cpu < 0.0 || block.cpu_seconds < 0.0 ? -1.0 : block.cpu_seconds + cpu;
     ++block.batches;
   }
   block.samples = samples;
@@ -206,6 +215,8 @@ void take_out(std::span<const Delivery> deliveries, const LoaderFacts& loader,
     const record::WaitRecord& wait = deliveries[i].wait;
     block.seconds -= static_cast<double>(wait.end_ns - deliveries[i - 1].wait.end_ns) * 1e-9;
     block.wait_seconds -= static_cast<double>(wait.end_ns - wait.begin_ns) * 1e-9;
+    block.late_seconds -= seconds_until_made(deliveries[i]);
+    block.cpu_seconds -= std::max(0.0, cpu_between(deliveries[i - 1], deliveries[i]));
     block.samples -= samples_of(deliveries[i], loader);
     --block.batches;
     ++block.left_out;

@@ -53,6 +53,8 @@ struct PhaseBlock {
   double samples = 0.0;
   double seconds = 0.0;       ///< for these samples, delivery to delivery
   double wait_seconds = 0.0;  ///< of them waited
+  double late_seconds = 0.0;  ///< of the waiting, until the batch was made (seconds_until_made)
+  double cpu_seconds = 0.0;   ///< CPU time of the consuming process meanwhile; negative: not recorded
   std::int64_t batches = 0;   ///< in the window
   std::int64_t left_out = 0;  ///< deliveries of the block outside the window
   double first_reads = -1.0;  ///< share of a cold block's samples that this run had not read before; negative: unknown

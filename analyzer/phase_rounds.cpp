@@ -19,6 +19,9 @@ void count_block(const PhaseBlock& block, Phase phase, PhaseRounds& out) {
   cell.samples += block.samples;
   cell.seconds += block.seconds;
   cell.wait_seconds += block.wait_seconds;
+  cell.late_seconds += block.late_seconds;
+  const bool cpu_known = cell.cpu_seconds >= 0.0 && block.cpu_seconds > 0.0;
+  cell.cpu_seconds = cpu_known ? cell.cpu_seconds + block.cpu_seconds : -1.0;
   ++cell.ranks;
 }
 
@@ -57,6 +60,7 @@ void finish_rounds(std::size_t ranks, PhaseRounds& out) {
     for (auto& [round, cell] : rounds) {
       cell.seconds /= static_cast<double>(cell.ranks);
       cell.wait_seconds /= static_cast<double>(cell.ranks);
+      cell.late_seconds /= static_cast<double>(cell.ranks);
     }
   }
 }

@@ -25,6 +25,8 @@ struct RoundCell {
   double samples = 0.0;
   double seconds = 0.0;       ///< mean over ranks
   double wait_seconds = 0.0;  ///< of them, likewise
+  double late_seconds = 0.0;  ///< of the waiting, until batches were made, likewise
+  double cpu_seconds = 0.0;   ///< of the consumers, summed; negative: not known
   int ranks = 0;
 };
 

@@ -61,6 +61,7 @@ struct Job {
   Measured<std::int64_t> dataset_samples{};
   Measured<std::int64_t> threads_per_worker{};
   Measured<std::int64_t> batches_per_step{};  ///< gradient accumulation
+  Measured<Bytes> gradient_bytes{};           ///< of all optimizers, at the first step of each
   int loaders_seen = 0;
   int ranks_seen = 0;
   int ranks_expected = 1;
@@ -101,8 +102,12 @@ struct Stalls {
   MeasuredEstimate<Fraction> as_is_prep{};
   MeasuredEstimate<Fraction> as_is_fetch{};
   MeasuredEstimate<Fraction> as_is_wait{};  ///< all waiting for batches, however it divides
+  /// Taking over batches that their workers had handed over (unpickling, mapping, pinning): waiting that neither faster
+  /// storage nor more workers would shorten, and not part of prep.
+  MeasuredEstimate<Fraction> receive{};
+  MeasuredEstimate<Fraction> as_is_receive{};
   /// What the loader's workers cost the compute itself (cores, memory, the GIL): not waiting, and not part of prep.
-  /// Of the cold step: T_synthetic + interference + prep + fetch = T_cold. Likewise of the step as found.
+  /// Of the cold step: T_synthetic + interference + receive + prep + fetch = T_cold. Likewise of the step as found.
   MeasuredEstimate<Fraction> interference{};
   MeasuredEstimate<Fraction> as_is_interference{};
   std::string method = "attributed";
@@ -157,6 +162,7 @@ struct Resources {
   MeasuredEstimate<SecondsPerSample> handover{};        ///< put of the finished batch
   MeasuredEstimate<SecondsPerSample> tree_cpu{};        ///< CPU seconds per sample, whole process tree
   MeasuredEstimate<SecondsPerSample> consumer_cpu{};    ///< of the consuming process alone
+  MeasuredEstimate<SecondsPerSample> step_cpu{};        ///< the part of it that is the step: not receiving batches
   Measured<Fraction> bytes_from_storage{};              ///< read_bytes of the job over bytes that it read
   Measured<BytesPerSecond> storage_bandwidth{};         ///< read from storage over the run, whole job
   Measured<Bytes> worker_memory{};                      ///< proportional set of one worker

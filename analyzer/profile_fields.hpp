@@ -55,6 +55,7 @@ void describe(A& a, As<A, Job>& v) {
   a.field("dataset_samples", v.dataset_samples);
   a.field("threads_per_worker", v.threads_per_worker);
   a.field("batches_per_step", v.batches_per_step);
+  a.field("gradient_bytes", v.gradient_bytes);
   a.field("loaders_seen", v.loaders_seen);
   a.field("ranks_seen", v.ranks_seen);
   a.field("ranks_expected", v.ranks_expected);
@@ -96,6 +97,8 @@ void describe(A& a, As<A, Stalls>& v) {
   a.field("as_is_prep_frac", v.as_is_prep);
   a.field("as_is_fetch_frac", v.as_is_fetch);
   a.field("as_is_wait_frac", v.as_is_wait);
+  a.field("receive_frac", v.receive);
+  a.field("as_is_receive_frac", v.as_is_receive);
   a.field("interference_frac", v.interference);
   a.field("as_is_interference_frac", v.as_is_interference);
   a.field("method", v.method);
@@ -147,6 +150,7 @@ void describe(A& a, As<A, Resources>& v) {
   a.field("handover_s_per_sample", v.handover);
   a.field("tree_cpu_s_per_sample", v.tree_cpu);
   a.field("consumer_cpu_s_per_sample", v.consumer_cpu);
+  a.field("step_cpu_s_per_sample", v.step_cpu);
   a.field("bytes_from_storage_frac", v.bytes_from_storage);
   a.field("storage_bandwidth_bytes_per_s", v.storage_bandwidth);
   a.field("worker_memory_bytes", v.worker_memory);

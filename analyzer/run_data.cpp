@@ -238,4 +238,11 @@ void join_run(RunData& run) {
   });
 }
 
+double seconds_until_made(const Delivery& delivery) {
+  const record::WaitRecord& wait = delivery.wait;
+  const bool handed_over = delivery.made_known && delivery.made.put_ns != 0;
+  const std::uint64_t end_ns = handed_over ? std::clamp(delivery.made.put_ns, wait.begin_ns, wait.end_ns) : wait.end_ns;
+  return static_cast<double>(end_ns - wait.begin_ns) * 1e-9;
+}
+
 }  // namespace stallcast

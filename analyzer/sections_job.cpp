@@ -58,6 +58,22 @@ Measured<std::int64_t> worker_threads(const RunData& run) {
   return Measured<std::int64_t>::absent("no worker process described itself");
 }
 
+/// What the consumer's optimizers said of their gradients.
+Measured<Bytes> gradient_bytes(const RunData& run, const Consumer& consumer) {
+  double sum = 0.0;
+  for (const record::ProcessRecording& process : run.processes) {
+    if (process.info.pid != consumer.pid) continue;
+    for (const record::TextEntry& entry : process.texts) {
+      if (entry.kind != record::TextKind::mark) continue;
+      const json text = json::parse(entry.json, nullptr, false);
+      if (!text.is_object() || word(text, "what") != "gradients") continue;
+      const auto bytes = text.find("bytes");
+      if (bytes != text.end() && bytes->is_number_unsigned()) sum += bytes->get<double>();
+    }
+  }
+  return sum > 0.0 ? Measured<Bytes>(Bytes(sum)) : Measured<Bytes>::absent("no step of an optimizer showed any");
+}
+
 /// Samples that share files lie in shards. Distinct samples count: later epochs read the same ones again.
 bool is_shard_layout(const RunData& run, std::int64_t files) {
   std::vector<const record::SampleRecord*> samples;
@@ -125,6 +141,7 @@ Job job_of(const RunData& run, const std::vector<RankView>& ranks) {
   } else {
     job.batches_per_step = Measured<std::int64_t>::absent("no optimizer step was seen; a batch is taken for a step");
   }
+  job.gradient_bytes = gradient_bytes(run, *first.consumer);
   job.loaders_seen = first.window.loaders_seen;
   job.ranks_seen = static_cast<int>(ranks.size());
   job.ranks_expected = std::max(job.ranks_expected, job.ranks_seen);

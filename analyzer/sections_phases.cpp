@@ -17,7 +17,8 @@ constexpr double k_found_warm = 0.02;  ///< opened bytes in memory: beyond this 
 struct Trio {
   double cold = 0.0;
   double cached = 0.0;
-  double cached_wait = 0.0;
+  double cached_late = 0.0;     ///< waiting for batches to be made
+  double cached_receive = 0.0;  ///< waiting beyond that: taking them over
   double synthetic = 0.0;
 };
 
@@ -33,7 +34,9 @@ std::vector<Trio> paired_rounds(const PhaseRounds& data) {
     const auto alone = synthetic->find(round);
     if (with == cached->end() || alone == synthetic->end()) continue;
     trios.push_back({cell.seconds / cell.samples, with->second.seconds / with->second.samples,
-                     with->second.wait_seconds / with->second.samples, alone->second.seconds / alone->second.samples});
+                     with->second.late_seconds / with->second.samples,
+                     (with->second.wait_seconds - with->second.late_seconds) / with->second.samples,
+                     alone->second.seconds / alone->second.samples});
   }
   return trios;
 }
@@ -51,18 +54,33 @@ double difference_of(const Trio& trio) {
   return trio.cached - trio.synthetic;
 }
 
+/// How cached - synthetic divides, in seconds per sample.
+struct Parts {
+  double (*prep)(const Trio&) = nullptr;
+  double (*receive)(const Trio&) = nullptr;
+};
+
+/// `part` of the waiting in a round's cached block, which is all there is of cached - synthetic.
+double share_of_difference(const Trio& trio, double part) {
+  const double waited = trio.cached_late + trio.cached_receive;
+  return waited > 0.0 ? difference_of(trio) * part / waited : 0.0;
+}
+
 /// What the waiting does not explain of cached - synthetic is the compute slowed by the workers. Where a device
 /// computes on while the host waits, the waiting exceeds the difference, which then is all there is. Which of the two
 /// holds is a property of the job: chosen round by round, the lesser of two noisy numbers would be too low on average.
-double (*prep_of_rounds(const std::vector<Trio>& trios))(const Trio&) {
+Parts parts_of_rounds(const std::vector<Trio>& trios) {
   double waited = 0.0;
   double difference = 0.0;
   for (const Trio& trio : trios) {
-    waited += trio.cached_wait;
+    waited += trio.cached_late + trio.cached_receive;
     difference += difference_of(trio);
   }
-  if (waited > difference) return difference_of;
-  return [](const Trio& trio) { return trio.cached_wait; };
+  if (waited > difference) {
+    return {[](const Trio& trio) { return share_of_difference(trio, trio.cached_late); },
+            [](const Trio& trio) { return share_of_difference(trio, trio.cached_receive); }};
+  }
+  return {[](const Trio& trio) { return trio.cached_late; }, [](const Trio& trio) { return trio.cached_receive; }};
 }
 
 std::string why_no_split(const PhaseRounds& data) {
@@ -76,13 +94,16 @@ void fill_split(const PhaseRounds& data, Stalls& stalls) {
   const std::vector<Trio> trios = paired_rounds(data);
   stalls.method = "differential";
   if (trios.size() < 2) {
-    stalls.fetch = stalls.prep = stalls.interference = MeasuredEstimate<Fraction>::absent(why_no_split(data));
+    stalls.fetch = stalls.prep = stalls.receive = stalls.interference =
+        MeasuredEstimate<Fraction>::absent(why_no_split(data));
     return;
   }
   stalls.fetch = share_of_cold(trios, [](const Trio& t) { return t.cold - t.cached; });
-  const auto prep_of = prep_of_rounds(trios);
-  stalls.prep = share_of_cold(trios, prep_of);
-  stalls.interference = share_of_cold(trios, [prep_of](const Trio& t) { return difference_of(t) - prep_of(t); });
+  const Parts parts = parts_of_rounds(trios);
+  stalls.prep = share_of_cold(trios, parts.prep);
+  stalls.receive = share_of_cold(trios, parts.receive);
+  stalls.interference =
+      share_of_cold(trios, [parts](const Trio& t) { return difference_of(t) - parts.prep(t) - parts.receive(t); });
 }
 
 void add_points(const PhaseRounds& data, Profile& profile) {
@@ -102,6 +123,22 @@ void add_points(const PhaseRounds& data, Profile& profile) {
     if (premises != data.premises.end() && !premises->second.empty()) point.premises.push_back(premises->second.back());
     profile.points.push_back(std::move(point));
   }
+}
+
+/// Nothing is received from workers in a synthetic block: what the consumer computes there is the step.
+MeasuredEstimate<SecondsPerSample> step_cpu(const PhaseRounds& data) {
+  const Rounds* rounds = rounds_of(data, Phase::synthetic);
+  if (rounds == nullptr) return MeasuredEstimate<SecondsPerSample>::absent(why_absent(data, Phase::synthetic));
+  std::vector<double> values;
+  for (const auto& [round, cell] : *rounds) {
+    if (cell.cpu_seconds > 0.0) values.push_back(cell.cpu_seconds / cell.samples);
+  }
+  if (values.size() < 2) {
+    return MeasuredEstimate<SecondsPerSample>::absent("fewer than two synthetic blocks show the consumer's CPU clock");
+  }
+  const Estimate<double> mean = mean_of(values);
+  return Estimate<SecondsPerSample>{SecondsPerSample(mean.mean), SecondsPerSample(std::max(0.0, mean.ci95_low)),
+                                    SecondsPerSample(mean.ci95_high), mean.n};
 }
 
 /// One premise per phase: held by all of its blocks, or the first that failed.
@@ -157,6 +194,7 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
   rates.synthetic = phase_rate(data, Phase::synthetic);
   rates.supply_cached = phase_rate(data, Phase::supply_cached);
   rates.supply_cold = phase_rate(data, Phase::supply_cold);
+  profile.resources.step_cpu = step_cpu(data);
   Stalls& stalls = profile.stalls;
   fill_split(data, stalls);
   // What a cold block opens says nothing of an emulated cache.
@@ -165,6 +203,7 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
     rates.as_is = rates.cold;
     stalls.as_is_fetch = stalls.fetch;
     stalls.as_is_prep = stalls.prep;
+    stalls.as_is_receive = stalls.receive;
     stalls.as_is_interference = stalls.interference;
     compare_with_attributed(attributed, profile);
   }

@@ -243,6 +243,7 @@ Resources resources_of(const RunData& run, const std::vector<RankView>& ranks, c
   fill_sample_costs(ranks, machine, out);
   out.tree_cpu = tree_cpu(run);
   out.consumer_cpu = consumer_cpu(ranks);
+  out.step_cpu = MeasuredEstimate<SecondsPerSample>::absent("no synthetic blocks were run");
   fill_storage(run, ranks, out);
   fill_memory(run, run.log.host.value_or(Host{}), out);
   out.distributions = distributions_of(run, ranks);

@@ -102,6 +102,7 @@ std::optional<Attribution> attribute_all(const std::vector<RankView>& ranks, con
     sum.supply_step_s += one->supply_step_s / count;
     sum.supply_cached_step_s += one->supply_cached_step_s / count;
     sum.storage_read_s += one->storage_read_s / count;
+    sum.receive_s += one->receive_s / count;
     sum.foreign_delay_s += one->foreign_delay_s / count;
     sum.replay_error = std::max(sum.replay_error, one->replay_error);
     sum.explained_error = std::max(sum.explained_error, one->explained_error);
@@ -138,6 +139,7 @@ void add_premises(Profile& profile) {
 
 void absent_split(Profile& profile, const std::string& reason) {
   profile.stalls.interference = profile.stalls.as_is_interference = MeasuredEstimate<Fraction>::absent(reason);
+  profile.stalls.receive = profile.stalls.as_is_receive = MeasuredEstimate<Fraction>::absent(reason);
   profile.stalls.as_is_prep = MeasuredEstimate<Fraction>::absent(reason);
   profile.stalls.as_is_fetch = MeasuredEstimate<Fraction>::absent(reason);
   profile.stalls.prep = MeasuredEstimate<Fraction>::absent(reason);
@@ -154,6 +156,7 @@ void fill_cold(Profile& profile) {
     profile.rates.cold = profile.rates.as_is;  // as found, every byte came from storage: this run *is* the cold one
     profile.stalls.prep = profile.stalls.as_is_prep;
     profile.stalls.fetch = profile.stalls.as_is_fetch;
+    profile.stalls.receive = profile.stalls.as_is_receive;
     profile.stalls.interference = profile.stalls.as_is_interference;
     add_point(profile, "cold", "attributed", profile.rates.cold);
     return;
@@ -164,6 +167,7 @@ void fill_cold(Profile& profile) {
   profile.rates.cold = MeasuredEstimate<SamplesPerSecond>::absent(reason);
   profile.stalls.prep = MeasuredEstimate<Fraction>::absent(reason);
   profile.stalls.fetch = MeasuredEstimate<Fraction>::absent(reason);
+  profile.stalls.receive = MeasuredEstimate<Fraction>::absent(reason);
   profile.stalls.interference = MeasuredEstimate<Fraction>::absent(reason);
 }
 
@@ -176,7 +180,8 @@ void fill_synthetic(const std::vector<RankView>& ranks, const JobTimes& times, c
     const std::string reason =
         "the device may still compute while the job waits, and fewer than 10 % of the steps did not wait";
     profile.rates.synthetic = MeasuredEstimate<SamplesPerSecond>::absent(reason);
-    profile.stalls.as_is_prep = profile.stalls.as_is_interference = MeasuredEstimate<Fraction>::absent(reason);
+    profile.stalls.as_is_prep = profile.stalls.as_is_receive = profile.stalls.as_is_interference =
+        MeasuredEstimate<Fraction>::absent(reason);
     return;
   }
   const double per_rank = times.rate * found.step_s;
@@ -199,10 +204,12 @@ void fill_split(const std::vector<RankView>& ranks, const JobTimes& times, const
   const double per_rank = times.rate * step;  // samples of all ranks in one step
   profile.stalls.as_is_fetch = share((step - found.cached_step_s) / step, times, error);
   const double fetch = profile.stalls.as_is_fetch->mean;
-  const double beyond = (found.cached_step_s - found.synthetic_step_s) / step;  // prep, and what it costs the compute
-  const double prep = std::min(beyond, std::max(0.0, times.wait.mean - fetch));
-  profile.stalls.as_is_prep = share(prep, times, error);
-  profile.stalls.as_is_interference = share(beyond - prep, times, error);
+  const double beyond = (found.cached_step_s - found.synthetic_step_s) / step;  // prep, and what it costs the consumer
+  const double waited = std::min(beyond, std::max(0.0, times.wait.mean - fetch));
+  const double receive = std::min(waited, found.receive_s / step);
+  profile.stalls.as_is_prep = share(waited - receive, times, error);
+  profile.stalls.as_is_receive = share(receive, times, error);
+  profile.stalls.as_is_interference = share(beyond - waited, times, error);
   profile.rates.cached = rate_estimate(per_rank / found.cached_step_s, relative_half, times.n);
   profile.rates.supply_cached = rate_estimate(per_rank / found.supply_cached_step_s, relative_half, times.n);
   add_point(profile, "cached", "attributed", profile.rates.cached);

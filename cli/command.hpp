@@ -16,6 +16,7 @@ struct Session {
 void add_profile(CLI::App& app, Session& session);
 void add_report(CLI::App& app, Session& session);
 void add_whatif(CLI::App& app, Session& session);
+void add_plan(CLI::App& app, Session& session);
 void add_recommend(CLI::App& app, Session& session);
 void add_diff(CLI::App& app, Session& session);
 void add_analyze(CLI::App& app, Session& session);

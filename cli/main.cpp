@@ -41,6 +41,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_recommend(app, session);
   add_whatif(app, session);
   add_diff(app, session);
+  add_plan(app, session);
   add_analyze(app, session);
   add_storage(app, session);
   add_validate(app, session);

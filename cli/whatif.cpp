@@ -20,6 +20,25 @@ struct WhatifOptions {
   bool csv = false;
 };
 
+/// The scenario keys, those of one machine and those beyond it, in lines that fit a terminal.
+std::string key_lines() {
+  constexpr std::size_t k_columns = 78;
+  std::string text;
+  for (const bool beyond : {false, true}) {
+    std::string line = beyond ? "Keys beyond this machine:" : "Keys:";
+    for (const std::string_view key : scenario_keys()) {
+      if (asks_beyond_machine(key) != beyond) continue;
+      if (line.size() + 1 + key.size() > k_columns) {
+        text += line + "\n";
+        line = " ";
+      }
+      line += " " + std::string(key);
+    }
+    text += line + "\n";
+  }
+  return text;
+}
+
 /// Questions are read before the profile: a mistyped key should not wait for it.
 Result<std::vector<Prediction>> answer(const WhatifOptions& options) {
   auto scenarios = parse_grid(options.settings, options.sweeps);
@@ -52,9 +71,8 @@ void add_whatif(CLI::App& app, Session& session) {
   command->add_option("--sweep", options->sweeps, "Every combination of these values")->type_name("K=V1,V2,.. ...");
   auto* json = command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--csv", options->csv, "Print CSV, a row per combination")->excludes(json);
-  std::string keys = "Keys:";
-  for (const std::string_view key : scenario_keys()) keys += " " + std::string(key);
-  command->footer(keys + "\nUnits are part of a value: cache=35% or cache=100GiB, storage_bandwidth=500MB/s.");
+  command->footer(key_lines() +
+                  "Units are part of a value: cache=35% or cache=100GiB, storage_bandwidth=500MB/s, nodes=4.");
   command->callback([options, &session] {
     const Status done = answer_and_print(*options);
     if (!done.ok()) print_error(done.error());

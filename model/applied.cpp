@@ -35,6 +35,11 @@ Error usage(std::string what, std::string hint) {
 
 Status check_keys(const Scenario& scenario) {
   for (const ScenarioItem& item : scenario.items) {
+    if (asks_beyond_machine(item.key)) {
+      return usage(
+          "the scenario key '" + item.key + "' cannot be verified: this command runs as one job on this machine",
+          "profile there and compare: stallcast diff");
+    }
     const auto* refused =
         std::find_if(k_refused.begin(), k_refused.end(), [&](const Refusal& r) { return r.key == item.key; });
     if (refused == k_refused.end()) continue;

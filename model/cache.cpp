@@ -45,8 +45,12 @@ double hit_random(double x) {
 }
 
 HitBand hit_page_cache(double x) {
-  const double low = hit_lru(x);
-  const double high = hit_random(x);
+  return hit_page_cache_shards(x, 1);
+}
+
+HitBand hit_page_cache_shards(double x, int nodes) {
+  const double low = nodes > 1 ? hit_lru_shards(x, nodes) : hit_lru(x);
+  const double high = hit_random_shards(x, nodes);
   const double towards_random = std::clamp(0.5 + 2.0 * (0.5 - x), 0.5, 1.0);
   return {low, low + towards_random * (high - low), high};
 }
@@ -68,18 +72,18 @@ double hit_lru_shards(double x, int nodes) {
   if (x >= 1.0) return 1.0;
   const double n = static_cast<double>(nodes);
   const double bound = 1.0 - x;
-  constexpr int k_positions = 2000;
+  const int positions = std::max(40, 2000 / nodes);  // the more nodes, the less happens within one epoch
   double hit = 0.0;
   double reads_again = 1.0 / n;  // in the k-th epoch after
   double untouched = 1.0;        // (1 - 1/N)^k: items that k whole epochs in between leave untouched
   while (reads_again > 1e-12) {
     if (untouched <= bound) break;
     double sum = 0.0;
-    for (int i = 0; i < k_positions; ++i) {
-      const double u = (i + 0.5) / k_positions;
+    for (int i = 0; i < positions; ++i) {
+      const double u = (i + 0.5) / positions;
       sum += late_reads((1.0 - (1.0 - u) / n) * untouched, bound, n);
     }
-    hit += reads_again * sum / k_positions;
+    hit += reads_again * sum / positions;
     reads_again *= 1.0 - 1.0 / n;
     untouched *= 1.0 - 1.0 / n;
   }

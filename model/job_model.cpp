@@ -1,8 +1,10 @@
 #include "model/job_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
+#include <string_view>
 
 #include "model/job_inputs.hpp"
 #include "model/quick.hpp"
@@ -51,11 +53,15 @@ void read_step(const Profile& profile, JobModel& job) {
   const Estimate<Seconds>& compute = *profile.resources.compute;
   job.compute_s = std::clamp(compute.mean.value() / batches, 0.0, job.batch / job.rate);
   job.compute_relative_sd = job.compute_s > 0.0 ? relative_sd(compute) : k_least_relative_sd;
-  double cpu = mean_or(profile.resources.consumer_cpu, 0.0) * job.batch;
+  const double all_cpu = mean_or(profile.resources.consumer_cpu, 0.0) * job.batch;
+  const bool step_known = known(profile.resources.step_cpu);
+  double cpu = step_known ? profile.resources.step_cpu->mean.value() * job.batch : all_cpu;
   if (!known(profile.resources.consumer_cpu)) {
     job.notes.push_back("the step's own use of CPU cores was not measured: it is taken not to need any");
   }
-  if (job.workers == 0) cpu = std::max(0.0, cpu - job.cpu_s * job.batch);  // it makes the batches as well
+  if (step_known && job.workers > 0) job.receive_cpu_s = std::max(0.0, all_cpu - cpu);
+  // Without workers it makes the batches as well.
+  if (!step_known && job.workers == 0) cpu = std::max(0.0, cpu - job.cpu_s * job.batch);
   if (cpu > 1.05 * job.compute_s) job.step_threads = std::ceil(cpu / std::max(job.compute_s, 1e-12) / 1.05);
   job.step_threads = std::min(job.step_threads, std::max(1.0, job.cores));
   job.step_cpu_s = std::min(cpu / job.step_threads, job.compute_s);
@@ -204,7 +210,23 @@ void read_receiving(const Profile& profile, JobModel& job) {
   if (shortest <= k_short * job.batch / job.rate) job.receive_s = std::min(shortest, wait);
 }
 
+/// File systems that other hosts read as well.
+bool is_network_filesystem(const std::string& name) {
+  constexpr std::array<std::string_view, 18> k_known{"nfs",  "nfs4",  "lustre", "gpfs",     "beegfs",    "ceph",
+                                                     "cifs", "smb3",  "smbfs",  "9p",       "glusterfs", "wekafs",
+                                                     "afs",  "panfs", "pvfs2",  "orangefs", "daos",      "juicefs"};
+  return name.starts_with("fuse") || std::find(k_known.begin(), k_known.end(), name) != k_known.end();
+}
+
 void read_data_and_memory(const Profile& profile, JobModel& job) {
+  job.gradient_bytes = value_of(profile.job.gradient_bytes);
+  job.filesystem = profile.dataset.filesystem;
+  job.storage_is_shared = is_network_filesystem(job.filesystem);
+  if (profile.dataset.layout == "files") job.files_per_sample = 1.0;
+  if (!job.files_per_sample) {
+    miss_input(job, "files read per sample", "samples do not lie in files of their own",
+               "a data set of one file a sample");
+  }
   job.sample_bytes = distinct_bytes(profile);
   job.dataset_bytes = value_of(profile.dataset.bytes_total);
   if (profile.job.dataset_samples && *profile.job.dataset_samples > 0) {

@@ -46,10 +46,11 @@ struct JobModel {
   double rate_relative_sd = 0.0;
   double compute_s = 0.0;  ///< of one batch in the consumer, as found
   double compute_relative_sd = 0.0;
-  double receive_s = 0.0;     ///< of one batch: waiting even where it is ready (queue, unpickling, pinning)
-  double device_s = 0.0;      ///< of one batch: the part of it that needs no core
-  double step_cpu_s = 0.0;    ///< of one batch: wall time of the rest when undisturbed
-  double step_threads = 1.0;  ///< cores that the rest uses
+  double receive_s = 0.0;      ///< of one batch: waiting even where it is ready (queue, unpickling, pinning)
+  double receive_cpu_s = 0.0;  ///< of one batch: what the consumer computes to receive it
+  double device_s = 0.0;       ///< of one batch: the part of it that needs no core
+  double step_cpu_s = 0.0;     ///< of one batch: wall time of the rest when undisturbed
+  double step_threads = 1.0;   ///< cores that the rest uses
 
   /// How much longer computing takes than the job itself explains: other jobs took cores (or a core's second thread)
   /// meanwhile. Predictions hold beside the same disturbance.
@@ -72,6 +73,10 @@ struct JobModel {
   double storage_saved = 0.0;
   std::optional<double> idle_read_s{};   ///< of a sample that finds the storage idle
   std::optional<double> sample_bytes{};  ///< read per sample
+  std::optional<double> files_per_sample{};
+  std::optional<double> gradient_bytes{};  ///< that a rank sums up with the others in each step
+  std::string filesystem{};                ///< of the data
+  bool storage_is_shared = false;          ///< by other hosts: a network file system
   std::optional<double> dataset_bytes{};
   std::optional<double> dataset_samples{};
   std::optional<double> page_cache_bytes{};

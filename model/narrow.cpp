@@ -43,15 +43,26 @@ Moments moments(std::size_t n, Value value) {
 
 KeyAvailability availability(const JobModel& job, std::string_view key) {
   // Asked with a value that every job accepts, so that an error can only mean a missing input.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> k_probes{{{"cache", "35%"},
-                                                                                   {"cache_policy", "minio"},
-                                                                                   {"cpus", "4"},
-                                                                                   {"workers", "4"},
-                                                                                   {"prefetch", "4"},
-                                                                                   {"batch", "64"},
-                                                                                   {"gpu_speedup", "2"},
-                                                                                   {"storage_bandwidth", "1GB/s"},
-                                                                                   {"storage_latency", "1ms"}}};
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> k_probes{
+      {{"cache", "35%"},
+       {"cache_policy", "minio"},
+       {"cpus", "4"},
+       {"workers", "4"},
+       {"prefetch", "4"},
+       {"batch", "64"},
+       {"gpu_speedup", "2"},
+       {"storage_bandwidth", "1GB/s"},
+       {"storage_latency", "1ms"},
+       {"nodes", "2"},
+       {"gpus_per_node", "2"},
+       {"network_bandwidth", "25Gbit/s"},
+       {"network_latency", "5us"},
+       {"shared_storage_bandwidth", "10GB/s"},
+       {"shared_storage_files_per_s", "20k/s"},
+       {"gradients", "100MB"},
+       {"jobs", "2"},
+       {"coordinated_prep", "on"},
+       {"echo", "2"}}};
   KeyAvailability result{std::string(key), true, "", ""};
   for (const auto& [probed, value] : k_probes) {
     if (probed != key) continue;

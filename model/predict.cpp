@@ -83,11 +83,11 @@ struct Predictor::State {
     return prediction;
   }
 
-  void set_rate(Prediction& prediction, double rank_rate, double batch, double ln_low, double ln_high) const {
-    const double rate = rank_rate * job.ranks;
+  void set_rate(Prediction& prediction, double rank_rate, const Setting& setting, double ln_low, double ln_high) const {
+    const double rate = rank_rate * ranks_of(setting);
     prediction.throughput = {SamplesPerSecond(rate), SamplesPerSecond(rate * std::exp(std::min(0.0, ln_low))),
                              SamplesPerSecond(rate * std::exp(std::max(0.0, ln_high)))};
-    prediction.step = Seconds(batch / rank_rate);
+    prediction.step = Seconds(setting.batch / rank_rate);
     if (job.dataset_samples) {
       prediction.epoch = Seconds(*job.dataset_samples / rate);
     } else {
@@ -99,7 +99,7 @@ struct Predictor::State {
   Prediction measured(const Scenario& scenario, const Setting& setting) {
     Prediction prediction = describe(scenario, setting);
     const double half = std::log1p(k_ninety * job.rate_relative_sd);
-    set_rate(prediction, job.rate, job.batch, -half, half);
+    set_rate(prediction, job.rate, setting, -half, half);
     prediction.stall = std::clamp(1.0 - job.compute_s * job.rate / job.batch, 0.0, 1.0);
     return prediction;
   }
@@ -111,7 +111,7 @@ struct Predictor::State {
     const auto logs = spread(setting, nullptr);
     // The measured window is one of many: how far another would be off comes on top, in squares.
     const double window = k_ninety * job.rate_relative_sd;
-    set_rate(prediction, setting.batch / result.step_s, setting.batch,
+    set_rate(prediction, setting.batch / result.step_s, setting,
              -std::hypot(std::min(0.0, quantile(logs, 0.05)), window),
              std::hypot(std::max(0.0, quantile(logs, 0.95)), window));
     const double receive_s = demands(job, setting, calibration.best, {}).receive_s;
@@ -124,11 +124,11 @@ struct Predictor::State {
     if (setting.as_found) return prediction;
     const Played run = play(setting);
     const double rate = setting.batch / run.step_s;
-    const double analytic = prediction.throughput.mean.value() / job.ranks;
+    const double analytic = prediction.throughput.mean.value() / ranks_of(setting);
     const double apart = std::log(analytic / rate);
     const double low = std::log(prediction.throughput.ci90_low.value() / prediction.throughput.mean.value());
     const double high = std::log(prediction.throughput.ci90_high.value() / prediction.throughput.mean.value());
-    set_rate(prediction, rate, setting.batch, low + 0.5 * std::min(0.0, apart), high + 0.5 * std::max(0.0, apart));
+    set_rate(prediction, rate, setting, low + 0.5 * std::min(0.0, apart), high + 0.5 * std::max(0.0, apart));
     prediction.stall = std::clamp(run.wait_s / run.step_s, 0.0, 1.0);
     if (std::abs(apart) > k_forms_differ) {
       prediction.notes.push_back("the analytic form, which sweeps use, says " + percent(std::abs(std::expm1(apart))) +
@@ -167,7 +167,7 @@ Result<Prediction> Predictor::predict_quickly(const Scenario& scenario) {
 Result<double> Predictor::rate_quickly(const Scenario& scenario) {
   auto setting = resolve(state_->job, scenario);
   if (!setting) return setting.error();
-  return state_->rate_of(setting.value(), state_->best()) * state_->job.ranks;
+  return state_->rate_of(setting.value(), state_->best()) * ranks_of(setting.value());
 }
 
 Result<Gain> Predictor::gain(const Scenario& scenario, const Scenario& base) {
@@ -177,7 +177,8 @@ Result<Gain> Predictor::gain(const Scenario& scenario, const Scenario& base) {
   if (!before) return before.error();
   if (setting.value().as_found && before.value().as_found) return Gain{};
   const double centre = std::log(setting.value().batch / state_->play(setting.value()).step_s) -
-                        std::log(before.value().batch / state_->play(before.value()).step_s);
+                        std::log(before.value().batch / state_->play(before.value()).step_s) +
+                        std::log(ranks_of(setting.value()) / ranks_of(before.value()));
   const auto logs = state_->spread(setting.value(), &before.value());
   const double low = std::min(0.0, quantile(logs, 0.05));
   const double high = std::max(0.0, quantile(logs, 0.95));

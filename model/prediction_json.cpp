@@ -108,6 +108,7 @@ json ledger_to_json(std::span<const LedgerRow> rows) {
                     {"published", number(row.published)},
                     {"predicted", number(row.predicted)},
                     {"err_frac", number(row.err_frac())},
+                    {"published_err_frac", number(row.published_err_frac)},
                     {"negative_control", row.control}});
   }
   return {{"schema_version", k_prediction_schema_version},

@@ -54,7 +54,8 @@ double disk_crowding(int n, double p) {
 
 /// Limits of what is shared, whatever the order of things: cores over CPU seconds, storage over service demand.
 double slowest_shared(const QuickInput& in) {
-  return std::max({(in.cpu_s + in.step_cpu_s * in.step_threads) / in.cores, in.disk_s, in.limit_s});
+  return std::max(
+      {(in.cpu_s + in.receive_cpu_s + in.step_cpu_s * in.step_threads) / in.cores, in.disk_s, in.limit_s, in.beyond_s});
 }
 
 class SteadyState {
@@ -129,7 +130,7 @@ QuickResult evaluate_alone(const QuickInput& in) {
   result.core_slow = std::max(1.0, 1.0 / in.cores);
   result.disk_wait_s = in.disk_s;
   result.making_s = in.other_s + in.latency_s + in.cpu_s * result.core_slow + in.disk_s;
-  result.step_s = std::max(result.own_s + result.making_s, in.limit_s);
+  result.step_s = std::max({result.own_s + result.making_s, in.limit_s, in.beyond_s});
   return result;
 }
 

@@ -76,7 +76,7 @@ Played Recursion::play(const QuickInput& input, double batch) const {
   played.step_s = (run.delivered_s[last] - run.delivered_s[first]) / count;
   played.wait_s =
       std::accumulate(run.wait_s.begin() + static_cast<std::ptrdiff_t>(first) + 1, run.wait_s.end(), 0.0) / count;
-  const double limited_s = limit_factor_ * input.limit_s - played.step_s;
+  const double limited_s = std::max(limit_factor_ * input.limit_s, input.beyond_s) - played.step_s;
   if (limited_s > 0.0) {
     played.step_s += limited_s;
     played.wait_s += limited_s;

@@ -4,32 +4,33 @@
 #include <array>
 #include <utility>
 
-#include "core/units.hpp"
 #include "model/nearest_word.hpp"
+#include "model/scenario_values.hpp"
 
 namespace stallcast {
 namespace {
 
-constexpr int k_most_workers = 1024;
-constexpr int k_most_prefetch = 1024;
-constexpr int k_largest_batch = 1 << 24;
-
-constexpr std::array<std::string_view, 9> k_answered{"cache",       "cache_policy",      "cpus",
-                                                     "workers",     "prefetch",          "batch",
-                                                     "gpu_speedup", "storage_bandwidth", "storage_latency"};
-constexpr std::array<std::string_view, 13> k_not_yet{"gpus_per_node",
-                                                     "nodes",
-                                                     "storage_iops",
-                                                     "shared_storage_bandwidth",
-                                                     "shared_storage_files_per_s",
-                                                     "network_bandwidth",
-                                                     "network_latency",
-                                                     "layout",
-                                                     "metadata",
-                                                     "staging",
-                                                     "jobs",
-                                                     "coordinated_prep",
-                                                     "echo"};
+constexpr std::size_t k_of_the_machine = 9;  ///< the first ones; the others ask beyond it
+constexpr std::array<std::string_view, 19> k_answered{"cache",
+                                                      "cache_policy",
+                                                      "cpus",
+                                                      "workers",
+                                                      "prefetch",
+                                                      "batch",
+                                                      "gpu_speedup",
+                                                      "storage_bandwidth",
+                                                      "storage_latency",
+                                                      "nodes",
+                                                      "gpus_per_node",
+                                                      "network_bandwidth",
+                                                      "network_latency",
+                                                      "shared_storage_bandwidth",
+                                                      "shared_storage_files_per_s",
+                                                      "gradients",
+                                                      "jobs",
+                                                      "coordinated_prep",
+                                                      "echo"};
+constexpr std::array<std::string_view, 4> k_not_yet{"storage_iops", "layout", "metadata", "staging"};
 
 template <class List>
 bool contains(const List& list, std::string_view word) {
@@ -64,90 +65,6 @@ Status check_key(const Scenario& scenario, std::string_view key) {
                                  [&](const ScenarioItem& item) { return item.key == name; });
   if (twice) return usage("the scenario key '" + name + "' is set twice", "set each key once");
   return {};
-}
-
-Status set_cache(Scenario& scenario, std::string_view value) {
-  if (!value.empty() && value.back() == '%') {
-    auto fraction = parse_percent(value);
-    if (!fraction) return fraction.error();
-    scenario.cache_fraction = fraction.value();
-    return {};
-  }
-  auto size = parse_bytes(value);
-  if (!size) {
-    return usage("'" + std::string(value) + "' is neither a share of the data set nor a size",
-                 "write it with its unit, for example 35% or 100GiB");
-  }
-  scenario.cache_size = size.value();
-  return {};
-}
-
-Status set_policy(Scenario& scenario, std::string_view value) {
-  constexpr std::array<std::string_view, 4> k_policies{"page-cache", "minio", "partitioned", "locality"};
-  if (value == "page-cache") {
-    scenario.cache_policy = CachePolicy::page_cache;
-  } else if (value == "minio") {
-    scenario.cache_policy = CachePolicy::minio;
-  } else if (contains(k_policies, value)) {
-    return usage(
-        "cache_policy=" + std::string(value) + " is not available in this version: it is a policy of several nodes",
-        "cache policies that are answered: page-cache, minio");
-  } else {
-    const auto nearest = nearest_word(value, k_policies);
-    return usage("there is no cache policy '" + std::string(value) + "'",
-                 nearest ? "did you mean '" + std::string(*nearest) + "'?" : "write page-cache or minio");
-  }
-  return {};
-}
-
-Status set_count(std::optional<int>& target, std::string_view value, int least, int most) {
-  auto count = parse_count(value);
-  if (!count) return count.error();
-  if (count.value() < least || count.value() > most) {
-    return usage("'" + std::string(value) + "' is outside " + std::to_string(least) + " to " + std::to_string(most),
-                 "write for example " + std::to_string(std::max(least, 2)));
-  }
-  target = count.value();
-  return {};
-}
-
-template <class Q>
-Status set_parsed(std::optional<Q>& target, Result<Q> parsed) {
-  if (!parsed) return parsed.error();
-  target = parsed.value();
-  return {};
-}
-
-Status set_cpus(Scenario& scenario, std::string_view value) {
-  auto cpus = parse_factor(value);
-  if (!cpus || cpus.value() > 100'000.0 || value.back() == 'x') {
-    return usage("'" + std::string(value) + "' is not a number of CPUs above zero",
-                 "write for example 4, or 1.5 for a quota");
-  }
-  scenario.cpus = cpus.value();
-  return {};
-}
-
-Status set_speedup(Scenario& scenario, std::string_view value) {
-  auto factor = parse_factor(value);
-  if (!factor) return factor.error();
-  if (factor.value() < 1e-3 || factor.value() > 1e3) {
-    return usage("a gpu_speedup of " + std::string(value) + " is outside 0.001 to 1000", "write for example 2 or 0.5x");
-  }
-  scenario.gpu_speedup = factor.value();
-  return {};
-}
-
-Status set_value(Scenario& scenario, std::string_view key, std::string_view value) {
-  if (key == "cache") return set_cache(scenario, value);
-  if (key == "cache_policy") return set_policy(scenario, value);
-  if (key == "cpus") return set_cpus(scenario, value);
-  if (key == "workers") return set_count(scenario.workers, value, 0, k_most_workers);
-  if (key == "prefetch") return set_count(scenario.prefetch, value, 1, k_most_prefetch);
-  if (key == "batch") return set_count(scenario.batch, value, 1, k_largest_batch);
-  if (key == "gpu_speedup") return set_speedup(scenario, value);
-  if (key == "storage_bandwidth") return set_parsed(scenario.storage_bandwidth, parse_bandwidth(value));
-  return set_parsed(scenario.storage_latency, parse_seconds(value));
 }
 
 bool contradicts_itself(const Scenario& scenario) {
@@ -192,6 +109,10 @@ Result<Sweep> parse_sweep(const std::string& text) {
 
 std::span<const std::string_view> scenario_keys() {
   return k_answered;
+}
+
+bool asks_beyond_machine(std::string_view key) {
+  return std::find(k_answered.begin() + k_of_the_machine, k_answered.end(), key) != k_answered.end();
 }
 
 Status set_key(Scenario& scenario, std::string_view key, std::string_view value) {

@@ -15,8 +15,10 @@
 namespace stallcast {
 
 enum class CachePolicy {
-  page_cache,  ///< Linux' own, band between LRU and Random
-  minio,       ///< never evicts
+  page_cache,   ///< Linux' own, band between LRU and Random
+  minio,        ///< never evicts
+  partitioned,  ///< each node keeps another part; what is elsewhere comes over the network (CoorDL)
+  locality,     ///< likewise, and each node trains on what it keeps (Yang & Cong)
 };
 
 /// Settings of one question. What is not set stays as profiled.
@@ -30,12 +32,25 @@ struct Scenario {
   std::optional<int> prefetch{};
   std::optional<int> batch{};  ///< samples of a batch of one rank
   std::optional<double> gpu_speedup{};
-  std::optional<BytesPerSecond> storage_bandwidth{};  ///< ceiling for the whole job
+  std::optional<BytesPerSecond> storage_bandwidth{};  ///< ceiling for the whole job; of each node where nodes is set
   std::optional<Seconds> storage_latency{};           ///< of reading one sample, before its first byte
+  std::optional<int> nodes{};
+  std::optional<int> gpus_per_node{};                        ///< ranks on each node
+  std::optional<BytesPerSecond> network_bandwidth{};         ///< of each node, in each direction
+  std::optional<Seconds> network_latency{};                  ///< of one message
+  std::optional<BytesPerSecond> shared_storage_bandwidth{};  ///< ceiling for all nodes together
+  std::optional<PerSecond> shared_storage_files_per_s{};     ///< likewise
+  std::optional<Bytes> gradients{};                          ///< that a rank sums up with the others in each step
+  std::optional<int> jobs{};                                 ///< such jobs on each node, the answer is of one of them
+  std::optional<bool> coordinated_prep{};                    ///< they share one sweep of fetching and preparing
+  std::optional<double> echo{};                              ///< times that a batch is trained on before the next
 };
 
 /// Every scenario key that this version answers, in the order of the documentation.
 [[nodiscard]] std::span<const std::string_view> scenario_keys();
+
+/// Whether `key` asks of more than the machine that was profiled: several nodes, several jobs, another use of batches.
+[[nodiscard]] bool asks_beyond_machine(std::string_view key);
 
 /// Sets `key` to `value` in `scenario`. Errors (usage): a key that is not known (the nearest is suggested), one whose
 /// model is not in this version, a value without its unit, an impossible value, a key set twice.

@@ -4,12 +4,26 @@
 #include <cmath>
 
 #include "model/cache.hpp"
+#include "model/setting_parts.hpp"
 #include "model/storage_cost.hpp"
 
 namespace stallcast {
+
+Error setting_parts::unmeasured(const JobModel& job, const std::string& key, const std::string& input) {
+  for (const MissingInput& missing : job.missing) {
+    if (missing.input != input) continue;
+    return Error{ErrorCode::not_enough_data,
+                 "the scenario key '" + key + "' needs the " + input + ", which this profile lacks" +
+                     (missing.reason.empty() ? "" : ": " + missing.reason),
+                 "needed: " + missing.unlocked_by};
+  }
+  return Error{ErrorCode::not_enough_data,
+               "the scenario key '" + key + "' needs the " + input + ", which this profile lacks", ""};
+}
+
 namespace {
 
-constexpr double k_twice = 2.0 * (1.0 + 1e-9);
+using namespace setting_parts;  // NOLINT(google-build-using-namespace): the parts of this very module
 
 /// Relative errors of the model per doubling of what a scenario changes; checked by the backtest where there is one.
 constexpr double k_any_change_sd = 0.01;
@@ -25,37 +39,6 @@ constexpr double k_with_or_without_workers_sd = 0.08;
 constexpr double k_step_sd = 0.004;
 constexpr double k_shared_collate = 0.8;  ///< of collating in a worker, what shared memory costs
 constexpr double k_shared_collate_sd = 0.3;
-
-double doublings(double to, double from) {
-  return std::abs(std::log2(to / from));
-}
-
-double squared(double value) {
-  return value * value;
-}
-
-/// Adds up in squares what a scenario's departures cost in certainty.
-struct Uncertainty {
-  double making = 0.0;
-  double step = 0.0;
-
-  void store(Setting& setting) const {
-    setting.making_sd = std::sqrt(making);
-    setting.step_sd = std::sqrt(step);
-  }
-};
-
-Error unmeasured(const JobModel& job, const std::string& key, const std::string& input) {
-  for (const MissingInput& missing : job.missing) {
-    if (missing.input != input) continue;
-    return Error{ErrorCode::not_enough_data,
-                 "the scenario key '" + key + "' needs the " + input + ", which this profile lacks" +
-                     (missing.reason.empty() ? "" : ": " + missing.reason),
-                 "needed: " + missing.unlocked_by};
-  }
-  return Error{ErrorCode::not_enough_data,
-               "the scenario key '" + key + "' needs the " + input + ", which this profile lacks", ""};
-}
 
 /// Mark a change of a quantity that was measured at `found`.
 void depart(Setting& setting, double to, double found) {
@@ -99,7 +82,7 @@ Status apply_machine(const JobModel& job, const Scenario& scenario, Setting& set
     for (const MissingInput& missing : job.missing) {
       if (missing.input == "usable CPU cores") return unmeasured(job, "cpus", missing.input);
     }
-    setting.cores = *scenario.cpus / job.ranks_per_host;
+    setting.cores = *scenario.cpus / (setting.ranks_per_node * setting.jobs);
     uncertain.making += squared(k_cores_sd * doublings(setting.cores, job.cores));
     uncertain.step += squared(0.5 * k_cores_sd * doublings(setting.cores, job.cores));
     depart(setting, setting.cores, job.cores);
@@ -135,10 +118,13 @@ Status apply_cache(const JobModel& job, const Scenario& scenario, Setting& setti
   if (!scenario.cache_fraction && !scenario.cache_size && !scenario.cache_policy) return {};
   auto share = cached_share(job, scenario);
   if (!share) return share.error();
-  if (scenario.cache_policy == CachePolicy::minio) {
+  const auto policy = scenario.cache_policy.value_or(CachePolicy::page_cache);
+  if (policy == CachePolicy::partitioned || policy == CachePolicy::locality) {
+    STALLCAST_RETURN_IF_ERROR(apply_node_caches(job, scenario, share.value(), setting));
+  } else if (policy == CachePolicy::minio) {
     setting.miss = setting.miss_least = setting.miss_most = 1.0 - hit_minio(share.value());
   } else {
-    const HitBand band = hit_page_cache(share.value());
+    const HitBand band = hit_page_cache_shards(share.value(), setting.nodes);
     setting.miss = 1.0 - band.mean;
     setting.miss_least = 1.0 - band.high;
     setting.miss_most = 1.0 - band.low;
@@ -154,7 +140,9 @@ Status apply_cache(const JobModel& job, const Scenario& scenario, Setting& setti
 Status apply_storage(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
   if (scenario.storage_bandwidth) {
     if (!job.sample_bytes) return unmeasured(job, "storage_bandwidth", "bytes read per sample");
-    setting.demand_s = *job.sample_bytes * job.ranks / scenario.storage_bandwidth->value();
+    const bool laid_out = scenario.nodes || scenario.gpus_per_node || scenario.jobs;
+    const double readers = laid_out ? setting.ranks_per_node * setting.jobs : job.ranks;
+    setting.demand_s = *job.sample_bytes * readers / scenario.storage_bandwidth->value();
   }
   if (scenario.storage_latency) setting.latency_s = scenario.storage_latency->value();
   const bool specified = setting.demand_s && setting.latency_s;
@@ -184,7 +172,10 @@ Status apply_storage(const JobModel& job, const Scenario& scenario, Setting& set
 bool same_as_found(const JobModel& job, const Setting& setting) {
   return setting.workers == job.workers && setting.prefetch == job.prefetch && setting.batch == job.batch &&
          std::abs(setting.cores - job.cores) <= 1e-9 * job.cores && setting.speedup == 1.0 &&
-         setting.miss == job.miss && !setting.demand_s && !setting.latency_s;
+         setting.miss == job.miss && !setting.demand_s && !setting.latency_s &&
+         std::abs(ranks_of(setting) - job.ranks) < 1e-6 && setting.ranks_per_node == job.ranks_per_host &&
+         setting.jobs == 1 && setting.uses == 1.0 && setting.remote == 0.0 && setting.shared_s == 0.0 &&
+         setting.exposed_s == 0.0;
 }
 
 /// A worker collates into fresh shared memory, whose pages the kernel must clear first: stacking tensors there takes
@@ -201,9 +192,15 @@ Setting as_found(const JobModel& job) {
   setting.prefetch = job.prefetch;
   setting.batch = job.batch;
   setting.cores = job.cores;
+  setting.ranks_per_node = job.ranks_per_host;
+  setting.nodes = std::max(1, static_cast<int>(std::lround(job.ranks / job.ranks_per_host)));
   setting.miss = setting.miss_least = setting.miss_most = job.miss;
   setting.as_found = true;
   return setting;
+}
+
+double ranks_of(const Setting& setting) {
+  return setting.nodes * setting.ranks_per_node;
 }
 
 Setting setting_of(const JobModel& job, const Observation& seen) {
@@ -222,10 +219,12 @@ Setting setting_of(const JobModel& job, const Observation& seen) {
 Result<Setting> resolve(const JobModel& job, const Scenario& scenario) {
   Setting setting = as_found(job);
   Uncertainty uncertain;
+  apply_layout(job, scenario, setting, uncertain);
   STALLCAST_RETURN_IF_ERROR(apply_loader(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_machine(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_cache(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_storage(job, scenario, setting, uncertain));
+  STALLCAST_RETURN_IF_ERROR(apply_shared(job, scenario, setting, uncertain));
   setting.as_found = same_as_found(job, setting);
   if (!setting.as_found) {
     uncertain.making += squared(k_any_change_sd) + (job.attributed ? squared(k_attributed_sd) : 0.0);
@@ -251,10 +250,15 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
     const bool cpu_too = mostly_cpu != error.other_step;
     in.device_s = job.device_s * scale / setting.speedup;
     in.step_cpu_s = job.step_cpu_s * scale / (cpu_too ? setting.speedup : 1.0);
+    in.exchange_s = setting.exposed_s;
+    in.device_s += setting.exposed_s + setting.straggling * (in.device_s + in.step_cpu_s);
   }
   if (!setting.loads) return in;
-  if (setting.workers > 0) in.receive_s = job.receive_s * setting.batch / job.batch;
-  const double making = std::exp(error.making * setting.making_sd) * setting.batch;
+  if (setting.workers > 0) {
+    in.receive_s = job.receive_s * setting.batch / job.batch / setting.echoes;
+    in.receive_cpu_s = job.receive_cpu_s * setting.batch / job.batch / setting.echoes;
+  }
+  const double making = std::exp(error.making * setting.making_sd) * setting.batch / setting.uses;
   const double prep = making * std::exp(parameters.prep);
   const StorageCost cost = storage_cost(job, setting, parameters);
   const double band = error.hits < 0.0 ? setting.miss_most - setting.miss : setting.miss - setting.miss_least;
@@ -263,7 +267,9 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
   in.other_s = prep * (setting.workers > 0 ? job.other_s : job.other_s - job.handover_s);
   in.disk_s = making * miss * cost.demand_s * (1.0 - saved_between_reads(job, setting));
   in.limit_s = making * miss * cost.demand_s;
-  in.latency_s = making * miss * cost.latency_s;
+  in.latency_s = making * (miss * cost.latency_s + setting.remote * setting.remote_s);
+  in.beyond_s = making * std::max(miss * setting.shared_s, setting.remote * setting.remote_share_s);
+  in.beyond_is_network = setting.remote * setting.remote_share_s > miss * setting.shared_s;
   return in;
 }
 

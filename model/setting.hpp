@@ -43,8 +43,20 @@ struct Setting {
   std::optional<double> demand_s{};   ///< of storage shared by the rank's workers, per missed sample
   std::optional<double> latency_s{};  ///< per missed sample
   double added_cpu_s = 0.0;           ///< per sample, in the worker
-  bool consumes = true;               ///< false: batches are pulled back to back (supply)
-  bool loads = true;                  ///< false: batches are there already (synthetic)
+
+  int nodes = 1;
+  double ranks_per_node = 1.0;
+  int jobs = 1;                 ///< such jobs on each node
+  double uses = 1.0;            ///< of a batch that was made: echoes, times jobs that share it
+  double echoes = 1.0;          ///< the steps that a rank takes with one batch
+  double remote = 0.0;          ///< share of bytes from another node's memory
+  double remote_s = 0.0;        ///< latency of a sample from there
+  double remote_share_s = 0.0;  ///< least time of one at its node's link, beside those of the node's other ranks
+  double shared_s = 0.0;        ///< least time of a missed sample at the storage of all nodes, beside everybody's
+  double exposed_s = 0.0;       ///< of a step: exchanging gradients that the backward pass does not hide
+  double straggling = 0.0;      ///< of a step: waiting for the slowest rank, beyond the run as found
+  bool consumes = true;         ///< false: batches are pulled back to back (supply)
+  bool loads = true;            ///< false: batches are there already (synthetic)
 
   double making_sd = 0.0;  ///< relative error of the model of a worker, so far from what was measured
   double step_sd = 0.0;
@@ -55,6 +67,9 @@ struct Setting {
 
 /// The measured run.
 [[nodiscard]] Setting as_found(const JobModel& job);
+
+/// Of one job, on all nodes.
+[[nodiscard]] double ranks_of(const Setting& setting);
 
 /// Where `seen` was measured.
 [[nodiscard]] Setting setting_of(const JobModel& job, const Observation& seen);

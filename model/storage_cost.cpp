@@ -57,6 +57,7 @@ double saved_between_reads(const JobModel& job, const Setting& setting) {
 StorageCost storage_cost(const JobModel& job, const Setting& setting, const Parameters& parameters) {
   StorageCost cost;
   if (job.storage_s) cost = job.storage_demand_s ? probed(job, setting, parameters) : guessed(job, parameters);
+  cost.demand_s *= setting.ranks_per_node * setting.jobs / job.ranks_per_host;
   if (setting.demand_s) cost.demand_s = *setting.demand_s;
   if (setting.latency_s) cost.latency_s = *setting.latency_s;
   return cost;

@@ -26,6 +26,8 @@ struct LedgerRow {
   double published = 0.0;
   double predicted = 0.0;
   bool control = false;  ///< a negative control: something that must not help
+  /// How far the published figure itself may be off, as a share: read off a plot, or scatter of runs that should agree.
+  double published_err_frac = 0.0;
 
   /// predicted / published - 1.
   [[nodiscard]] double err_frac() const { return predicted / published - 1.0; }

@@ -31,7 +31,7 @@ Slice slice(const char* key, const char* label, const Estimate<Fraction>& share,
 }
 
 void add_wait_slices(Breakdown& b, const Estimate<Fraction>& wait, const Estimate<Fraction>* fetch,
-                     const Estimate<Fraction>* prep) {
+                     const Estimate<Fraction>* prep, const Estimate<Fraction>* receive) {
   b.slices.push_back(slice("compute", "compute", one_minus(wait), b.step));
   if (fetch == nullptr || prep == nullptr) {
     b.slices.push_back(slice("wait", "wait for data", wait, b.step));
@@ -39,11 +39,14 @@ void add_wait_slices(Breakdown& b, const Estimate<Fraction>& wait, const Estimat
   }
   b.slices.push_back(slice("fetch", "wait: reading files", *fetch, b.step));
   b.slices.push_back(slice("prep", "wait: preparing samples", *prep, b.step));
-  const double rest = wait.mean - fetch->mean - prep->mean;
-  if (rest < k_other_from) return;
-  const Estimate<Fraction> parts = sum_of(*fetch, *prep);
+  Estimate<Fraction> parts = sum_of(*fetch, *prep);
+  if (receive != nullptr && receive->mean >= k_other_from && !holds_zero(*receive)) {
+    b.slices.push_back(slice("receive", "wait: receiving batches", *receive, b.step));
+    parts = sum_of(parts, *receive);
+  }
+  if (wait.mean - parts.mean < k_other_from) return;
   const Estimate<Fraction> other = sum_of(wait, {-parts.mean, -parts.ci95_high, -parts.ci95_low, parts.n});
-  if (!holds_zero(other)) b.slices.push_back(slice("other", "wait: neither", other, b.step));
+  if (!holds_zero(other)) b.slices.push_back(slice("other", "wait: none of these", other, b.step));
 }
 
 /// Samples of one step of all ranks: from the job's settings, else from the step and the rate as found.
@@ -84,8 +87,16 @@ std::optional<Breakdown> found_breakdown(const Profile& p) {
   if (wait == nullptr) return std::nullopt;
   // What phases divided is the cold step; the split as found is attributed even in a run that had phases.
   Breakdown found{"as_is", found_title(p), speaks_of_cold(p) ? "attributed" : p.stalls.method, p.resources.step, {}};
-  add_wait_slices(found, *wait, usable(p.stalls.as_is_fetch), usable(p.stalls.as_is_prep));
+  add_wait_slices(found, *wait, usable(p.stalls.as_is_fetch), usable(p.stalls.as_is_prep),
+                  usable(p.stalls.as_is_receive));
   return found;
+}
+
+/// All waiting of a cold step; profiles of older versions count taking over batches as preparing them.
+Estimate<Fraction> cold_wait(const Profile& p) {
+  const Estimate<Fraction> made = sum_of(*p.stalls.fetch, *p.stalls.prep);
+  const auto* receive = usable(p.stalls.receive);
+  return receive != nullptr ? sum_of(made, *receive) : made;
 }
 
 std::optional<Breakdown> cold_breakdown(const Profile& p) {
@@ -95,7 +106,7 @@ std::optional<Breakdown> cold_breakdown(const Profile& p) {
   const char* title =
       found_is_cold(p) ? "with every byte read from storage, as it was found" : "with every byte read from storage";
   Breakdown cold{"cold", title, p.stalls.method, cold_step(p), {}};
-  add_wait_slices(cold, sum_of(*fetch, *prep), fetch, prep);
+  add_wait_slices(cold, cold_wait(p), fetch, prep, usable(p.stalls.receive));
   return cold;
 }
 
@@ -111,7 +122,7 @@ bool found_is_cold(const Profile& p) {
   if (!speaks_of_cold(p) || found == nullptr || p.resources.bytes_from_storage.value_or(0.0) < k_found_cold) {
     return false;
   }
-  const Estimate<Fraction> cold = sum_of(*p.stalls.fetch, *p.stalls.prep);
+  const Estimate<Fraction> cold = cold_wait(p);
   return found->ci95_low <= cold.ci95_high && cold.ci95_low <= found->ci95_high;
 }
 

@@ -22,7 +22,7 @@ void derive_stalls(const Profile& p, Derived& d) {
   if (d.wait && !speaks_of_cold(p)) return;
   d.fetch = mean_of(stalls.fetch);
   d.prep = mean_of(stalls.prep);
-  d.wait = d.fetch && d.prep ? std::optional(*d.fetch + *d.prep) : std::nullopt;
+  d.wait = d.fetch && d.prep ? std::optional(*d.fetch + *d.prep + mean_of(stalls.receive).value_or(0.0)) : std::nullopt;
   d.cold = d.wait.has_value();
 }
 

@@ -43,8 +43,10 @@ double wait_percent(const Breakdown& b) {
 
 /// The parts of the wait that are distinguishable from 0, and whether one was left out for not being so.
 std::vector<Part> named_parts(const Breakdown& b, bool& left_out) {
-  constexpr std::pair<const char*, const char*> k_words[] = {
-      {"fetch", "reading files"}, {"prep", "preparing samples"}, {"other", "neither"}};
+  constexpr std::pair<const char*, const char*> k_words[] = {{"fetch", "reading files"},
+                                                             {"prep", "preparing samples"},
+                                                             {"receive", "taking over batches that were ready"},
+                                                             {"other", "none of these"}};
   std::vector<Part> parts;
   for (const auto& [key, words] : k_words) {
     const Slice* slice = slice_of(b, key);
@@ -186,7 +188,8 @@ Findings find(const Profile& p) {
   f.outcome_note = outcome_note(p);
   f.confidence = confidence_of(p, f);
   f.why = why_of(p);
-  f.next = next_steps_of(p, f.level);
+  const bool shown = !f.breakdowns.empty() && wait_of(f.breakdowns.front()).ci95_low > 0.0;
+  f.next = next_steps_of(p, shown || f.level == Level::fine ? f.level : Level::unknown);
   if (f.next.empty() && f.level != Level::unknown) f.next.push_back(measure_again(f.confidence));
   f.missing = missing_of(p);
   for (Missing& missing : f.missing) missing.reason = without_stop(missing.reason);

@@ -70,6 +70,7 @@ void add_stalls(const Profile& p, std::string& out) {
   Family stalls(out, "stallcast_stall_ratio", "ratio", "Share of a step spent waiting for data.");
   stalls.estimate(label("kind", "prep"), p.stalls.prep);
   stalls.estimate(label("kind", "fetch"), p.stalls.fetch);
+  stalls.estimate(label("kind", "receive"), p.stalls.receive);
   stalls.estimate(label("kind", "as_is_prep"), p.stalls.as_is_prep);
   stalls.estimate(label("kind", "as_is_fetch"), p.stalls.as_is_fetch);
   stalls.estimate(label("kind", "as_is_wait"), p.stalls.as_is_wait);

@@ -10,7 +10,7 @@ _stallcast_options() {
 }
 
 _stallcast_keys() {
-  "$1" "$2" --help 2>/dev/null | sed -n 's/^Keys: //p' | tr ' ' '\n'
+  "$1" "$2" --help 2>/dev/null | awk '/^Keys/ { on = 1; sub(/^[^:]*:/, "") } /^[^ K]/ { on = 0 } on' | tr -s ' ' '\n' | grep .
 }
 
 _stallcast() {

@@ -16,7 +16,7 @@ using record::Segment;
 constexpr double k_second_ns = 1e9;
 constexpr double k_as_is_s = 3.0;  ///< as found, before the first round
 constexpr double k_synthetic_s = 1.0;
-constexpr double k_block_s = 1.5;  ///< measured part of a block, at the rate as found
+constexpr double k_block_s = 1.5;                ///< measured part of a block, at the rate as found
 constexpr std::uint64_t k_fewest_measured = 12;  ///< and no fewer than there are workers: batches come in bunches
 constexpr std::uint64_t k_most_batches = 400;
 constexpr std::uint64_t k_slack_turns = 2;
@@ -144,7 +144,8 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
     const std::uint64_t lost = 2ULL * view.in_flight + 6;  // turns of an epoch that are gone before a block can begin
     const std::uint64_t half = length > lost ? (length - lost) / 2 : 0;  // cold and cached in one epoch
     batches = std::min({batches, std::max(half, transients + 8), length - 2});
-    most_synthetic_ = std::clamp<std::uint64_t>(half, 8, k_most_batches);
+    // Replayed batches are gone quickly, while the workers first finish what they were asked for: up to a whole epoch.
+    most_synthetic_ = std::clamp<std::uint64_t>(2 * half, 8, k_most_batches);
   }
   block_batches_ = batches;
   rate_as_found_ = rate;
@@ -185,8 +186,8 @@ std::uint64_t PhaseSchedule::synthetic_batches(const View& view) const {
   return std::clamp<std::uint64_t>(wanted, 8, most_synthetic_);
 }
 
-/// Where the loader keeps the script waiting, a cold supply block takes as long as a cold one and says little beyond it:
-/// then every second round does without.
+/// Where the loader keeps the script waiting, a cold supply block takes as long as a cold one and says little beyond
+/// it: then every second round does without.
 bool PhaseSchedule::tells_nothing(const Segment& segment) const {
   return segment.phase == static_cast<std::uint32_t>(Phase::supply_cold) && segment.round % 2 == 1 &&
          wants_.phases.size() > 1 &&

@@ -110,6 +110,36 @@ TEST_CASE("a block's window is what was begun and delivered within it, averaged 
   CHECK(block.wait_seconds == doctest::Approx(11 * 5e-3));
 }
 
+TEST_CASE("a wait is one for the batch until its worker handed it over, and for taking it over after that") {
+  Delivery delivery;
+  delivery.wait.begin_ns = 100 * k_ms;
+  delivery.wait.end_ns = 134 * k_ms;
+  CHECK(seconds_until_made(delivery) == doctest::Approx(0.034));  // nobody knows
+  delivery.made_known = true;
+  CHECK(seconds_until_made(delivery) == doctest::Approx(0.034));  // made by the consumer itself
+  delivery.made.put_ns = 130 * k_ms;
+  CHECK(seconds_until_made(delivery) == doctest::Approx(0.030));
+  delivery.made.put_ns = 90 * k_ms;
+  CHECK(seconds_until_made(delivery) == 0.0);
+  delivery.made.put_ns = 140 * k_ms;  // clocks of two processes
+  CHECK(seconds_until_made(delivery) == doctest::Approx(0.034));
+}
+
+TEST_CASE("a block counts the waiting for batches that were not made, and the consumer's CPU time") {
+  Recorded made = worked_example();
+  std::uint64_t cpu_ns = 0;
+  for (Delivery& delivery : made.consumer.passes[0].deliveries) {
+    delivery.made.put_ns = delivery.wait.begin_ns + 2 * k_ms;  // of the 5 ms that it waited
+    delivery.wait.cpu_ns = cpu_ns += 3 * k_ms;
+  }
+  const PhaseBlock block = made.block();
+  REQUIRE(block.batches == 11);
+  CHECK(block.late_seconds == doctest::Approx(11 * 2e-3));
+  CHECK(block.cpu_seconds == doctest::Approx(11 * 3e-3));
+  made.consumer.passes[0].deliveries[10].wait.cpu_ns = 0;
+  CHECK(made.block().cpu_seconds < 0.0);
+}
+
 TEST_CASE("what is begun after the block is not what ends the window where it is not known when") {
   Recorded made = worked_example();
   for (std::size_t i = 20; i < 22; ++i) made.consumer.passes[0].deliveries[i].made_known = false;

@@ -111,6 +111,50 @@ class Recommend(CliTest):
         self.assertIn("Recommended loader", self.cli("report", PREP, "-f", "html").stdout.decode())
 
 
+class Plan(CliTest):
+    CATALOG = GOLDEN.parent.parent / "samples" / "catalog" / "example.json"
+
+    def plan(self, *words, status=0):
+        done = self.cli("plan", PREP, "--catalog", self.CATALOG, *words)
+        self.assert_status(done, status)
+        return done
+
+    def test_json_and_text_agree(self):
+        words = ("--epochs", "90", "--target-time", "1000h")
+        answer = json.loads(self.plan(*words, "--json").stdout)
+        self.assertEqual(answer["schema_version"], 1)
+        self.assertIsNone(answer["nearest"])
+        choice = answer["choice"]
+        self.assertTrue(choice["meets"])
+        self.assertLessEqual(choice["time_s"]["mean"], 1000 * 3600)
+        text = self.plan(*words).stdout.decode()
+        self.assertIn(answer["verdict"], text)
+        self.assertEqual(len([line for line in text.splitlines() if line.startswith("> ")]), 1)
+        table = text[text.index("\nThe front"):text.index("\nWhat to buy next")].splitlines()
+        self.assertEqual(len(table) - 3, len(answer["front"]))
+        for line in table[2:]:
+            self.assertLessEqual(len(line), 80)
+
+    def test_a_target_that_nothing_meets(self):
+        answer = json.loads(self.plan("--target-throughput", "1000000000/s", "--json").stdout)
+        self.assertIsNone(answer["choice"])
+        self.assertIn("nothing in the catalogue", answer["verdict"])
+
+    def test_wrong_questions(self):
+        for words, hint in ((["--target-time", "8"], b"s"), (["--epochs", "0"], b"90"),
+                            (["--target-throughput", "5000"], b"/s"), (["--target-cost=-1"], b"negative")):
+            with self.subTest(words=words):
+                self.assertIn(hint, self.plan(*words, status=2).stderr)
+        self.assert_status(self.cli("plan", PREP), 2)
+        self.assert_status(self.cli("plan", PREP, "--catalog", self.folder / "nothing"), 4)
+        wrong = self.folder / "wrong.json"
+        wrong.write_text('{"schema_version": 1, "machines": [{"name": "a", "cores": -4}]}')
+        done = self.cli("plan", PREP, "--catalog", wrong)
+        self.assert_status(done, 4)
+        self.assertIn(b"machines[0].cores", done.stderr)
+        self.assert_status(self.cli("plan", GOLDEN / "absent-heavy.json", "--catalog", self.CATALOG), 5)
+
+
 class Validate(CliTest):
     def test_the_ledger(self):
         done = self.cli("validate", "--json")

@@ -64,6 +64,8 @@ class Help(CliTest):
         self.assertIn("perfetto", self.complete("report", "out", "-f", ""))
         self.assertEqual(self.complete("diff", "a", "b", "-f", ""), ["text", "json", "md", "html"])
         self.assertIn("workers=", self.complete("whatif", "out", "--set", "w"))
+        offered = self.complete("whatif", "out", "--set", "")
+        self.assertTrue({"workers=", "storage_latency=", "nodes=", "echo="} <= set(offered), offered)
         self.assertEqual(self.complete("verify", "out", "--set", ""),
                          ["workers=", "prefetch=", "cpus=", "storage_bandwidth=", "cache=", "cache_policy="])
         (self.folder / "my-profile").mkdir()

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "model/prediction_json.hpp"
@@ -9,7 +10,8 @@
 namespace stallcast {
 namespace {
 
-TEST_CASE("published rows that are predicted are within five percent") {
+TEST_CASE(
+    "published rows that are predicted are within five percent, those of clusters within ten or what was read off") {
   int predicted = 0;
   for (const LedgerRow& row : replay_ledger()) {
     CAPTURE(row.system);
@@ -17,9 +19,11 @@ TEST_CASE("published rows that are predicted are within five percent") {
     CAPTURE(row.predicted);
     if (row.kind != RowKind::predicted) continue;
     ++predicted;
-    CHECK(std::abs(row.err_frac()) <= 0.05);
+    const double most = row.published_err_frac > 0.0 ? std::max(0.10, row.published_err_frac) : 0.05;
+    CHECK(std::abs(row.err_frac()) <= most);
   }
-  CHECK(predicted >= 14);
+  CHECK(predicted >= 40);
+  CHECK(summarize(replay_ledger()).median_err_frac <= 0.05);
 }
 
 TEST_CASE("formulas that are the published ones agree with them, and what must not help does not") {

@@ -223,6 +223,30 @@ TEST_CASE("a loader in the training process, threads, a slow rank, and a job tha
   CHECK(fine.next.front().key == "leave-it");
 }
 
+TEST_CASE("taking over batches is a part of the waiting of its own, which no workers cure") {
+  Profile p = testing::prep_bound();
+  p.stalls.as_is_wait = Estimate<Fraction>{0.12, 0.11, 0.13, 100};
+  p.stalls.as_is_prep = p.stalls.as_is_fetch = Estimate<Fraction>{0.0, -0.01, 0.01, 100};
+  p.stalls.as_is_receive = Estimate<Fraction>{0.12, 0.11, 0.13, 100};
+  const Findings f = find(p);
+  CHECK(f.verdict ==
+        "12 % of each step is spent waiting for data, nearly all of it taking over batches that were ready.");
+  CHECK(f.next.front().key == "cheaper-handover");
+  CHECK_FALSE(advises(p, "more-workers"));
+  CHECK(f.breakdowns.front().slices.back().key == "receive");
+}
+
+TEST_CASE("what cannot be told from 0 calls for nothing") {
+  Profile p = testing::fetch_bound();
+  p.stalls.as_is_fetch = Estimate<Fraction>{0.15, -0.02, 0.32, 4};
+  CHECK_FALSE(advises(p, "faster-storage"));
+  CHECK_FALSE(advises(p, "larger-reads"));
+  p = with_wait(0.12, 0.20);
+  const Findings unclear = find(p);
+  REQUIRE(unclear.next.size() == 1);
+  CHECK(unclear.next.front().key == "measure-again");
+}
+
 TEST_CASE("workers that queue for a core need no company") {
   Profile p = testing::prep_bound();
   p.host.usable_cpus = 8.0;

@@ -251,6 +251,9 @@ optimizers[0].step()
         (recording,) = run.recordings
         own_counts_twice = len(recording.steps) - 5
         self.assertIn(own_counts_twice, (0, 1))
+        gradients = [text for text in recording.texts["mark"] if text["what"] == "gradients"]
+        self.assertEqual([text["bytes"] for text in gradients], [4, 4, 4, 4])  # once of each optimizer
+        self.assertEqual(gradients[1]["optimizer"], "Adam")
 
     def test_a_compiled_loop_still_runs(self):
         if self.torch_version() < (2, 6):

@@ -5,12 +5,16 @@ import sys
 
 from . import capture
 
+_MOST_OPTIMIZERS = 16
+
 _process = {"described": False}
+_optimizers = set()  # whose gradients were written
 
 
 def _forget():
     """A forked child has a recording of its own, in which nothing is described yet."""
     _process["described"] = False
+    _optimizers.clear()
 
 
 os.register_at_fork(after_in_child=_forget)
@@ -32,6 +36,19 @@ def write_consumer(is_torch_complete):
         cpus=_cpus(),
     )
     capture.text(capture.TEXT_PROCESS, described)
+
+
+def write_gradients(optimizer):
+    """Writes once how many bytes an optimizer's gradients take, which ranks sum up in each step."""
+    if id(optimizer) in _optimizers or len(_optimizers) >= _MOST_OPTIMIZERS:
+        return
+    _optimizers.add(id(optimizer))
+    try:
+        gradients = [p.grad for group in optimizer.param_groups for p in group["params"] if p.grad is not None]
+        size = sum(gradient.numel() * gradient.element_size() for gradient in gradients)
+    except Exception:
+        return  # not an optimizer like torch's: nothing is known of its gradients
+    capture.text(capture.TEXT_MARK, {"what": "gradients", "bytes": size, "optimizer": _type_name(optimizer)})
 
 
 def write_worker(number, workers):

@@ -7,12 +7,13 @@ from . import capture, describe, phases
 from .capture import calls
 
 
-def _count():
+def _count(optimizer):
     """One step was made. While torch.compile traces the call, nothing: our call would break a full graph."""
     if not calls.enabled or _is_compiling():
         return
     try:
         describe.write_consumer(is_torch_complete=True)
+        describe.write_gradients(optimizer)
         calls.step()
         phases.count_step()
     except Exception as error:
@@ -37,11 +38,11 @@ def patch(module):
     @functools.wraps(real)
     def _optimizer_step_code(self):
         # A Python function with `self` first: torch's profiler looks at its code object and that local.
-        _count()
+        _count(self)
         return real(self)
 
     optimizer._optimizer_step_code = _optimizer_step_code
 
 
 def _after_step(optimizer, args, kwargs):
-    _count()
+    _count(optimizer)

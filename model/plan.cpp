@@ -1,0 +1,260 @@
+#include "model/plan.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "model/job_model.hpp"
+#include "model/predict.hpp"
+
+namespace stallcast {
+namespace {
+
+constexpr double k_second_per_hour = 3600.0;
+constexpr int k_most_workers = 64;
+
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+std::string text(const char* format, double value) {
+  char digits[64];
+  std::snprintf(digits, sizeof digits, format, value);
+  return digits;
+}
+
+/// A configuration to ask for.
+struct Candidate {
+  const Machine* machine = nullptr;
+  int nodes = 1;
+  int workers = 0;
+  std::string data{};
+  Settings settings{};
+};
+
+/// 1, 2, 3, 4, 6, 8, 12, 16, ... and the most that can be had.
+std::vector<int> node_counts(int most) {
+  std::set<int> counts{most};
+  for (int power = 1; power <= most; power *= 2) {
+    counts.insert(power);
+    if (power + power / 2 <= most) counts.insert(power + power / 2);
+  }
+  return {counts.begin(), counts.end()};
+}
+
+std::set<int> worker_counts(const JobModel& job, const Machine& machine) {
+  const int per_rank = static_cast<int>(machine.cores / machine.ranks());
+  return {job.workers, std::clamp(per_rank, 1, k_most_workers)};
+}
+
+/// Memory of a node that its page cache may use; empty if the job's own was not measured.
+std::optional<double> room_for_data(const Profile& profile, const Machine& machine) {
+  const auto& used = profile.resources.anonymous_memory;
+  if (!used) return std::nullopt;
+  const double of_ranks = used->value() / std::max(1, profile.job.ranks_seen) * machine.ranks();
+  return std::max(0.0, machine.memory.value() - of_ranks);
+}
+
+class Planner {
+ public:
+  Planner(const Profile& profile, const Catalog& catalog, const PlanTarget& target, JobModel job, Predictor predictor)
+      : profile_(profile), catalog_(catalog), target_(target), job_(std::move(job)), predictor_(std::move(predictor)) {}
+
+  Result<Plan> make() {
+    for (const Machine& machine : catalog_.machines) {
+      for (const int nodes : node_counts(machine.most_nodes)) {
+        for (const int workers : worker_counts(job_, machine)) ask_places(machine, nodes, workers);
+      }
+    }
+    if (options_.empty()) {
+      return Error{ErrorCode::not_enough_data,
+                   "no machine of the catalogue could be answered: " + reasons_.begin()->first,
+                   "profile with phases, so that more is known of the job"};
+    }
+    Plan plan;
+    plan.candidates = options_.size();
+    for (const auto& [reason, count] : reasons_) {
+      plan.left_out.push_back(std::to_string(count) + (count == 1 ? " candidate: " : " candidates: ") + reason);
+    }
+    plan.front = front();
+    choose(plan);
+    explain(plan);
+    return plan;
+  }
+
+ private:
+  /// The same machines with the data in each place where it may lie.
+  void ask_places(const Machine& machine, int nodes, int workers) {
+    const auto room = room_for_data(profile_, machine);
+    const double data = job_.dataset_bytes.value_or(0.0);
+    if (job_.miss <= 0.0 && !job_.dataset_bytes) return ask(machine, nodes, workers, "memory", {});
+    if (room && job_.dataset_bytes && *room >= data) return ask(machine, nodes, workers, "memory", {{"cache", "100%"}});
+    Settings cached;
+    if (room && job_.dataset_bytes) cached = {{"cache", text("%.0fB", *room)}, {"cache_policy", "page-cache"}};
+    const bool fits_disk = machine.disk && job_.dataset_bytes && machine.disk->value() >= data;
+    if (fits_disk) {
+      Settings disk = cached;
+      disk.emplace_back("storage_bandwidth", text("%.0fB/s", machine.disk_bandwidth->value()));
+      ask(machine, nodes, workers, "local disk", disk);
+    }
+    if (catalog_.shared) {
+      ask(machine, nodes, workers, "shared storage", with_shared(cached));
+      if (nodes > 1 && machine.network_bandwidth && !cached.empty()) {
+        Settings together = with_shared({cached.front()});
+        together.emplace_back("cache_policy", "partitioned");
+        ask(machine, nodes, workers, "nodes' memory", together);
+      }
+    }
+    if (!fits_disk && !catalog_.shared) ask(machine, nodes, workers, "as profiled", cached);
+  }
+
+  [[nodiscard]] Settings with_shared(Settings settings) const {
+    if (catalog_.shared->bandwidth) {
+      settings.emplace_back("shared_storage_bandwidth", text("%.0fB/s", catalog_.shared->bandwidth->value()));
+    }
+    if (catalog_.shared->files_per_s) {
+      settings.emplace_back("shared_storage_files_per_s", text("%.9g/s", catalog_.shared->files_per_s->value()));
+    }
+    return settings;
+  }
+
+  void ask(const Machine& machine, int nodes, int workers, const char* data, Settings settings) {
+    settings.emplace_back("nodes", std::to_string(nodes));
+    settings.emplace_back("gpus_per_node", std::to_string(machine.ranks()));
+    settings.emplace_back("cpus", text("%.9g", machine.cores));
+    settings.emplace_back("workers", std::to_string(workers));
+    settings.emplace_back("gpu_speedup", text("%.9g", machine.gpu_speed));
+    if (machine.network_bandwidth) {
+      settings.emplace_back("network_bandwidth", text("%.0fB/s", machine.network_bandwidth->value()));
+    }
+    Scenario scenario;
+    for (const auto& [key, value] : settings) {
+      if (const Status set = set_key(scenario, key, value); !set.ok()) return refuse(set.error());
+    }
+    auto prediction = predictor_.predict_quickly(scenario);
+    if (!prediction) return refuse(prediction.error());
+    options_.push_back(option(machine, nodes, workers, data, std::move(prediction).value()));
+  }
+
+  void refuse(const Error& error) { ++reasons_[error.what]; }
+
+  [[nodiscard]] PlanOption option(const Machine& machine, int nodes, int workers, const char* data,
+                                  Prediction prediction) const {
+    const double samples = target_.epochs * *job_.dataset_samples;
+    const auto& rate = prediction.throughput;
+    PlanOption out{machine.name, nodes, workers, data, {}, {}, {}, false, false};
+    out.time = {Seconds(samples / rate.mean.value()), Seconds(samples / rate.ci90_high.value()),
+                Seconds(samples / rate.ci90_low.value())};
+    const double per_second = machine.price_per_hour * nodes / k_second_per_hour;
+    out.cost = {per_second * out.time.mean.value(), per_second * out.time.ci90_low.value(),
+                per_second * out.time.ci90_high.value()};
+    const auto within = [&](Seconds time, double cost, SamplesPerSecond throughput) {
+      return (!target_.time || time <= *target_.time) && (!target_.cost || cost <= *target_.cost) &&
+             (!target_.throughput || throughput >= *target_.throughput);
+    };
+    out.meets = within(out.time.mean, out.cost.mean, rate.mean);
+    out.meets_surely = within(out.time.ci90_high, out.cost.ci90_high, rate.ci90_low);
+    out.prediction = std::move(prediction);
+    return out;
+  }
+
+  /// From the fastest on, each that is cheaper than all before it.
+  [[nodiscard]] std::vector<PlanOption> front() const {
+    std::vector<const PlanOption*> by_time;
+    by_time.reserve(options_.size());
+    for (const PlanOption& option : options_) by_time.push_back(&option);
+    std::stable_sort(by_time.begin(), by_time.end(), [](const PlanOption* a, const PlanOption* b) {
+      return std::pair(a->time.mean.value(), a->cost.mean) < std::pair(b->time.mean.value(), b->cost.mean);
+    });
+    std::vector<PlanOption> front;
+    for (const PlanOption* option : by_time) {
+      if (front.empty() || option->cost.mean < front.back().cost.mean) front.push_back(*option);
+    }
+    return front;
+  }
+
+  /// By how much the worst missed target is missed: 1.2 is 20 % too long, too dear or too slow.
+  [[nodiscard]] double missed_by(const PlanOption& option) const {
+    double factor = 1.0;
+    if (target_.time) factor = std::max(factor, option.time.mean / *target_.time);
+    if (target_.cost) factor = std::max(factor, option.cost.mean / *target_.cost);
+    if (target_.throughput) factor = std::max(factor, *target_.throughput / option.prediction.throughput.mean);
+    return factor;
+  }
+
+  void choose(Plan& plan) const {
+    if (!target_.any()) {
+      plan.verdict = "no target was given: the front shows what more money buys";
+      return;
+    }
+    const auto cheapest = [&](bool PlanOption::*meets) {
+      const PlanOption* best = nullptr;
+      for (const PlanOption& option : options_) {
+        if (option.*meets && (best == nullptr || option.cost.mean < best->cost.mean)) best = &option;
+      }
+      return best;
+    };
+    const PlanOption* best = cheapest(&PlanOption::meets_surely);
+    if (best == nullptr) best = cheapest(&PlanOption::meets);
+    if (best != nullptr) {
+      plan.choice = *best;
+      plan.verdict = best->meets_surely ? "met, also at the pessimistic end of the interval"
+                                        : "met by the mean, while the pessimistic end of the interval misses it";
+      return;
+    }
+    plan.nearest = *std::min_element(options_.begin(), options_.end(), [&](const PlanOption& a, const PlanOption& b) {
+      return missed_by(a) < missed_by(b);
+    });
+    plan.verdict = "nothing in the catalogue meets the target: the nearest misses it by " +
+                   text("%.0f", 100.0 * (missed_by(*plan.nearest) - 1.0)) + " %, held back by " +
+                   plan.nearest->prediction.bound;
+  }
+
+  static void add_notes(const Prediction& prediction, Plan& plan) {
+    for (const std::string& note : prediction.notes) {
+      if (std::find(plan.notes.begin(), plan.notes.end(), note) == plan.notes.end()) plan.notes.push_back(note);
+    }
+  }
+
+  void explain(Plan& plan) {
+    const PlanOption& shown = plan.choice ? *plan.choice : plan.nearest ? *plan.nearest : plan.front.front();
+    const Prediction& at = shown.prediction;
+    plan.buy_next = at.bound + " binds";
+    if (!at.next_bound.empty()) {
+      plan.buy_next += "; " + text("%.2g", 1.0 + at.headroom) + " times as much of it, and " + at.next_bound + " does";
+    }
+    for (const PlanOption& option : plan.front) add_notes(option.prediction, plan);
+    add_notes(at, plan);
+    plan.notes.push_back("the first epoch, start-up and checkpoints are not part of times and costs");
+    Scenario scenario;
+    for (const ScenarioItem& item : at.scenario) {
+      if (!set_key(scenario, item.key, item.value).ok()) return;
+    }
+    plan.hangs_on = predictor_.narrowed_by(scenario);
+  }
+
+  const Profile& profile_;
+  const Catalog& catalog_;
+  const PlanTarget& target_;
+  JobModel job_;
+  Predictor predictor_;
+  std::vector<PlanOption> options_{};
+  std::map<std::string, int> reasons_{};  ///< of candidates that were not answered
+};
+
+}  // namespace
+
+Result<Plan> make_plan(const Profile& profile, const Catalog& catalog, const PlanTarget& target) {
+  auto job = job_model(profile);
+  if (!job) return job.error();
+  if (!job.value().dataset_samples) {
+    return Error{ErrorCode::not_enough_data, "a plan needs the number of samples of the data set, which is not known",
+                 "profile a job whose data set tells its length"};
+  }
+  auto predictor = Predictor::make(profile);
+  if (!predictor) return predictor.error();
+  return Planner(profile, catalog, target, std::move(job).value(), std::move(predictor).value()).make();
+}
+
+}  // namespace stallcast

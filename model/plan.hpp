@@ -1,0 +1,58 @@
+/// What to buy: every machine of a catalogue, in every number, with the data in every place, by what one profile says.
+///
+/// Example. A job of 100 epochs shall be done in 8 hours. Of 2 kinds of machines, in 1 to 16 nodes each, 5 are on the
+/// front: no other is both faster and cheaper. The cheapest that keeps the 8 hours even at the pessimistic end of its
+/// interval is the choice.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/profile.hpp"
+#include "core/result.hpp"
+#include "model/catalog.hpp"
+#include "model/prediction.hpp"
+
+namespace stallcast {
+
+/// What is wanted; what is not set does not matter.
+struct PlanTarget {
+  std::optional<Seconds> time{};  ///< at most, for all epochs
+  std::optional<double> cost{};   ///< at most, likewise
+  std::optional<SamplesPerSecond> throughput{};
+  double epochs = 1.0;
+
+  [[nodiscard]] bool any() const { return time || cost || throughput; }
+};
+
+struct PlanOption {
+  std::string machine{};
+  int nodes = 1;
+  int workers = 0;     ///< of each rank
+  std::string data{};  ///< "memory", "local disk", "shared storage", "nodes' memory", "as profiled"
+  Prediction prediction{};
+  Forecast<Seconds> time{};   ///< of all epochs
+  Forecast<double> cost{};    ///< likewise, in the catalogue's currency
+  bool meets = false;         ///< every target, by its means
+  bool meets_surely = false;  ///< by the pessimistic ends of their 90 % intervals as well
+};
+
+struct Plan {
+  std::vector<PlanOption> front{};      ///< the faster the dearer: none is worse in both than another, by their means
+  std::optional<PlanOption> choice{};   ///< the cheapest that meets the targets; empty without targets, or if none does
+  std::optional<PlanOption> nearest{};  ///< where none meets them: the one that misses them by least
+  std::string verdict{};
+  std::string buy_next{};      ///< what binds the choice (or the nearest, or the fastest), and what comes after
+  std::string hangs_on{};      ///< the measurement whose uncertainty moves it most; empty if none stands out
+  std::size_t candidates = 0;  ///< that were answered
+  std::vector<std::string> left_out{};  ///< why others were not, each reason once
+  std::vector<std::string> notes{};
+};
+
+/// Errors: as Predictor::make; not_enough_data if the number of samples is not known, or if no candidate could be
+/// answered.
+[[nodiscard]] Result<Plan> make_plan(const Profile& profile, const Catalog& catalog, const PlanTarget& target);
+
+}  // namespace stallcast

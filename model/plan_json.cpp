@@ -1,0 +1,50 @@
+#include "model/plan_json.hpp"
+
+#include <cmath>
+
+#include "model/prediction_json.hpp"
+
+namespace stallcast {
+namespace {
+
+using nlohmann::json;
+
+json number(double value) {
+  return std::isfinite(value) ? json(value) : json(nullptr);
+}
+
+json forecast(double mean, double low, double high) {
+  return {{"mean", number(mean)}, {"ci90_low", number(low)}, {"ci90_high", number(high)}};
+}
+
+json option_to_json(const PlanOption& option) {
+  return {{"machine", option.machine},
+          {"nodes", option.nodes},
+          {"workers", option.workers},
+          {"data", option.data},
+          {"time_s", forecast(option.time.mean.value(), option.time.ci90_low.value(), option.time.ci90_high.value())},
+          {"cost", forecast(option.cost.mean, option.cost.ci90_low, option.cost.ci90_high)},
+          {"meets", option.meets},
+          {"meets_surely", option.meets_surely},
+          {"prediction", to_json(option.prediction)}};
+}
+
+}  // namespace
+
+json plan_to_json(const Plan& plan, const Catalog& catalog) {
+  json front = json::array();
+  for (const PlanOption& option : plan.front) front.push_back(option_to_json(option));
+  return {{"schema_version", k_prediction_schema_version},
+          {"currency", catalog.currency},
+          {"verdict", plan.verdict},
+          {"choice", plan.choice ? option_to_json(*plan.choice) : json(nullptr)},
+          {"nearest", plan.nearest ? option_to_json(*plan.nearest) : json(nullptr)},
+          {"front", std::move(front)},
+          {"buy_next", plan.buy_next},
+          {"hangs_on", plan.hangs_on},
+          {"candidates", plan.candidates},
+          {"left_out", plan.left_out},
+          {"notes", plan.notes}};
+}
+
+}  // namespace stallcast

@@ -1,0 +1,14 @@
+/// `plan --json`.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include "model/plan.hpp"
+
+namespace stallcast {
+
+/// {"schema_version", "currency", "verdict", "choice", "nearest", "front": [...], "buy_next", "hangs_on", "candidates",
+/// "left_out": [...], "notes": [...]}; an option that there is none of is null.
+[[nodiscard]] nlohmann::json plan_to_json(const Plan& plan, const Catalog& catalog);
+
+}  // namespace stallcast

@@ -1,0 +1,137 @@
+#include "model/scenario_values.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "core/units.hpp"
+#include "model/nearest_word.hpp"
+
+namespace stallcast {
+namespace {
+
+constexpr int k_most_workers = 1024;
+constexpr int k_most_prefetch = 1024;
+constexpr int k_largest_batch = 1 << 24;
+constexpr int k_most_nodes = 100'000;
+constexpr int k_most_ranks = 1024;  ///< of a node, and jobs on it
+constexpr double k_most_echoes = 1000.0;
+
+Error usage(std::string what, std::string hint) {
+  return Error{ErrorCode::usage, std::move(what), std::move(hint)};
+}
+
+Status set_cache(Scenario& scenario, std::string_view value) {
+  if (!value.empty() && value.back() == '%') {
+    auto fraction = parse_percent(value);
+    if (!fraction) return fraction.error();
+    scenario.cache_fraction = fraction.value();
+    return {};
+  }
+  auto size = parse_bytes(value);
+  if (!size) {
+    return usage("'" + std::string(value) + "' is neither a share of the data set nor a size",
+                 "write it with its unit, for example 35% or 100GiB");
+  }
+  scenario.cache_size = size.value();
+  return {};
+}
+
+Status set_policy(Scenario& scenario, std::string_view value) {
+  constexpr std::array<std::string_view, 4> k_policies{"page-cache", "minio", "partitioned", "locality"};
+  const auto found = std::find(k_policies.begin(), k_policies.end(), value);
+  if (found == k_policies.end()) {
+    const auto nearest = nearest_word(value, k_policies);
+    return usage(
+        "there is no cache policy '" + std::string(value) + "'",
+        nearest ? "did you mean '" + std::string(*nearest) + "'?" : "write page-cache, minio, partitioned or locality");
+  }
+  scenario.cache_policy = static_cast<CachePolicy>(found - k_policies.begin());
+  return {};
+}
+
+Status set_count(std::optional<int>& target, std::string_view value, int least, int most) {
+  auto count = parse_count(value);
+  if (!count) return count.error();
+  if (count.value() < least || count.value() > most) {
+    return usage("'" + std::string(value) + "' is outside " + std::to_string(least) + " to " + std::to_string(most),
+                 "write for example " + std::to_string(std::max(least, 2)));
+  }
+  target = count.value();
+  return {};
+}
+
+template <class Q>
+Status set_parsed(std::optional<Q>& target, Result<Q> parsed) {
+  if (!parsed) return parsed.error();
+  target = parsed.value();
+  return {};
+}
+
+Status set_cpus(Scenario& scenario, std::string_view value) {
+  auto cpus = parse_factor(value);
+  if (!cpus || cpus.value() > 100'000.0 || value.back() == 'x') {
+    return usage("'" + std::string(value) + "' is not a number of CPUs above zero",
+                 "write for example 4, or 1.5 for a quota");
+  }
+  scenario.cpus = cpus.value();
+  return {};
+}
+
+Status set_speedup(Scenario& scenario, std::string_view value) {
+  auto factor = parse_factor(value);
+  if (!factor) return factor.error();
+  if (factor.value() < 1e-3 || factor.value() > 1e3) {
+    return usage("a gpu_speedup of " + std::string(value) + " is outside 0.001 to 1000", "write for example 2 or 0.5x");
+  }
+  scenario.gpu_speedup = factor.value();
+  return {};
+}
+
+Status set_switch(std::optional<bool>& target, std::string_view value) {
+  if (value != "on" && value != "off") return usage("'" + std::string(value) + "' is neither on nor off", "write on");
+  target = value == "on";
+  return {};
+}
+
+Status set_echo(Scenario& scenario, std::string_view value) {
+  auto times = parse_factor(value);
+  if (!times) return times.error();
+  if (times.value() < 1.0 || times.value() > k_most_echoes) {
+    return usage("an echo of " + std::string(value) + " is outside 1 to 1000", "write for example 2");
+  }
+  scenario.echo = times.value();
+  return {};
+}
+
+/// The keys that ask beyond the machine that was profiled.
+Status set_cluster_value(Scenario& scenario, std::string_view key, std::string_view value) {
+  if (key == "nodes") return set_count(scenario.nodes, value, 1, k_most_nodes);
+  if (key == "gpus_per_node") return set_count(scenario.gpus_per_node, value, 1, k_most_ranks);
+  if (key == "network_bandwidth") return set_parsed(scenario.network_bandwidth, parse_bandwidth(value));
+  if (key == "network_latency") return set_parsed(scenario.network_latency, parse_seconds(value));
+  if (key == "shared_storage_bandwidth") return set_parsed(scenario.shared_storage_bandwidth, parse_bandwidth(value));
+  if (key == "shared_storage_files_per_s") return set_parsed(scenario.shared_storage_files_per_s, parse_rate(value));
+  if (key == "gradients") return set_parsed(scenario.gradients, parse_bytes(value));
+  if (key == "jobs") return set_count(scenario.jobs, value, 1, k_most_ranks);
+  if (key == "coordinated_prep") return set_switch(scenario.coordinated_prep, value);
+  return set_echo(scenario, value);
+}
+
+}  // namespace
+
+Status set_value(Scenario& scenario, std::string_view key, std::string_view value) {
+  if (key == "cache") return set_cache(scenario, value);
+  if (key == "cache_policy") return set_policy(scenario, value);
+  if (key == "cpus") return set_cpus(scenario, value);
+  if (key == "workers") return set_count(scenario.workers, value, 0, k_most_workers);
+  if (key == "prefetch") return set_count(scenario.prefetch, value, 1, k_most_prefetch);
+  if (key == "batch") return set_count(scenario.batch, value, 1, k_largest_batch);
+  if (key == "gpu_speedup") return set_speedup(scenario, value);
+  if (key == "storage_bandwidth") return set_parsed(scenario.storage_bandwidth, parse_bandwidth(value));
+  if (key == "storage_latency") return set_parsed(scenario.storage_latency, parse_seconds(value));
+  return set_cluster_value(scenario, key, value);
+}
+
+}  // namespace stallcast

@@ -1,0 +1,47 @@
+/// What the parts of resolving a scenario share. Internal to setting*.cpp.
+#pragma once
+
+#include <cmath>
+#include <string>
+
+#include "model/setting.hpp"
+
+namespace stallcast::setting_parts {
+
+/// A change by no more than this factor lies within what was measured.
+inline constexpr double k_twice = 2.0 * (1.0 + 1e-9);
+
+[[nodiscard]] inline double doublings(double to, double from) {
+  return std::abs(std::log2(to / from));
+}
+
+[[nodiscard]] inline double squared(double value) {
+  return value * value;
+}
+
+/// Adds up in squares what a scenario's departures cost in certainty: relative errors of making and of the step.
+struct Uncertainty {
+  double making = 0.0;
+  double step = 0.0;
+
+  void store(Setting& setting) const {
+    setting.making_sd = std::sqrt(making);
+    setting.step_sd = std::sqrt(step);
+  }
+};
+
+/// The error of `key`, for which `job` lacks `input`.
+[[nodiscard]] Error unmeasured(const JobModel& job, const std::string& key, const std::string& input);
+
+/// Nodes, ranks and jobs on each, and what one batch is used for: everything else of a host is divided by them.
+void apply_layout(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain);
+
+/// Where bytes come from when several nodes hold them. Called instead of the rules of one host where a policy of
+/// several nodes is asked for. `share`: of the data set, in the cache of each node.
+[[nodiscard]] Status apply_node_caches(const JobModel& job, const Scenario& scenario, double share, Setting& setting);
+
+/// Storage that all nodes share, and the network between them.
+[[nodiscard]] Status apply_shared(const JobModel& job, const Scenario& scenario, Setting& setting,
+                                  Uncertainty& uncertain);
+
+}  // namespace stallcast::setting_parts

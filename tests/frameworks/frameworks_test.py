@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""What a job of each framework sees with and without the tool: the same batches, in the same order and number.
+
+Needs the frameworks (tests/frameworks/run installs them); one that is not there is skipped by name. STALLCAST_FRAMEWORKS
+names the jobs to run, separated by commas.
+"""
+import collections
+import importlib.metadata
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(FOLDER.parent / "cli"))
+
+from harness import CLI  # noqa: E402
+
+try:
+    import numpy
+    import torch
+except ImportError:
+    print("this Python does not import torch and numpy")
+    sys.exit(77)
+
+SAMPLES = 404  # 50 batches of 8 and one of 4
+EPOCHS = 2
+PATIENCE_S = 300
+LIGHT = "plain,iterable,evaluating"
+PACKAGES = {"streaming": "mosaicml-streaming"}  # where it is not called as its module
+
+
+def jobs():
+    sys.path.insert(0, str(FOLDER))
+    import jobs as module
+
+    wanted = os.environ.get("STALLCAST_FRAMEWORKS", LIGHT)
+    return {name: module.JOBS[name][1] for name in (module.JOBS if wanted == "all" else wanted.split(","))}
+
+
+class Frameworks(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="stallcast-frameworks-", dir="/var/tmp"))
+        cls.addClassCleanup(subprocess.run, ["rm", "-rf", str(cls.folder)], check=False)
+        cls.data = cls.folder / "data"
+        cls.data.mkdir()
+        random = numpy.random.default_rng(1)
+        for number in range(SAMPLES):
+            numpy.save(cls.data / f"{number:05d}.npy", random.standard_normal((3, 32, 32), dtype=numpy.float32))
+        os.sync()
+
+    def run_job(self, name, label, epochs, wrapper=()):
+        """(exit status, what the job saw, its errors)."""
+        seen = self.folder / f"{name}-{label}.jsonl"
+        command = [*map(str, wrapper), sys.executable, str(FOLDER / "jobs.py"), name, str(self.data), str(seen), str(epochs)]
+        environment = {**os.environ, "TMPDIR": str(self.folder), "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                              timeout=PATIENCE_S, check=False, env=environment)
+        lines = [json.loads(line) for line in seen.read_text().splitlines()] if seen.exists() else []
+        return done.returncode, lines, done.stderr.decode(errors="replace")[-3000:]
+
+    def check_passive(self, name, found):
+        out = self.folder / f"passive-{name}"
+        status, seen, errors = self.run_job(name, "as_is", EPOCHS, [CLI, "profile", "-q", "--phases", "as_is", "-o", out, "--"])
+        self.assertEqual(status, 0, errors)
+        self.assertEqual(seen, found, f"{name}: the batches differ under a passive recording")
+        profile = json.loads((out / "profile.json").read_text())
+        self.assertEqual(profile["outcome"]["status"], "measured", profile["outcome"])
+        return profile
+
+    def check_phased(self, name, found):
+        """Epochs that ended hold as many batches, of the same shapes, as they do without the tool."""
+        out = self.folder / f"phased-{name}"
+        wrapper = [CLI, "profile", "-q", "--evict", "all", "--budget", "25s", "--target", "100%", "-o", out, "--"]
+        status, seen, errors = self.run_job(name, "phased", 1000, wrapper)
+        self.assertEqual(status, 0, errors)
+        profile = json.loads((out / "profile.json").read_text())
+        self.assertEqual(profile["outcome"]["status"], "measured", profile["outcome"])
+        expected = [line["shapes"] for line in found if line["epoch"] == 0]
+        epochs = collections.defaultdict(list)
+        for line in seen:
+            epochs[line["epoch"]].append(line["shapes"])
+        self.assertGreater(len(epochs), 2, f"{name}: hardly any epoch in a phased run")
+        for epoch in sorted(epochs)[:-1]:  # the last one was ended by the tool
+            self.assertEqual(epochs[epoch], expected, f"{name}: epoch {epoch} is not the script's")
+        return profile
+
+    def test_each_framework(self):
+        for name, module in jobs().items():
+            if module and importlib.util.find_spec(module) is None:
+                print(f"{name}: skipped, {module} is not installed", flush=True)
+                continue
+            with self.subTest(name):
+                status, found, errors = self.run_job(name, "plain", EPOCHS)
+                self.assertEqual(status, 0, errors)
+                again = self.run_job(name, "again", EPOCHS)[1]
+                self.assertEqual(found, again, f"{name}: the job itself is not reproducible")
+                passive = self.check_passive(name, found)
+                phased = self.check_phased(name, found)
+                rates = {key[:-len("_samples_per_s")]: value and round(value["mean"]) for key, value in phased["rates"].items()}
+                issues = sorted({issue["id"] for issue in phased["issues"]})
+                package = PACKAGES.get(module, module) or "torch"
+                version = importlib.metadata.version(package) if module else torch.__version__
+                print(f"{name} ({package} {version}): {len(found)} batches, passive {passive['job']['loader_kind']} "
+                      f"{passive['stalls']['method']}; phased {phased['stalls']['method']} {rates}; issues {issues}", flush=True)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
