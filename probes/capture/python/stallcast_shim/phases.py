@@ -22,6 +22,7 @@ ARM_WITHOUT_STEPS = 20  # the same where the script never calls an optimizer
 PASS = "_stallcast_pass"  # attribute of an iterator: its loader.Pass
 
 _UNKNOWN_END = (1 << 64) - 1
+_OWN_ITERATORS = ("_SingleProcessDataLoaderIter", "_MultiProcessingDataLoaderIter")  # torch's; others' workers differ
 
 
 class Phased:
@@ -279,6 +280,8 @@ def _is_successor(loader, armed):
 
 
 def _unsupported(iterator):
+    if not any(base.__name__ in _OWN_ITERATORS for base in type(iterator).__mro__):
+        return "the loader (%s) takes batches from its workers in a way of its own" % type(iterator).__module__
     if iterator._dataset_kind != 0:
         return "an iterable data set has no indices to repeat"
     if not getattr(iterator, "_in_order", True):
