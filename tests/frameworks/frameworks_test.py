@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """What a job of each framework sees with and without the tool: the same batches, in the same order and number.
 
-Needs the frameworks (tests/frameworks/run installs them); one that is not there is skipped by name. STALLCAST_FRAMEWORKS
-names the jobs to run, separated by commas.
+Needs the frameworks (tests/frameworks/run installs them); one that is not there is skipped by name.
+STALLCAST_FRAMEWORKS names the jobs to run, separated by commas.
 """
 import collections
 import importlib.metadata
@@ -58,8 +58,9 @@ class Frameworks(unittest.TestCase):
     def run_job(self, name, label, epochs, wrapper=()):
         """(exit status, what the job saw, its errors)."""
         seen = self.folder / f"{name}-{label}.jsonl"
-        command = [*map(str, wrapper), sys.executable, str(FOLDER / "jobs.py"), name, str(self.data), str(seen), str(epochs)]
-        environment = {**os.environ, "TMPDIR": str(self.folder), "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+        job = [sys.executable, FOLDER / "jobs.py", name, self.data, seen, epochs]
+        command = [str(word) for word in (*wrapper, *job)]
+        environment = {**os.environ, "TMPDIR": str(self.folder), "HF_HUB_OFFLINE": "1"}
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
                               timeout=PATIENCE_S, check=False, env=environment)
         lines = [json.loads(line) for line in seen.read_text().splitlines()] if seen.exists() else []
@@ -67,7 +68,8 @@ class Frameworks(unittest.TestCase):
 
     def check_passive(self, name, found):
         out = self.folder / f"passive-{name}"
-        status, seen, errors = self.run_job(name, "as_is", EPOCHS, [CLI, "profile", "-q", "--phases", "as_is", "-o", out, "--"])
+        wrapper = [CLI, "profile", "-q", "--phases", "as_is", "-o", out, "--"]
+        status, seen, errors = self.run_job(name, "as_is", EPOCHS, wrapper)
         self.assertEqual(status, 0, errors)
         self.assertEqual(seen, found, f"{name}: the batches differ under a passive recording")
         profile = json.loads((out / "profile.json").read_text())
@@ -109,12 +111,13 @@ class Frameworks(unittest.TestCase):
                 self.assertEqual(found, again, f"{name}: the job itself is not reproducible")
                 passive = self.check_passive(name, found)
                 phased = self.check_phased(name, found)
-                rates = {key[:-len("_samples_per_s")]: value and round(value["mean"]) for key, value in phased["rates"].items()}
+                rates = {key.replace("_samples_per_s", ""): value and round(value["mean"])
+                         for key, value in phased["rates"].items()}
                 issues = sorted({issue["id"] for issue in phased["issues"]})
                 package = PACKAGES.get(module, module) or "torch"
                 version = importlib.metadata.version(package) if module else torch.__version__
-                print(f"{name} ({package} {version}): {len(found)} batches, passive {passive['job']['loader_kind']} "
-                      f"{passive['stalls']['method']}; phased {phased['stalls']['method']} {rates}; issues {issues}", flush=True)
+                print(f"{name} ({package} {version}): {len(found)} batches, {passive['job']['loader_kind']}; "
+                      f"by default {phased['stalls']['method']} {rates}; issues {issues}", flush=True)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,8 @@ def make_model():
 
 def make_loader(folder, **options):
     generator = torch.Generator().manual_seed(7)
-    return DataLoader(Arrays(folder), batch_size=BATCH, shuffle=True, num_workers=WORKERS, generator=generator, **options)
+    return DataLoader(Arrays(folder), batch_size=BATCH, shuffle=True, num_workers=WORKERS, generator=generator,
+                      **options)
 
 
 def train(loader, seen, epochs, step=None):
@@ -182,9 +183,9 @@ def trainer(folder, seen, epochs):
             seen.batch(int(self.state.epoch or 0), inputs["values"], inputs["labels"])
             return super().training_step(model, inputs, *rest)
 
-    arguments = TrainingArguments(output_dir=os.path.join(folder, "..", "trainer"), num_train_epochs=epochs, use_cpu=True,
-                                  per_device_train_batch_size=BATCH, dataloader_num_workers=WORKERS, report_to=[],
-                                  save_strategy="no", disable_tqdm=True, seed=3, logging_strategy="no")
+    arguments = TrainingArguments(output_dir=os.path.join(folder, "..", "trainer"), num_train_epochs=epochs,
+                                  use_cpu=True, per_device_train_batch_size=BATCH, dataloader_num_workers=WORKERS,
+                                  report_to=[], save_strategy="no", disable_tqdm=True, seed=3, logging_strategy="no")
     Watching(model=Classifier(), args=arguments, train_dataset=Named()).train()
 
 
@@ -254,8 +255,8 @@ def timm(folder, seen, epochs):
     from timm.data.loader import MultiEpochsDataLoader
 
     generator = torch.Generator().manual_seed(7)
-    train(MultiEpochsDataLoader(Arrays(folder), batch_size=BATCH, shuffle=True, num_workers=WORKERS, generator=generator),
-          seen, epochs)
+    train(MultiEpochsDataLoader(Arrays(folder), batch_size=BATCH, shuffle=True, num_workers=WORKERS,
+                                generator=generator), seen, epochs)
 
 
 # name: (job, module that it needs beyond torch and numpy)
