@@ -79,7 +79,7 @@ bool is_zero(const EpochPart& part) {
 /// Places that tell the ends of an interval apart.
 int money_places(const Estimate<double>& cost) {
   const double half = (cost.ci95_high - cost.ci95_low) / 2.0;
-  return half > 0.0 ? std::clamp(-static_cast<int>(std::floor(std::log10(half))), 0, 9) : 2;
+  return half > 0.0 ? static_cast<int>(std::clamp(-std::floor(std::log10(half)), 0.0, 9.0)) : 2;
 }
 
 }  // namespace
