@@ -39,8 +39,8 @@ struct Delivery {
   bool steps_with_predecessor = false;  ///< the batch before it (by number) was recorded too
 };
 
-/// The part of a wait after which the batch's worker had handed it over: the rest went into taking it over. All of it
-/// where nobody recorded when that was, and where the consumer makes its batches itself.
+/// The part of a wait until the batch's worker handed it over; the rest went into taking it over. The whole wait where
+/// nobody recorded when that was, and where the consumer makes its batches itself.
 ///
 /// Worked example. Asked for at 100 ms, handed over at 130 ms, in the consumer's hands at 134 ms: 30 ms. Handed over
 /// at 90 ms: 0.

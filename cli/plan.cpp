@@ -3,10 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <optional>
 
 #include "analyzer/profile_json.hpp"
 #include "cli/command.hpp"
@@ -27,7 +28,7 @@ struct PlanOptions {
   std::string profile{};
   std::string catalog{};
   std::string time{};
-  double cost = 0.0;
+  std::optional<double> cost{};
   std::string throughput{};
   double epochs = 1.0;
   bool json = false;
@@ -58,8 +59,10 @@ Result<PlanTarget> target_of(const PlanOptions& options) {
     if (!time) return time.error();
     target.time = time.value();
   }
-  if (options.cost < 0.0) return Error{ErrorCode::usage, "--target-cost must not be negative", "write for example 250"};
-  if (options.cost > 0.0) target.cost = options.cost;
+  if (options.cost && (!(*options.cost > 0.0) || !std::isfinite(*options.cost))) {
+    return Error{ErrorCode::usage, "--target-cost must be above 0", "write for example --target-cost 250"};
+  }
+  target.cost = options.cost;
   if (!options.throughput.empty()) {
     const auto rate = parse_rate(options.throughput);
     if (!rate) return rate.error();
@@ -79,9 +82,8 @@ std::string row_of(const PlanOption& option, bool chosen) {
 std::string details_of(const PlanOption& option) {
   const auto& rate = option.prediction.throughput;
   return fmt::format(
-      "  {} x {}, {} workers a rank, data in: {}\n  {:.4g} samples/s ({:.4g} to {:.4g}), {} ({} to {}), {:.4g} ({:.4g} "
-      "to "
-      "{:.4g}){}\n",
+      "  {} x {}, {} workers a rank, data in: {}\n"
+      "  {:.4g} samples/s ({:.4g} to {:.4g}), {} ({} to {}), {:.4g} ({:.4g} to {:.4g}){}\n",
       option.nodes, option.machine, option.workers, option.data, rate.mean.value(), rate.ci90_low.value(),
       rate.ci90_high.value(), reports::duration(option.time.mean), reports::duration(option.time.ci90_low),
       reports::duration(option.time.ci90_high), option.cost.mean, option.cost.ci90_low, option.cost.ci90_high,

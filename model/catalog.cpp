@@ -70,9 +70,14 @@ class Reader {
     if (std::isfinite(value) && low && value <= range.most && (!range.whole || value == std::floor(value)))
       return value;
     char words[160];
-    std::snprintf(words, sizeof words, "must be %s%s %g and at most %g, but is %g",
-                  range.whole ? "a whole number " : "", range.above_least ? "above" : "at least", range.least,
-                  range.most, value);
+    if (!low) {
+      std::snprintf(words, sizeof words, "must be %s %g, but is %g", range.above_least ? "above" : "at least",
+                    range.least, value);
+    } else if (!(value <= range.most)) {
+      std::snprintf(words, sizeof words, "must be at most %g, but is %g", range.most, value);
+    } else {
+      std::snprintf(words, sizeof words, "must be a whole number, but is %g", value);
+    }
     return fail(key, words), std::nullopt;
   }
 

@@ -48,12 +48,11 @@ std::set<int> worker_counts(const JobModel& job, const Machine& machine) {
   return {job.workers, std::clamp(per_rank, 1, k_most_workers)};
 }
 
-/// Memory of a node that its page cache may use; empty if the job's own was not measured.
-std::optional<double> room_for_data(const Profile& profile, const Machine& machine) {
-  const auto& used = profile.resources.anonymous_memory;
-  if (!used) return std::nullopt;
-  const double of_ranks = used->value() / std::max(1, profile.job.ranks_seen) * machine.ranks();
-  return std::max(0.0, machine.memory.value() - of_ranks);
+Error lacks(const char* what, const std::string& reason, const char* hint) {
+  return Error{
+      ErrorCode::not_enough_data,
+      std::string("a plan needs the ") + what + ", which this profile lacks" + (reason.empty() ? "" : ": " + reason),
+      hint};
 }
 
 class Planner {
@@ -84,15 +83,19 @@ class Planner {
   }
 
  private:
+  /// Memory of a node that its page cache may use beside the ranks and their workers.
+  [[nodiscard]] double room_for_data(const Machine& machine, int workers) const {
+    const double more_workers = (workers - job_.workers) * job_.worker_bytes.value_or(0.0);
+    const double rank = profile_.resources.anonymous_memory->value() / job_.ranks + more_workers;
+    return std::max(0.0, machine.memory.value() - std::max(0.0, rank) * machine.ranks());
+  }
+
   /// The same machines with the data in each place where it may lie.
   void ask_places(const Machine& machine, int nodes, int workers) {
-    const auto room = room_for_data(profile_, machine);
-    const double data = job_.dataset_bytes.value_or(0.0);
-    if (job_.miss <= 0.0 && !job_.dataset_bytes) return ask(machine, nodes, workers, "memory", {});
-    if (room && job_.dataset_bytes && *room >= data) return ask(machine, nodes, workers, "memory", {{"cache", "100%"}});
-    Settings cached;
-    if (room && job_.dataset_bytes) cached = {{"cache", text("%.0fB", *room)}, {"cache_policy", "page-cache"}};
-    const bool fits_disk = machine.disk && job_.dataset_bytes && machine.disk->value() >= data;
+    const double room = room_for_data(machine, workers);
+    if (room >= *job_.dataset_bytes) return ask(machine, nodes, workers, "memory", {{"cache", "100%"}});
+    const Settings cached{{"cache", text("%.0fB", room)}, {"cache_policy", "page-cache"}};
+    const bool fits_disk = machine.disk && machine.disk->value() >= *job_.dataset_bytes;
     if (fits_disk) {
       Settings disk = cached;
       disk.emplace_back("storage_bandwidth", text("%.0fB/s", machine.disk_bandwidth->value()));
@@ -100,7 +103,7 @@ class Planner {
     }
     if (catalog_.shared) {
       ask(machine, nodes, workers, "shared storage", with_shared(cached));
-      if (nodes > 1 && machine.network_bandwidth && !cached.empty()) {
+      if (nodes > 1 && machine.network_bandwidth) {
         Settings together = with_shared({cached.front()});
         together.emplace_back("cache_policy", "partitioned");
         ask(machine, nodes, workers, "nodes' memory", together);
@@ -143,7 +146,12 @@ class Planner {
                                   Prediction prediction) const {
     const double samples = target_.epochs * *job_.dataset_samples;
     const auto& rate = prediction.throughput;
-    PlanOption out{machine.name, nodes, workers, data, {}, {}, {}, false, false};
+    PlanOption out;
+    out.machine = machine.name;
+    out.nodes = nodes;
+    out.workers = workers;
+    out.data = data;
+    out.upper_bound = nodes > 1 && (!job_.gradient_bytes || !machine.network_bandwidth);
     out.time = {Seconds(samples / rate.mean.value()), Seconds(samples / rate.ci90_high.value()),
                 Seconds(samples / rate.ci90_low.value())};
     const double per_second = machine.price_per_hour * nodes / k_second_per_hour;
@@ -154,7 +162,7 @@ class Planner {
              (!target_.throughput || throughput >= *target_.throughput);
     };
     out.meets = within(out.time.mean, out.cost.mean, rate.mean);
-    out.meets_surely = within(out.time.ci90_high, out.cost.ci90_high, rate.ci90_low);
+    out.meets_surely = !out.upper_bound && within(out.time.ci90_high, out.cost.ci90_high, rate.ci90_low);
     out.prediction = std::move(prediction);
     return out;
   }
@@ -200,7 +208,9 @@ class Planner {
     if (best != nullptr) {
       plan.choice = *best;
       plan.verdict = best->meets_surely ? "met, also at the pessimistic end of the interval"
-                                        : "met by the mean, while the pessimistic end of the interval misses it";
+                     : best->upper_bound
+                         ? "met if exchanging gradients between the nodes costs little, which is not known"
+                         : "met by the mean, while the pessimistic end of the interval misses it";
       return;
     }
     plan.nearest = *std::min_element(options_.begin(), options_.end(), [&](const PlanOption& a, const PlanOption& b) {
@@ -248,9 +258,16 @@ class Planner {
 Result<Plan> make_plan(const Profile& profile, const Catalog& catalog, const PlanTarget& target) {
   auto job = job_model(profile);
   if (!job) return job.error();
+  constexpr const char* k_length = "profile a job whose data set tells its length";
   if (!job.value().dataset_samples) {
-    return Error{ErrorCode::not_enough_data, "a plan needs the number of samples of the data set, which is not known",
-                 "profile a job whose data set tells its length"};
+    return lacks("number of samples of the data set", profile.job.dataset_samples.reason(), k_length);
+  }
+  if (!job.value().dataset_bytes) {
+    return lacks("size of the data set", profile.dataset.bytes_total.reason(), k_length);
+  }
+  if (!profile.resources.anonymous_memory) {
+    return lacks("memory of the job", profile.resources.anonymous_memory.reason(),
+                 "profile where /proc/PID/smaps_rollup of the job can be read");
   }
   auto predictor = Predictor::make(profile);
   if (!predictor) return predictor.error();

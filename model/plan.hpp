@@ -35,8 +35,9 @@ struct PlanOption {
   Prediction prediction{};
   Forecast<Seconds> time{};   ///< of all epochs
   Forecast<double> cost{};    ///< likewise, in the catalogue's currency
+  bool upper_bound = false;   ///< of the rate: what the nodes exchange in each step is not known, and left out
   bool meets = false;         ///< every target, by its means
-  bool meets_surely = false;  ///< by the pessimistic ends of their 90 % intervals as well
+  bool meets_surely = false;  ///< by the pessimistic ends of their 90 % intervals as well; never an upper bound
 };
 
 struct Plan {
@@ -51,8 +52,8 @@ struct Plan {
   std::vector<std::string> notes{};
 };
 
-/// Errors: as Predictor::make; not_enough_data if the number of samples is not known, or if no candidate could be
-/// answered.
+/// Errors: as Predictor::make; not_enough_data if samples or bytes of the data set or the memory of the job are not
+/// known (what fits a machine's memory would be a guess), or if no candidate could be answered.
 [[nodiscard]] Result<Plan> make_plan(const Profile& profile, const Catalog& catalog, const PlanTarget& target);
 
 }  // namespace stallcast

@@ -1,7 +1,5 @@
 #include "model/plan_json.hpp"
 
-#include <cmath>
-
 #include "model/prediction_json.hpp"
 
 namespace stallcast {
@@ -9,12 +7,8 @@ namespace {
 
 using nlohmann::json;
 
-json number(double value) {
-  return std::isfinite(value) ? json(value) : json(nullptr);
-}
-
 json forecast(double mean, double low, double high) {
-  return {{"mean", number(mean)}, {"ci90_low", number(low)}, {"ci90_high", number(high)}};
+  return {{"mean", json_number(mean)}, {"ci90_low", json_number(low)}, {"ci90_high", json_number(high)}};
 }
 
 json option_to_json(const PlanOption& option) {
@@ -24,6 +18,7 @@ json option_to_json(const PlanOption& option) {
           {"data", option.data},
           {"time_s", forecast(option.time.mean.value(), option.time.ci90_low.value(), option.time.ci90_high.value())},
           {"cost", forecast(option.cost.mean, option.cost.ci90_low, option.cost.ci90_high)},
+          {"upper_bound", option.upper_bound},
           {"meets", option.meets},
           {"meets_surely", option.meets_surely},
           {"prediction", to_json(option.prediction)}};

@@ -9,13 +9,10 @@ namespace {
 
 using nlohmann::json;
 
-/// JSON has no infinity; a number that is not one is absent.
-json number(double value) {
-  return std::isfinite(value) ? json(value) : json(nullptr);
-}
-
 json gain_to_json(const Gain& gain) {
-  return {{"mean", number(gain.mean)}, {"ci90_low", number(gain.ci90_low)}, {"ci90_high", number(gain.ci90_high)}};
+  return {{"mean", json_number(gain.mean)},
+          {"ci90_low", json_number(gain.ci90_low)},
+          {"ci90_high", json_number(gain.ci90_high)}};
 }
 
 json loader_to_json(const LoaderChoice& loader) {
@@ -37,12 +34,16 @@ json remedy_to_json(const Remedy& remedy) {
 json summary_to_json(const LedgerSummary& summary) {
   return {{"rows", summary.rows},
           {"predicted_rows", summary.predicted_rows},
-          {"predicted_median_abs_err_frac", number(summary.median_err_frac)},
-          {"predicted_worst_abs_err_frac", number(summary.worst_err_frac)},
+          {"predicted_median_abs_err_frac", json_number(summary.median_err_frac)},
+          {"predicted_worst_abs_err_frac", json_number(summary.worst_err_frac)},
           {"controls_hold", summary.controls_hold}};
 }
 
 }  // namespace
+
+json json_number(double value) {
+  return std::isfinite(value) ? json(value) : json(nullptr);
+}
 
 json to_json(const Prediction& prediction) {
   json scenario = json::object();
@@ -50,15 +51,15 @@ json to_json(const Prediction& prediction) {
   const auto& rate = prediction.throughput;
   json out{{"scenario", std::move(scenario)},
            {"throughput_samples_per_s",
-            {{"mean", number(rate.mean.value())},
-             {"ci90_low", number(rate.ci90_low.value())},
-             {"ci90_high", number(rate.ci90_high.value())}}},
-           {"step_s", number(prediction.step.value())},
-           {"epoch_s", prediction.epoch ? number(prediction.epoch->value()) : json(nullptr)},
-           {"stall_frac", number(prediction.stall)},
+            {{"mean", json_number(rate.mean.value())},
+             {"ci90_low", json_number(rate.ci90_low.value())},
+             {"ci90_high", json_number(rate.ci90_high.value())}}},
+           {"step_s", json_number(prediction.step.value())},
+           {"epoch_s", prediction.epoch ? json_number(prediction.epoch->value()) : json(nullptr)},
+           {"stall_frac", json_number(prediction.stall)},
            {"bound", prediction.bound},
            {"next_bound", prediction.next_bound},
-           {"headroom_frac", number(prediction.headroom)},
+           {"headroom_frac", json_number(prediction.headroom)},
            {"extrapolated", prediction.extrapolated},
            {"notes", prediction.notes}};
   if (!prediction.epoch) out["epoch_absent"] = prediction.epoch.reason();
@@ -99,16 +100,16 @@ json ledger_to_json(std::span<const LedgerRow> rows) {
   json list = json::array();
   for (const LedgerRow& row : rows) {
     json inputs = json::object();
-    for (const auto& [key, value] : row.inputs) inputs[key] = number(value);
+    for (const auto& [key, value] : row.inputs) inputs[key] = json_number(value);
     list.push_back({{"source", row.source},
                     {"system", row.system},
                     {"kind", row_kind_name(row.kind)},
                     {"inputs", std::move(inputs)},
                     {"quantity", row.quantity},
-                    {"published", number(row.published)},
-                    {"predicted", number(row.predicted)},
-                    {"err_frac", number(row.err_frac())},
-                    {"published_err_frac", number(row.published_err_frac)},
+                    {"published", json_number(row.published)},
+                    {"predicted", json_number(row.predicted)},
+                    {"err_frac", json_number(row.err_frac())},
+                    {"published_err_frac", json_number(row.published_err_frac)},
                     {"negative_control", row.control}});
   }
   return {{"schema_version", k_prediction_schema_version},

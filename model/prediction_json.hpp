@@ -12,6 +12,9 @@ namespace stallcast {
 
 inline constexpr int k_prediction_schema_version = 1;
 
+/// JSON has no infinity; a number that is not one is absent (null).
+[[nodiscard]] nlohmann::json json_number(double value);
+
 /// One prediction; every key carries its unit, an absent epoch is null.
 [[nodiscard]] nlohmann::json to_json(const Prediction& prediction);
 

@@ -73,6 +73,7 @@ void add_stalls(const Profile& p, std::string& out) {
   stalls.estimate(label("kind", "receive"), p.stalls.receive);
   stalls.estimate(label("kind", "as_is_prep"), p.stalls.as_is_prep);
   stalls.estimate(label("kind", "as_is_fetch"), p.stalls.as_is_fetch);
+  stalls.estimate(label("kind", "as_is_receive"), p.stalls.as_is_receive);
   stalls.estimate(label("kind", "as_is_wait"), p.stalls.as_is_wait);
 }
 

@@ -142,7 +142,8 @@ class Plan(CliTest):
 
     def test_wrong_questions(self):
         for words, hint in ((["--target-time", "8"], b"s"), (["--epochs", "0"], b"90"),
-                            (["--target-throughput", "5000"], b"/s"), (["--target-cost=-1"], b"negative")):
+                            (["--target-throughput", "5000"], b"/s"), (["--target-cost=-1"], b"above 0"), (["--target-cost=0"], b"above 0"),
+                            (["--target-cost=nan"], b"above 0")):
             with self.subTest(words=words):
                 self.assertIn(hint, self.plan(*words, status=2).stderr)
         self.assert_status(self.cli("plan", PREP), 2)

@@ -16,6 +16,7 @@ import time
 
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 from torch.utils.data.distributed import DistributedSampler
 
 DEFAULTS = {
@@ -30,6 +31,7 @@ DEFAULTS = {
     "augment": False,  # samples differ at each reading
     "stateful": False,  # samples depend on those made before them
     "iterable": False,
+    "own_iterator": False,  # the loader takes its batches in a way of its own, as torchdata's StatefulDataLoader does
     "anew": False,  # the loader is made anew for every pass
     "second": False,  # another loader is iterated beside
     "evaluate": 0,  # training batches between evaluations within the pass
@@ -75,6 +77,16 @@ class Stream(IterableDataset):
         return (self.files[index] for index in range(len(self.files)))
 
 
+class OwnIterator(_BaseDataLoaderIter):
+    def _next_data(self):
+        return self._collate_fn([self._dataset[index] for index in self._next_index()])
+
+
+class OwnLoader(DataLoader):
+    def _get_iterator(self):
+        return OwnIterator(self)
+
+
 def make_loader(dataset, wanted, **other):
     options = {"num_workers": wanted["workers"], "persistent_workers": wanted["persistent"] and wanted["workers"] > 0}
     options.update(batch_size=wanted["batch_size"], shuffle=wanted["shuffle"])
@@ -83,6 +95,8 @@ def make_loader(dataset, wanted, **other):
         options.update(shuffle=False, sampler=DistributedSampler(dataset))
     if wanted["iterable"]:
         dataset, options["shuffle"] = Stream(dataset), False
+    if wanted["own_iterator"]:
+        return OwnLoader(dataset, **dict(options, num_workers=0, persistent_workers=False))
     return DataLoader(dataset, **options)
 
 

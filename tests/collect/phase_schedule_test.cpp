@@ -218,6 +218,31 @@ TEST_CASE("cold supply blocks are run in every round where the job hardly waits 
   CHECK(starves[1] == 2);
 }
 
+TEST_CASE("a synthetic block may take all of a short epoch: the workers come to rest within it") {
+  Job job;
+  job.epoch = 60;
+  job.rate = 6.0;
+  PhaseSchedule schedule(*job.control, usual_wants());
+  job.arm();
+  for (int beat = 0; beat < 600; ++beat) {
+    const std::uint64_t turn = job.control->phases[0].turns.load();
+    job.rate = 6.0;
+    for (const Segment& segment : job.published()) {
+      const bool replayed = segment.phase == static_cast<std::uint32_t>(Phase::synthetic);
+      if (replayed && segment.first <= turn && turn < segment.first + segment.batches) job.rate = 50.0;
+    }
+    job.run(schedule, 0.1);
+  }
+  std::uint64_t longest = 0;
+  for (const Segment& segment : job.published()) {
+    if (segment.phase != static_cast<std::uint32_t>(Phase::synthetic)) continue;
+    CHECK(segment.first / 60 == (segment.first + segment.batches) / 60);
+    longest = std::max<std::uint64_t>(longest, segment.batches);
+  }
+  // Four batches are under way when it begins, which take 0.7 s; meanwhile 33 are replayed.
+  CHECK(longest > 40);
+}
+
 TEST_CASE("several ranks: the slowest counts for progress, the fastest for what is still in time") {
   Job job;
   job.ranks = 4;

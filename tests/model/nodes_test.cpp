@@ -25,7 +25,7 @@ TrueJob compute_bound() {
   return job;
 }
 
-/// Two workers that need 320 ms a batch for a step of 100 ms.
+/// Each batch takes one of its two workers 640 ms, and the step 100.
 TrueJob starved() {
   TrueJob job;
   job.cores = 8.0;

@@ -44,7 +44,9 @@ Profile computing() {
   job.cores = 8.0;
   job.cpu_s = 0.002;
   job.cv_step = 0.0;
-  return made::profile_of(job);
+  Profile profile = made::profile_of(job);
+  profile.job.gradient_bytes = Bytes(1e6);
+  return profile;
 }
 
 Plan plan_of(const Profile& profile, const std::string& catalog, const PlanTarget& target) {
@@ -75,9 +77,9 @@ TEST_CASE("what is wrong in a catalogue is named with its place") {
   CHECK(error_of(with_machine("7")).find("machines[0] must be an object") != std::string::npos);
   const std::string good = R"("name": "a", "memory_bytes": 1e9, "gpus": 1, "price_per_hour": 1)";
   CHECK(error_of(with_machine("{" + good + "}")).find("machines[0].cores is missing") != std::string::npos);
-  CHECK(error_of(with_machine("{" + good + R"(, "cores": -4})")).find("machines[0].cores must be above 0, but is -4") ==
-        std::string::npos);  // the sentence also says at most what
-  CHECK(error_of(with_machine("{" + good + R"(, "cores": -4})")).find("machines[0].cores must be above 0") !=
+  CHECK(error_of(with_machine("{" + good + R"(, "cores": -4})")) ==
+        "catalogue: machines[0].cores must be above 0, but is -4");
+  CHECK(error_of(with_machine("{" + good + R"(, "cores": 1e20})")).find("cores must be at most 1e+18") !=
         std::string::npos);
   CHECK(error_of(with_machine("{" + good + R"(, "cores": "4"})")).find("machines[0].cores must be a number") !=
         std::string::npos);
@@ -132,6 +134,38 @@ TEST_CASE("the choice is the cheapest that meets the target with its interval") 
   CHECK(plan.buy_next.find("binds") != std::string::npos);
 }
 
+TEST_CASE("what nodes exchange is not known: an upper bound meets nothing surely") {
+  Profile profile = computing();
+  profile.job.gradient_bytes = Measured<Bytes>::absent("no step of an optimizer showed any");
+  PlanTarget target;
+  target.time = Seconds(50'000.0 / profile.rates.as_is->mean.value() / 20.0);
+  const std::string slow_only = R"({"schema_version": 1, "machines": [
+    {"name": "slow", "cores": 8, "memory_bytes": 64e9, "gpus": 1, "price_per_hour": 1.0, "max_nodes": 64}]})";
+  const Plan plan = plan_of(profile, slow_only, target);
+  REQUIRE(plan.choice.has_value());
+  CHECK(plan.choice->nodes > 1);
+  CHECK(plan.choice->upper_bound);
+  CHECK(plan.choice->meets);
+  CHECK_FALSE(plan.choice->meets_surely);
+  CHECK(plan.verdict.find("if exchanging gradients") != std::string::npos);
+}
+
+TEST_CASE("more workers leave less memory for the data") {
+  made::TrueJob job;
+  job.cores = 8.0;
+  job.latency_s = 0.001;
+  job.miss = 1.0;
+  const Profile profile = made::profile_of(job);  // 5.5 GB of data, 4 GB of the job, 400 MB of each worker
+  PlanTarget target;
+  const std::string tight = R"({"schema_version": 1, "machines": [
+    {"name": "tight", "cores": 8, "memory_bytes": 10e9, "gpus": 1, "price_per_hour": 1.0}]})";
+  const Plan plan = plan_of(profile, tight, target);
+  REQUIRE(plan.candidates == 2);
+  REQUIRE(plan.front.size() == 1);  // more workers are faster on the same machine
+  CHECK(plan.front[0].workers == 8);
+  CHECK(plan.front[0].data == "as profiled");
+}
+
 TEST_CASE("a target that nothing meets: the nearest, and why") {
   PlanTarget target;
   target.time = Seconds(1e-3);
@@ -168,9 +202,16 @@ TEST_CASE("a plan says what it could not answer, and what it needs") {
   Profile profile = computing();
   profile.job.dataset_samples = Measured<std::int64_t>::absent("a stream");
   const Catalog catalog = catalog_of(k_two_machines);
+  CHECK(make_plan(profile, catalog, {}).error().what.find("number of samples") != std::string::npos);
+  profile = computing();
+  profile.dataset.bytes_total = Measured<Bytes>::absent("mapped files");
   const auto plan = make_plan(profile, catalog, {});
   REQUIRE_FALSE(plan.ok());
   CHECK(plan.error().code == ErrorCode::not_enough_data);
+  CHECK(plan.error().what == "a plan needs the size of the data set, which this profile lacks: mapped files");
+  profile = computing();
+  profile.resources.anonymous_memory = Measured<Bytes>::absent("not allowed");
+  CHECK(make_plan(profile, catalog, {}).error().what.find("memory of the job") != std::string::npos);
 }
 
 TEST_CASE("a plan as JSON") {
