@@ -1,11 +1,10 @@
 #include "probes/collect/phase_schedule.hpp"
 
-#include <signal.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <utility>
+
+#include "probes/collect/phase_timing.hpp"
 
 namespace stallcast::collect {
 namespace {
@@ -13,7 +12,6 @@ namespace {
 using record::Phase;
 using record::Segment;
 
-constexpr double k_second_ns = 1e9;
 constexpr double k_as_is_s = 3.0;  ///< as found, before the first round
 constexpr double k_synthetic_s = 1.0;
 constexpr double k_block_s = 1.5;                ///< measured part of a block, at the rate as found
@@ -22,9 +20,6 @@ constexpr std::uint64_t k_most_batches = 400;
 constexpr std::uint64_t k_slack_turns = 2;
 constexpr std::uint64_t k_ring_turns = 10;  ///< the shim keeps the first batches for replay
 constexpr double k_keeps_up = 0.8;          ///< of the rate without a loader: one that hardly keeps the script waiting
-constexpr double k_look_s = 0.3;            ///< the ranks may run this long until we have looked and published again
-constexpr double k_late_s = 2.0;            ///< beyond the budget, before blocks are cut short
-constexpr double k_hung_s = 30.0;           ///< beyond the budget, before the job counts as hung
 constexpr std::uint64_t k_added_read_ns = 500'000;
 constexpr std::uint64_t k_added_cpu_ns = 500'000;
 
@@ -270,59 +265,6 @@ bool PhaseSchedule::publish_next(const View& view) {
   return true;
 }
 
-/// The end needs no index lists in advance: no rank asks for more than a turn or two until it reads of it.
-void PhaseSchedule::end_at_once(const View& view) {
-  const std::uint64_t soon = view.fastest_turn + 2 + static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_look_s));
-  if (ended_ && soon >= next_turn_) return;
-  next_turn_ = soon;
-  publish_end();
-}
-
-void PhaseSchedule::cut_if_late(const View& view, std::uint64_t now_ns) {
-  const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
-  if (cut_ || elapsed < wants_.budget.value() + k_late_s) return;
-  cut_ = true;
-  end_at_once(view);
-}
-
-void PhaseSchedule::publish_end() {
-  Segment segment = segment_of(Phase::end, 0, next_round_);
-  segment.first = next_turn_;
-  publish(segment);
-  ended_ = true;
-}
-
-/// True where the next block would end after the budget, by what the batches of its phase have cost so far. How long it
-/// takes until a new epoch begins is a guess: not before there are rounds enough does it end a run.
-bool PhaseSchedule::out_of_time(const View& view, std::uint64_t now_ns) {
-  const Segment* next = next_of_rounds(view);
-  if (next == nullptr) return true;
-  double needed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
-  const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
-  std::uint64_t begin = next_turn_;
-  if (complete_rounds_ >= wants_.fewest_rounds) begin = first_turn(*next, view).value_or(begin);
-  std::uint64_t turns_ahead = begin > view.slowest_turn ? begin - view.slowest_turn : 0;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const Segment& segment = control_.segments[i];
-    const bool supply = is_supply(segment);
-    const std::uint64_t end = segment.first + (supply ? 1 : segment.batches);
-    if (end <= view.slowest_turn) continue;
-    const std::uint64_t left = supply ? segment.batches : end - std::max(segment.first, view.slowest_turn);
-    needed += costs_.seconds_of(static_cast<Phase>(segment.phase), static_cast<double>(left), rate_as_found_);
-    if (!supply) turns_ahead -= std::min(turns_ahead, left);
-  }
-  needed += costs_.seconds_of(Phase::as_is, static_cast<double>(turns_ahead), rate_as_found_);
-  needed += costs_.seconds_of(static_cast<Phase>(next->phase), static_cast<double>(next->batches), rate_as_found_);
-  return needed > wants_.budget.value();
-}
-
-/// Where no block can be run, the state as found is all there is to measure: until the budget is spent.
-void PhaseSchedule::end_in_time(const View& view, std::uint64_t now_ns) {
-  if (static_cast<double>(now_ns - armed_ns_) / k_second_ns < wants_.budget.value()) return;
-  next_turn_ = earliest_turn(view);
-  publish_end();
-}
-
 void PhaseSchedule::step(std::uint64_t now_ns) {
   const View now = view();
   if (!now.armed) return;
@@ -354,23 +296,6 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
     }
     if (!publish_next(now)) return;
   }
-}
-
-std::optional<std::string> PhaseSchedule::overdue(std::uint64_t now_ns) const {
-  if (armed_ns_ == 0) return std::nullopt;
-  const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
-  if (elapsed < wants_.budget.value() + k_hung_s) return std::nullopt;
-  for (std::uint32_t rank = 0; rank < record::k_max_ranks; ++rank) {
-    const auto pid = static_cast<pid_t>(control_.ranks[rank].pid.load(std::memory_order_relaxed));
-    if (control_.phases[rank].armed.load(std::memory_order_acquire) == 0 || pid <= 0) continue;
-    if (kill(pid, 0) != 0 && errno == ESRCH) continue;  // its script ended by itself
-    const double still = static_cast<double>(now_ns - moved_ns_) / k_second_ns;
-    return "process " + std::to_string(pid) + " had not come to the end of the run " +
-           std::to_string(static_cast<int>(elapsed)) + " s after its phases began: it took " +
-           std::to_string(control_.phases[rank].turns.load(std::memory_order_relaxed)) + " batches, the last one " +
-           std::to_string(static_cast<int>(still)) + " s before it was ended";
-  }
-  return std::nullopt;
 }
 
 std::uint64_t PhaseSchedule::missed() const {
