@@ -96,6 +96,8 @@ void mark_absent(Profile& profile, const std::string& reason) {
                       &stalls.interference, &stalls.as_is_interference}) {
     *stall = MeasuredEstimate<Fraction>::absent(reason);
   }
+  profile.page_cache.hit = MeasuredEstimate<Fraction>::absent(reason);
+  profile.page_cache.room = Measured<double>::absent(reason);
 }
 
 double window_length(const std::vector<RankView>& ranks) {
@@ -157,6 +159,7 @@ Profile analyze_launches(std::span<const RunData> launches) {
   const ReplayMachine machine = sections::replay_machine(run, ranks, ranks_beside(ranks, ranks.front()));
   profile.measured_s = window_length(ranks);
   profile.resources = sections::resources_of(run, ranks, machine);
+  profile.page_cache = sections::page_cache_of(run, ranks, profile.dataset, profile.resources);
   profile.ranks = sections::ranks_of(ranks);
   profile.timeline = sections::timeline_of(ranks, k_timeline_rows);
   sections::add_phases(run, ranks.front(), k_timeline_rows, profile);
@@ -165,6 +168,7 @@ Profile analyze_launches(std::span<const RunData> launches) {
   for (const RunData& further : launches.subspan(1)) add_launch(further, phased, profile);
   sections::fill_differential(phased, profile);
   sections::add_checks(run, ranks, profile);
+  sections::check_page_cache(profile.page_cache, profile.issues);
   return profile;
 }
 

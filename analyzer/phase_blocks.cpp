@@ -81,13 +81,37 @@ std::uint64_t next_begun(const Pass& pass, std::span<const Delivery> block, std:
   return first;
 }
 
+/// When the first worker had made all that it was given of this block. Replayed batches may come next, for which
+/// nothing is made: it rests then, and what the others still make comes at another rate.
+std::uint64_t first_at_rest(std::span<const Delivery> block) {
+  std::map<std::uint32_t, std::uint64_t> last;  // by worker
+  for (const Delivery& delivery : block) {
+    const std::uint64_t done_ns = std::max(delivery.made.put_ns, delivery.made.end_ns);
+    if (delivery.made_known && done_ns > 0) last[delivery.made.header.aux] = done_ns;
+  }
+  std::uint64_t first = UINT64_MAX;
+  for (const auto& [worker, done_ns] : last) first = std::min(first, done_ns);
+  return first;
+}
+
+/// Batches that lie ready or are being made in the steady state. A block that begins with the workers at rest, because
+/// replayed batches came before it, has none in the beginning: until as many have come it is not in that state.
+std::size_t filling_up(std::span<const Delivery> block, const SegmentRun& run, const LoaderFacts& loader) {
+  const Delivery& first = block.front();
+  if (!first.made_known || first.made.begin_ns < first.wait.begin_ns) return 0;
+  return static_cast<std::size_t>(run.workers *
+                                  static_cast<std::uint64_t>(std::max<std::int64_t>(1, loader.prefetch_factor)));
+}
+
 Window pulled_window(const Pass& pass, std::span<const Delivery> block, const SegmentRun& run,
-                     const Evidence& evidence) {
+                     const LoaderFacts& loader, const Evidence& evidence) {
   Window window;
   const std::uint64_t opened_ns = std::max(block.front().wait.begin_ns, staged_by(block, run, evidence));
-  const std::uint64_t closed_ns = next_begun(pass, block, opened_ns);
+  std::uint64_t closed_ns = next_begun(pass, block, opened_ns);
+  if (closed_ns > block.back().wait.end_ns) closed_ns = std::min(closed_ns, first_at_rest(block));
+  const std::size_t filled = filling_up(block, run, loader);
   for (std::size_t i = 0; i < block.size(); ++i) {
-    const bool begun_inside = block[i].made_known && block[i].made.begin_ns >= opened_ns;
+    const bool begun_inside = block[i].made_known && block[i].made.begin_ns >= opened_ns && i >= filled;
     if (window.empty && !begun_inside) continue;
     if (block[i].wait.end_ns > closed_ns) break;
     if (window.empty) window.first = i;
@@ -242,7 +266,7 @@ PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun
   } else if (run.phase == Phase::synthetic || run.workers == 0) {
     window = {1, deliveries.size() - 1, deliveries.size() < 3};  // the first step still follows the block before
   } else {
-    window = pulled_window(pass, deliveries, run, evidence);
+    window = pulled_window(pass, deliveries, run, facts, evidence);
     bunch = static_cast<std::size_t>(run.workers);
   }
   measure(deliveries, facts, window, bunch, block);

@@ -120,7 +120,9 @@ struct Dataset {
   Measured<Bytes> bytes_total{};                ///< extrapolated to dataset_samples
   Measured<BytesPerSample> bytes_per_sample{};  ///< read per sample
   Measured<Distribution> file_size_bytes{};
-  std::string layout{};      ///< files | shards | mapped | unknown
+  Measured<Fraction> small_files{};  ///< of the files seen, smaller than 128 KiB: each costs a request, however small
+  std::string layout{};              ///< files | shards | mapped | unknown
+  std::string format{};  ///< what most of the bytes lie in, by the files' names: jpeg, tar, hdf5, ...; empty: unknown
   std::string filesystem{};  ///< ext4, nfs, ... that most of the files lie on; empty: not known
   std::string folder{};      ///< that nearly all of the files seen lie below; empty: there is none, or it is a root
   std::string example_path{};
@@ -169,6 +171,23 @@ struct Resources {
   Measured<Bytes> anonymous_memory{};                   ///< of the whole job
   Measured<Bytes> page_cache_available{};               ///< memory limit minus anonymous memory
   std::map<std::string, Distribution> distributions{};  ///< sample_read_s, sample_prep_s, batch_make_s, step_s, ...
+};
+
+/// One pass over the data set, as the page cache served it.
+struct CacheEpoch {
+  std::int64_t epoch = 1;  ///< 1 is the first
+  Bytes read{};            ///< by the making of its batches
+  Bytes from_storage{};    ///< of them; at most `read`, although the kernel may have read ahead
+  Fraction hit = 0.0;      ///< 1 - from_storage / read
+};
+
+/// What the page cache served of the job's reads, over whole epochs as found (no phase changed what it held).
+struct PageCache {
+  std::vector<CacheEpoch> epochs{};
+  MeasuredEstimate<Fraction> hit{};  ///< epochs after the first: their mean
+  /// Memory that may hold it over the size of the data set: x of the closed forms in model/cache.hpp. Above 1: all
+  /// fits.
+  Measured<double> room{};
 };
 
 /// Hardware that the run was given instead of the machine's own, and what became of it.
@@ -245,6 +264,7 @@ struct Profile {
   Overhead overhead{};
   Emulation emulation{};
   Storage storage{};
+  PageCache page_cache{};
   double measured_s = 0.0;  ///< length of the window that the estimates come from
 };
 

@@ -111,7 +111,9 @@ void describe(A& a, As<A, Dataset>& v) {
   a.field("bytes_total", v.bytes_total);
   a.field("bytes_per_sample", v.bytes_per_sample);
   a.field("file_size_bytes", v.file_size_bytes);
+  a.optional("small_files_frac", v.small_files);
   a.field("layout", v.layout);
+  a.optional("format", v.format);
   a.field("filesystem", v.filesystem);
   a.optional("folder", v.folder);
   a.field("example_path", v.example_path);
@@ -134,6 +136,21 @@ void describe(A& a, As<A, Storage>& v) {
   a.field("ceiling_bytes_per_s", v.ceiling_bandwidth);
   a.field("saved_frac", v.saved);
   a.field("idle_read_s", v.idle_read);
+}
+
+template <class A>
+void describe(A& a, As<A, CacheEpoch>& v) {
+  a.field("epoch", v.epoch);
+  a.field("read_bytes", v.read);
+  a.field("storage_bytes", v.from_storage);
+  a.field("hit_frac", v.hit);
+}
+
+template <class A>
+void describe(A& a, As<A, PageCache>& v) {
+  a.field("epochs", v.epochs);
+  a.field("hit_frac", v.hit);
+  a.field("room", v.room);
 }
 
 template <class A>
@@ -243,6 +260,7 @@ void describe(A& a, As<A, Profile>& v) {
   // Only where something was emulated: a profile without it is one of the machine's own hardware.
   if (A::k_reading || v.emulation.with != "nothing") a.optional("emulation", v.emulation);
   if (A::k_reading || !v.storage.path.empty()) a.optional("storage", v.storage);
+  a.optional("page_cache", v.page_cache);
   a.field("measured_s", v.measured_s);
 }
 

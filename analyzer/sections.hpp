@@ -46,6 +46,13 @@ struct Launch {
 /// Files, bytes, sizes, layout, from the job's own reads.
 [[nodiscard]] Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks);
 
+/// Hits of the page cache, epoch by epoch as found. `dataset` and `resources` of the same run say what would fit.
+[[nodiscard]] PageCache page_cache_of(const RunData& run, const std::vector<RankView>& ranks, const Dataset& dataset,
+                                      const Resources& resources);
+
+/// Warns where less came from memory than any policy would have kept there. Nothing to say without measured hits.
+void check_page_cache(const PageCache& cache, std::vector<DataIssue>& issues);
+
 /// Cost of the recording, from the tool's on/off stretches.
 [[nodiscard]] Overhead overhead_of(const RunData& run);
 

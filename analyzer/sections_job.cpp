@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "analyzer/file_format.hpp"
 #include "analyzer/files_read.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
@@ -14,6 +15,9 @@ namespace stallcast::sections {
 namespace {
 
 using nlohmann::json;
+
+/// What Linux reads ahead of the first read of a file: a smaller one is one request.
+constexpr std::uint64_t k_small_file_bytes = 128 * 1024;
 
 Measured<std::int64_t> count_or(std::int64_t value, const char* reason) {
   return value >= 0 ? Measured<std::int64_t>(value) : Measured<std::int64_t>::absent(reason);
@@ -187,6 +191,7 @@ Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
     out.bytes_seen = out.bytes_total = Measured<Bytes>::absent(reason);
     out.bytes_per_sample = Measured<BytesPerSample>::absent(reason);
     out.file_size_bytes = Measured<Distribution>::absent(reason);
+    out.small_files = Measured<Fraction>::absent(reason);
     out.layout = "unknown";
     return out;
   }
@@ -195,6 +200,8 @@ Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
   Distribution sizes;
   double bytes_seen = 0.0;
   std::map<std::string, int> filesystems;
+  std::map<std::string, double> formats;  // bytes in files of each
+  std::int64_t small = 0;
   for (const auto& [id, path] : paths) {
     if (out.example_path.empty()) out.example_path = path->path;
     const auto type = run.log.filesystems.find(path->device);
@@ -202,6 +209,8 @@ Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
     if (path->size_bytes == UINT64_MAX) continue;
     sizes.add(static_cast<double>(path->size_bytes));
     bytes_seen += static_cast<double>(path->size_bytes);
+    if (path->size_bytes < k_small_file_bytes) ++small;
+    formats[format_of(path->path)] += static_cast<double>(path->size_bytes);
   }
   const auto most = std::max_element(filesystems.begin(), filesystems.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -209,6 +218,12 @@ Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
   if (sizes.n > 0) {
     out.file_size_bytes = sizes;
     out.bytes_seen = Bytes(bytes_seen);
+    out.small_files = static_cast<double>(small) / static_cast<double>(sizes.n);
+    const auto main_format = std::max_element(formats.begin(), formats.end(),
+                                              [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (main_format->second > 0.5 * bytes_seen) out.format = main_format->first;
+  } else {
+    out.small_files = Measured<Fraction>::absent("the sizes of the files were not seen");
   }
   out.folder = folder_of(paths);
   double bytes_read = 0.0;

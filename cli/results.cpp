@@ -27,6 +27,7 @@ ReportExtras report_extras(const Profile& profile, const std::filesystem::path& 
 void add_grid(const Profile& profile, ReportExtras& extras) {
   auto grid = prediction_grid(profile, extras.recommended_workers);
   extras.options.curves = prediction_curves(profile, extras.recommended_workers);
+  extras.options.policies = policy_hits(profile);
   if (grid.ok()) {
     extras.options.grid = std::move(grid).value();
   } else {

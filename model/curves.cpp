@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "model/cache.hpp"
 #include "model/job_model.hpp"
 #include "model/predict.hpp"
 
@@ -87,6 +88,18 @@ std::vector<PredictionCurve> prediction_curves(const Profile& profile, int recom
   if (!predictor) return {without("workers", predictor.error().what), without("cache", predictor.error().what)};
   return {worker_curve(job.value(), predictor.value(), recommended_workers),
           cache_curve(job.value(), predictor.value())};
+}
+
+std::vector<PolicyHits> policy_hits(const Profile& profile) {
+  const auto& room = profile.page_cache.room;
+  if (!room || *room >= 1.0) return {};
+  const double lru = hit_lru(*room);
+  const double random = hit_random(*room);
+  const HitBand linux_band = hit_page_cache(*room);
+  return {{"LRU", lru, lru, lru},
+          {"page cache of Linux", linux_band.low, linux_band.mean, linux_band.high},
+          {"random replacement", random, random, random},
+          {"a cache that never evicts (MinIO)", hit_minio(*room), hit_minio(*room), hit_minio(*room)}};
 }
 
 }  // namespace stallcast

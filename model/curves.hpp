@@ -13,4 +13,9 @@ namespace stallcast {
 /// each policy. One that this profile cannot answer has its reason; both, where nothing can be predicted from it.
 [[nodiscard]] std::vector<PredictionCurve> prediction_curves(const Profile& profile, int recommended_workers);
 
+/// What LRU, the page cache of Linux, random replacement and a cache that never evicts would serve with the memory that
+/// this job leaves free (model/cache.hpp): every sample read once an epoch, in a new order. Empty where it is not known
+/// how much of the data set fits, or where all of it does.
+[[nodiscard]] std::vector<PolicyHits> policy_hits(const Profile& profile);
+
 }  // namespace stallcast

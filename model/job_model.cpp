@@ -57,7 +57,7 @@ void read_step(const Profile& profile, JobModel& job) {
   const bool step_known = known(profile.resources.step_cpu);
   double cpu = step_known ? profile.resources.step_cpu->mean.value() * job.batch : all_cpu;
   if (!known(profile.resources.consumer_cpu)) {
-    job.notes.push_back("the step's own use of CPU cores was not measured: it is taken not to need any");
+    job.notes.emplace_back("the step's own use of CPU cores was not measured: it is taken not to need any");
   }
   if (step_known && job.workers > 0) job.receive_cpu_s = std::max(0.0, all_cpu - cpu);
   // Without workers it makes the batches as well.
@@ -137,7 +137,7 @@ bool read_worker(const Profile& profile, JobModel& job) {
   job.collate_s = std::clamp(mean_or(in.collate, 0.0), 0.0, 0.9 * job.cpu_s);
   job.core_wait_s = std::clamp(mean_or(in.worker_run_delay, 0.0), 0.0, wall - storage - job.cpu_s);
   if (!known(in.worker_run_delay) && job.workers > 0) {
-    job.notes.push_back("how long workers waited for a core was not measured: such waiting counts as fixed here");
+    job.notes.emplace_back("how long workers waited for a core was not measured: such waiting counts as fixed here");
   }
   job.other_s = wall - storage - job.cpu_s - job.core_wait_s;
   job.handover_s = std::min(job.other_s, job.workers > 0 ? mean_or(in.handover, 0.0) : 0.0);
@@ -152,7 +152,7 @@ bool read_worker(const Profile& profile, JobModel& job) {
     job.storage_s = storage / job.miss;
     job.storage_presence = std::min(1.0, job.rate * storage / std::max(1, job.workers));
     if (!share_known) {
-      job.notes.push_back("how much came from storage was not measured: every read is taken to have come from there");
+      job.notes.emplace_back("how much came from storage was not measured: every read is taken to have come from there");
     }
   } else {
     miss_input(

@@ -236,7 +236,7 @@ class Planner {
     }
     for (const PlanOption& option : plan.front) add_notes(option.prediction, plan);
     add_notes(at, plan);
-    plan.notes.push_back("the first epoch, start-up and checkpoints are not part of times and costs");
+    plan.notes.emplace_back("the first epoch, start-up and checkpoints are not part of times and costs");
     Scenario scenario;
     for (const ScenarioItem& item : at.scenario) {
       if (!set_key(scenario, item.key, item.value).ok()) return;

@@ -62,6 +62,14 @@ struct PredictionGrid {
   std::vector<std::size_t> index{};
 };
 
+/// Share of an epoch's bytes that a cache of the memory at hand would serve, once it is filled.
+struct PolicyHits {
+  std::string policy{};  ///< words for people
+  double low = 0.0;
+  double mean = 0.0;
+  double high = 0.0;  ///< low and high differ only where the policy has no exact model
+};
+
 /// One line of a curve: the same change in more or less of it.
 struct CurveLine {
   std::string name{};           ///< "rate", "page cache of Linux"

@@ -65,7 +65,9 @@ std::vector<Fact> dataset_facts(const Profile& p) {
   list.add("size of those", d.bytes_seen, [](Bytes b) { return bytes(b); });
   list.add("whole data set", d.bytes_total, [](Bytes b) { return "about " + bytes(b); });
   list.add("read per sample", d.bytes_per_sample, [](BytesPerSample b) { return bytes(Bytes(b.value())); });
-  list.add("layout", d.layout);
+  list.add("of these files", d.small_files,
+           [](Fraction share) { return percent(share) + " are smaller than 128 KiB: a request each"; });
+  list.add("layout", d.format.empty() ? d.layout : d.layout + " (" + d.format + ")");
   list.add("file system", d.filesystem);
   list.add("storage", storage_words(p.storage));
   list.add("for example", d.example_path);

@@ -12,6 +12,7 @@
 #include "reports/html_sections.hpp"
 #include "reports/html_timeline.hpp"
 #include "reports/html_whatif.hpp"
+#include "reports/page_cache_words.hpp"
 #include "reports/storage_words.hpp"
 
 namespace stallcast::reports {
@@ -55,6 +56,7 @@ Result<std::string> render_html(const ReportData& report) {
   add_timeline(report.profile, page);
   add_curves(report, page);
   add_storage(report, page);
+  add_page_cache(report, page);
   page.set("csp", content_policy());
   page.set("style", std::string(k_style.text));
   page.set("charts", std::string(k_charts.text));

@@ -35,6 +35,7 @@ struct RenderOptions {
   std::optional<LoaderAdvice> recommendation{};
   std::optional<PredictionGrid> grid{};   ///< of the HTML page's sliders
   std::vector<PredictionCurve> curves{};  ///< of the HTML page
+  std::vector<PolicyHits> policies{};     ///< of the HTML page
   std::string no_grid{};                  ///< why there is none; empty where nobody asked for one
   std::optional<Price> price{};           ///< what an epoch costs is told where there is one
   std::string profile_path{};  ///< as the user named it, for the command that the text ends with; may be empty

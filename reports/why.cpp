@@ -5,6 +5,7 @@
 #include "reports/derived.hpp"
 #include "reports/findings.hpp"
 #include "reports/format.hpp"
+#include "reports/page_cache_words.hpp"
 
 namespace stallcast::reports {
 namespace {
@@ -113,6 +114,7 @@ std::vector<Fact> why_of(const Profile& p) {
   add("compute", interference_words(p));
   add("reads", source_words(p));
   add("memory", memory_words(p));
+  add("page cache", page_cache_words(p));
   return facts;
 }
 

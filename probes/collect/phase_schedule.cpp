@@ -17,6 +17,7 @@ constexpr double k_synthetic_s = 1.0;
 constexpr double k_block_s = 1.5;                ///< measured part of a block, at the rate as found
 constexpr std::uint64_t k_fewest_measured = 12;  ///< and no fewer than there are workers: batches come in bunches
 constexpr std::uint64_t k_most_batches = 400;
+constexpr std::uint64_t k_fewest_replayed = 8;
 constexpr std::uint64_t k_slack_turns = 2;
 constexpr std::uint64_t k_ring_turns = 10;  ///< the shim keeps the first batches for replay
 constexpr double k_keeps_up = 0.8;          ///< of the rate without a loader: one that hardly keeps the script waiting
@@ -84,21 +85,6 @@ const Segment* PhaseSchedule::current(const View& view) const {
   return found;
 }
 
-/// Turns ahead of the fastest rank whose batches are replayed: no index list is asked for, so what follows them is
-/// asked for that much earlier.
-std::uint64_t PhaseSchedule::replayed_ahead(const View& view) const {
-  const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
-  std::uint64_t turns = 0;
-  for (std::uint32_t i = count; i-- > 0;) {
-    const Segment& segment = control_.segments[i];
-    const std::uint64_t end = segment.first + (is_supply(segment) ? 0 : segment.batches);
-    if (end < view.fastest_turn) break;
-    if (segment.phase != static_cast<std::uint32_t>(Phase::synthetic) || end == view.fastest_turn) continue;
-    turns += end - std::max(segment.first, view.fastest_turn);
-  }
-  return turns;
-}
-
 /// A script may leave its passes before their end: they are then as long as what it takes of them.
 void PhaseSchedule::follow_passes(const View& view) {
   if (view.pass_first == pass_first_ && pass_end_ > 0) return;
@@ -139,8 +125,8 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
     const std::uint64_t lost = 2ULL * view.in_flight + 6;  // turns of an epoch that are gone before a block can begin
     const std::uint64_t half = length > lost ? (length - lost) / 2 : 0;  // cold and cached in one epoch
     batches = std::min({batches, std::max(half, transients + 8), length - 2});
-    // Replayed batches are gone quickly, while the workers first finish what they were asked for: up to a whole epoch.
-    most_synthetic_ = std::clamp<std::uint64_t>(2 * half, 8, k_most_batches);
+    // Replayed batches are gone quickly: up to a whole epoch.
+    most_synthetic_ = std::clamp<std::uint64_t>(2 * half, k_fewest_replayed, k_most_batches);
   }
   block_batches_ = batches;
   rate_as_found_ = rate;
@@ -172,13 +158,11 @@ std::optional<Segment> PhaseSchedule::extra(const View& view) const {
   }
 }
 
-/// At the fastest rate seen, which is that of replayed batches once there were some; and as long again as the workers
-/// need to come to rest, because they still make what was asked for before.
-std::uint64_t PhaseSchedule::synthetic_batches(const View& view) const {
-  const double made_per_s = std::max(costs_.batches_per_s(Phase::cached), rate_as_found_);
-  const double seconds = k_synthetic_s + static_cast<double>(view.in_flight) / std::max(made_per_s, 1e-3);
-  const auto wanted = static_cast<std::uint64_t>(std::ceil(fastest_rate_ * seconds));
-  return std::clamp<std::uint64_t>(wanted, 8, most_synthetic_);
+/// At the fastest rate seen, which is that of replayed batches once there were some. The workers rest meanwhile: the
+/// shim holds back what would be made next.
+std::uint64_t PhaseSchedule::synthetic_batches() const {
+  const auto wanted = static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_synthetic_s));
+  return std::clamp<std::uint64_t>(wanted, k_fewest_replayed, most_synthetic_);
 }
 
 /// Where the loader keeps the script waiting, a cold supply block takes as long as a cold one and says little beyond
@@ -192,8 +176,7 @@ bool PhaseSchedule::tells_nothing(const Segment& segment) const {
 void PhaseSchedule::begin_round(const View& view) {
   if (needs_warming(wants_.phases)) round_.push_back(segment_of(Phase::as_is, block_batches_, next_round_));
   for (const Phase phase : wants_.phases) {
-    round_.push_back(
-        segment_of(phase, phase == Phase::synthetic ? synthetic_batches(view) : block_batches_, next_round_));
+    round_.push_back(segment_of(phase, phase == Phase::synthetic ? synthetic_batches() : block_batches_, next_round_));
   }
   const auto more = wants_.extras ? extra(view) : std::nullopt;
   if (more) round_.push_back(*more);
@@ -215,7 +198,7 @@ void PhaseSchedule::publish(Segment segment) {
 
 /// First turn for which no rank can have asked for an index list before it reads what is published now.
 std::uint64_t PhaseSchedule::earliest_turn(const View& view) const {
-  return view.fastest_turn + replayed_ahead(view) + 2ULL * view.in_flight + 4 +
+  return view.fastest_turn + 2ULL * view.in_flight + 4 +
          static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_look_s));
 }
 
@@ -289,7 +272,7 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
     return;
   }
   const double ahead = 2.0 * now.in_flight + 6.0 + fastest_rate_ * 2.0 * k_look_s;
-  while (static_cast<double>(next_turn_) < static_cast<double>(now.fastest_turn + replayed_ahead(now)) + ahead) {
+  while (static_cast<double>(next_turn_) < static_cast<double>(now.fastest_turn) + ahead) {
     if (out_of_time(now, now_ns)) {
       publish_end();
       return;

@@ -98,8 +98,7 @@ class PhaseSchedule {
   [[nodiscard]] std::optional<std::uint64_t> first_turn(const record::Segment& segment, const View& view) const;
   [[nodiscard]] bool out_of_time(const View& view, std::uint64_t now_ns);
   [[nodiscard]] const record::Segment* current(const View& view) const;
-  [[nodiscard]] std::uint64_t replayed_ahead(const View& view) const;
-  [[nodiscard]] std::uint64_t synthetic_batches(const View& view) const;
+  [[nodiscard]] std::uint64_t synthetic_batches() const;
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
 
   record::ControlBlock& control_;

@@ -146,6 +146,28 @@ TEST_CASE("what is begun after the block is not what ends the window where it is
   CHECK(made.block().batches == 14);  // 6..19
 }
 
+TEST_CASE("a block between replayed ones: what fills the queue and what is made beside a resting worker is left out") {
+  // Workers 0 and 1 take 20 ms a batch, two prefetched each; nothing is begun before the script asks, nor after it all.
+  Recorded made(Phase::cached, 16, 2);
+  made.consumer.loaders[1].prefetch_factor = 2;
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    const double begun = 20.0 * static_cast<double>(i / 2) + 3.0 * static_cast<double>(i % 2);
+    const double put = begun + (i == 15 ? 12.0 : 20.0);  // alone, the last one is made sooner
+    const double got = i == 15 ? 162.0 : put + 1.0;  // in order
+    made.deliver(i, i == 0 ? 0.0 : got - 1.0, got, begun);
+    Delivery& delivery = made.consumer.passes[0].deliveries.back();
+    delivery.made.header.aux = static_cast<std::uint32_t>(i % 2);
+    delivery.made.put_ns = Recorded::at(put);
+  }
+  const PhaseBlock block = made.block();
+  CHECK(block.rejected.empty());
+  CHECK(block.batches == 8);  // 4 fill the queue, 2 are a bunch, 14 and 15 come when worker 1 rests
+  CHECK(block.seconds == doctest::Approx(0.080));
+  // With batches under way from before, the queue is full from the first one on.
+  made.consumer.passes[0].deliveries[0].made.begin_ns -= 50 * k_ms;
+  CHECK(made.block().batches == 11);
+}
+
 TEST_CASE("the window opens when the last worker has staged the round's files") {
   Recorded made = worked_example();
   made.find(8).stage_ns = 30 * k_ms;

@@ -218,7 +218,7 @@ TEST_CASE("cold supply blocks are run in every round where the job hardly waits 
   CHECK(starves[1] == 2);
 }
 
-TEST_CASE("a synthetic block may take all of a short epoch: the workers come to rest within it") {
+TEST_CASE("a synthetic block may take all of a short epoch") {
   Job job;
   job.epoch = 60;
   job.rate = 6.0;
@@ -239,7 +239,6 @@ TEST_CASE("a synthetic block may take all of a short epoch: the workers come to 
     CHECK(segment.first / 60 == (segment.first + segment.batches) / 60);
     longest = std::max<std::uint64_t>(longest, segment.batches);
   }
-  // Four batches are under way when it begins, which take 0.7 s; meanwhile 33 are replayed.
   CHECK(longest > 40);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/cache.hpp"
 #include "model/predict.hpp"
 #include "tests/model/made_profile.hpp"
 
@@ -70,6 +71,21 @@ TEST_CASE("what a profile cannot answer is absent with its reason") {
     CHECK_FALSE(curve.absent.empty());
     CHECK(curve.lines.empty());
   }
+}
+
+TEST_CASE("policies are told for the memory at hand, where not all of the data fits") {
+  Profile profile = made::profile_of(from_storage());
+  profile.page_cache.room = 0.5;
+  const auto policies = policy_hits(profile);
+  REQUIRE(policies.size() == 4);
+  CHECK(policies[0].mean == doctest::Approx(hit_lru(0.5)));
+  CHECK(policies[1].low == doctest::Approx(policies[0].mean));
+  CHECK(policies[1].high == doctest::Approx(policies[2].mean));
+  CHECK(policies[3].mean == doctest::Approx(0.5));
+  profile.page_cache.room = 1.2;
+  CHECK(policy_hits(profile).empty());
+  profile.page_cache.room = Measured<double>::absent("not known");
+  CHECK(policy_hits(profile).empty());
 }
 
 }  // namespace stallcast

@@ -60,6 +60,7 @@ std::string rendered(const Profile& profile, ReportFormat format, bool with_pred
     predictions = sample_predictions();
     options.grid = sample_grid();
     options.curves = sample_curves();
+    options.policies = {{"LRU", 0.024, 0.024, 0.024}, {"page cache of Linux", 0.024, 0.05, 0.052}};
   }
   const auto report = render(profile, predictions, format, options);
   REQUIRE(report.ok());

@@ -205,7 +205,14 @@ Profile fetch_bound() {
   p.dataset.bytes_total = Bytes(146.0e9);
   p.dataset.filesystem = "nfs4";
   p.dataset.folder = "/mnt/data/jpeg";
+  p.dataset.format = "jpeg";
+  p.dataset.small_files = 0.71;
   p.storage = provisioned();
+  p.page_cache.epochs = {{1, Bytes(141e9), Bytes(141e9), 0.0},
+                         {2, Bytes(141e9), Bytes(132.5e9), 0.06},
+                         {3, Bytes(141e9), Bytes(129.7e9), 0.08}};
+  p.page_cache.hit = Estimate<Fraction>{0.07, 0.0, 0.197, 2};
+  p.page_cache.room = 0.21;
   p.job.dataset_samples = 1281167;
   p.host.logical_cpus = 16;
   p.host.usable_cpus_limited_by = "cgroup quota";

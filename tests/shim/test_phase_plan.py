@@ -71,6 +71,21 @@ class IssuerTest(unittest.TestCase):
         issuer = Issuer(plan_of(segment(0, 2, 3, SYNTHETIC)), 0, 8)
         self.assertEqual([item.number for item in issue_all(issuer)], [0, 1, 5, 6, 7])
 
+    def test_workers_rest_until_the_script_has_all_replayed_batches(self):
+        issuer = Issuer(plan_of(segment(0, 2, 3, SYNTHETIC), segment(1, 5, 2, SUPPLY_CACHED)), 0, 9)
+        self.assertFalse(issuer.rests(0))
+        self.assertEqual([issuer.next().number, issuer.next().number], [0, 1])
+        self.assertEqual([issuer.rests(taken) for taken in range(6)], [True, True, True, True, True, False])
+        self.assertGreaterEqual(issuer.next().number, phase_plan.SUPPLY_NUMBERS)
+
+    def test_supply_batches_before_replayed_ones_are_made_first(self):
+        issuer = Issuer(plan_of(segment(0, 2, 2, SUPPLY_CACHED), segment(1, 2, 3, SYNTHETIC)), 0, 9)
+        numbers = []
+        while not issuer.rests(0):
+            numbers.append(issuer.next().number)
+        self.assertEqual(numbers[:2], [0, 1])
+        self.assertEqual([number - phase_plan.SUPPLY_NUMBERS for number in numbers[2:]], [0, 1])
+
     def test_supply_batches_come_before_their_turn_and_take_none(self):
         issuer = Issuer(plan_of(segment(0, 2, 2, SUPPLY_CACHED)), 0, 4)
         numbers = [item.number for item in issue_all(issuer)]

@@ -205,9 +205,21 @@ class Issuer:
             self.turn += 1
             return Item(turn, segment, turn - segment.first if segment is not None else 0)
 
+    def rests(self, taken):
+        """Whether what is made next lies behind replayed batches that the script, whose next turn is `taken`, was not
+        given yet. Workers come to rest meanwhile: what they made would slow the replayed steps."""
+        self.check()
+        if self._supply is not None or self._waiting():
+            return False
+        segment = self.plan.covering(self.turn)
+        return segment is not None and segment.phase == SYNTHETIC and taken < segment.first + segment.batches
+
+    def _waiting(self):
+        return [s for s in self.plan.supplies(self.turn) if s.index not in self._supplied]
+
     def _next_supply(self):
         if self._supply is None:
-            waiting = [s for s in self.plan.supplies(self.turn) if s.index not in self._supplied]
+            waiting = self._waiting()
             if not waiting:
                 return None
             self._supply = (waiting[0], 0)

@@ -80,6 +80,9 @@ class Phased:
         if self.limit and iterator._tasks_outstanding >= self.limit * self.prefetch:
             self.held += 1
             raise StopIteration
+        if self._rests():
+            self.held += 1
+            raise StopIteration
         item = self.issuer.next()
         if item is None:
             raise StopIteration
@@ -93,6 +96,9 @@ class Phased:
             return task
         task.begin(self.iterator_id)
         return payload
+
+    def _rests(self):
+        return self.workers > 0 and self.issuer.rests(self.turn())
 
     def _indices(self, item):
         if item.segment is not None:
@@ -111,7 +117,7 @@ class Phased:
         """Index lists that were held back while fewer workers were allowed, or while batches were replayed."""
         while self.held > 0:
             limit = (self.limit or self.workers) * self.prefetch
-            if iterator._tasks_outstanding >= limit:
+            if iterator._tasks_outstanding >= limit or self._rests():
                 return
             self.held -= 1
             iterator._try_put_index()
@@ -126,6 +132,7 @@ class Phased:
             finish(iterator)
         if self.issuer.end is not None and turn >= self.issuer.end:
             return  # the script asks beyond the last batch: what comes next belongs to the next pass
+        self.refill(iterator)
         for segment in run.plan.supplies(turn):
             self._announce(segment)
             for _ in range(segment.batches):

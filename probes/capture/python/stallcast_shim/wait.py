@@ -39,7 +39,6 @@ def _wrap_next(base, announce):
         if phased is not None:
             phased.before(self, lambda: _wait(real, self, current_pass, None))
             if phased.replays():
-                phased.refill(self)
                 return phased.serve()
         return _wait(real, self, current_pass, phased)
 

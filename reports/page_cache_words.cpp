@@ -1,0 +1,59 @@
+#include "reports/page_cache_words.hpp"
+
+#include "reports/format.hpp"
+#include "reports/html_sections.hpp"
+
+namespace stallcast::reports {
+namespace {
+
+using kainjow::mustache::data;
+
+std::string room_words(const PageCache& cache) {
+  if (!cache.room) return "";
+  return *cache.room >= 1.0 ? "all of the data set would fit" : percent(*cache.room) + " of the data set would fit";
+}
+
+std::string policy_words(const PolicyHits& hits) {
+  return with_interval(hits.mean, hits.low, hits.high, percent_scale());
+}
+
+}  // namespace
+
+std::string page_cache_words(const Profile& profile) {
+  const auto* hit = usable(profile.page_cache.hit);
+  if (hit == nullptr) return "";
+  const std::string room = room_words(profile.page_cache);
+  return percent(*hit) + " of an epoch's bytes came from memory" + (room.empty() ? "" : ", where " + room);
+}
+
+void add_page_cache(const ReportData& report, data& page) {
+  const PageCache& cache = report.profile.page_cache;
+  data epochs{data::type::list};
+  for (const CacheEpoch& epoch : cache.epochs) {
+    data row;
+    row.set("epoch", count(epoch.epoch));
+    row.set("read", bytes(epoch.read));
+    row.set("storage", bytes(epoch.from_storage));
+    row.set("hit", percent(epoch.hit));
+    epochs.push_back(row);
+  }
+  data policies{data::type::list};
+  for (const PolicyHits& hits : report.options.policies) {
+    data row;
+    row.set("policy", hits.policy);
+    row.set("hit", policy_words(hits));
+    policies.push_back(row);
+  }
+  set_list(page, "cache_epochs", epochs);
+  set_list(page, "cache_policies", policies);
+  page.set("has_page_cache", !cache.epochs.empty() || !report.options.policies.empty());
+  std::string words = page_cache_words(report.profile);
+  if (words.empty()) {
+    words = "In epochs as found: " + not_measured(cache.hit.reason());
+    const std::string room = room_words(cache);
+    if (!room.empty()) words += "; " + room;
+  }
+  page.set("page_cache_words", words + ".");
+}
+
+}  // namespace stallcast::reports
