@@ -46,6 +46,9 @@ struct Launch {
 /// Files, bytes, sizes, layout, from the job's own reads.
 [[nodiscard]] Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks);
 
+/// Which of the data set's files lie on disks that the kernel limits, where it was to limit any.
+void check_limited_files(const RunData& run, Profile& profile);
+
 /// Cost of the recording, from the tool's on/off stretches.
 [[nodiscard]] Overhead overhead_of(const RunData& run);
 
