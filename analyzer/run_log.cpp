@@ -133,8 +133,7 @@ void take_kernel(const json& line, RunLog& log, Emulation& emulation) {
   const char* uncounted = "the kernel's counters could not be read: no storage is limited, or the run was cut off";
   const std::int64_t requests = integer(line, "requests");
   const double bytes = number(line, "request_bytes", -1.0);
-  emulation.requests =
-      requests >= 0 ? Measured<std::int64_t>(requests) : Measured<std::int64_t>::absent(uncounted);
+  emulation.requests = requests >= 0 ? Measured<std::int64_t>(requests) : Measured<std::int64_t>::absent(uncounted);
   emulation.request_bytes = bytes >= 0.0 ? Measured<Bytes>(Bytes(bytes)) : Measured<Bytes>::absent(uncounted);
   const double throttled = number(line, "cpu_throttled_ns", -1.0);
   emulation.cpu_throttled = throttled >= 0.0 ? Measured<Seconds>(Seconds(throttled * 1e-9))

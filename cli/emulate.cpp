@@ -189,8 +189,7 @@ void settle_cache(EmulationOptions& options) {
 
 Result<EmulationOptions> parse_emulation(std::span<const std::string> settings, const std::string& with) {
   if (with != "interposer" && with != "kernel") {
-    return Error{ErrorCode::usage, fmt::format("--emulate-with '{}' is not known", with),
-                 "write interposer or kernel"};
+    return Error{ErrorCode::usage, fmt::format("--emulate-with '{}' is not known", with), "write interposer or kernel"};
   }
   EmulationOptions options;
   options.by_kernel = with == "kernel";

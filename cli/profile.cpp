@@ -257,9 +257,11 @@ void add_profile(CLI::App& app, Session& session) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->take_all();
-  command->add_option("--emulate-with", options->emulate_with, "interposer (default): inside the job's processes, without root\n"
-                  "kernel: by control groups, as root: storage_bandwidth, storage_iops of all local disks,\n"
-                  "cpus, also 1.5")
+  command
+      ->add_option("--emulate-with", options->emulate_with,
+                   "interposer (default): inside the job's processes, without root\n"
+                   "kernel: by control groups, as root: storage_bandwidth, storage_iops of all local disks,\n"
+                   "cpus, also 1.5")
       ->type_name("WHAT");
   command
       ->add_option("--recording-budget", options->recording_budget,

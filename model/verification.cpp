@@ -26,7 +26,8 @@ const char* hint_for(const std::string& check) {
     return "something else on this machine manages control groups: see the issues of the run (-o DIR)";
   }
   if (check == "limited_reads") {
-    return "the kernel limits reads of local disks, and none of what is in memory: evict the files, or put them on such "
+    return "the kernel limits reads of local disks, and none of what is in memory: evict the files, or put them on "
+           "such "
            "a disk";
   }
   if (check == "cpus") return "the command chooses its CPUs itself, or does not say how many it has";

@@ -50,7 +50,8 @@ std::string cgroup_version(const fs::path& root) {
   return second ? "version 2" : "";
 }
 
-/// What control groups would limit of `options`, in words. Groups can be made and taken away again on this machine only.
+/// What control groups would limit of `options`, in words. Groups can be made and taken away again on this machine
+/// only.
 Result<std::string> limits_possible(const fs::path& root, const EmulationOptions& options) {
   if (root == "/") return try_kernel_limits(options);
   const auto plan = plan_kernel_limits(root, options, "stallcast-doctor");

@@ -179,8 +179,9 @@ bool KernelGroups::limits_disk(const std::string& number) const {
 
 void KernelGroups::drop_disk(const std::string& number) {
   auto& disks = plan_.disks;
-  disks.erase(std::remove_if(disks.begin(), disks.end(), [&](const BlockDevice& disk) { return disk.number == number; }),
-              disks.end());
+  disks.erase(
+      std::remove_if(disks.begin(), disks.end(), [&](const BlockDevice& disk) { return disk.number == number; }),
+      disks.end());
   for (GroupPlan& group : plan_.groups) {
     auto& controls = group.controls;
     controls.erase(std::remove_if(controls.begin(), controls.end(),
@@ -198,9 +199,8 @@ KernelGroups::KernelGroups(KernelGroups&& other) noexcept
 KernelGroups::~KernelGroups() {
   for (const int join : joins_) close(join);
   for (int removal = 0; removal < k_removals; ++removal) {
-    const bool all = std::all_of(made_.begin(), made_.end(), [](const fs::path& folder) {
-      return rmdir(folder.c_str()) == 0 || errno == ENOENT;
-    });
+    const bool all = std::all_of(made_.begin(), made_.end(),
+                                 [](const fs::path& folder) { return rmdir(folder.c_str()) == 0 || errno == ENOENT; });
     if (all) break;
     usleep(k_removal_us);
   }

@@ -13,8 +13,8 @@ namespace stallcast::collect {
 
 /// What the kernel says of the groups.
 struct GroupReadings {
-  std::vector<std::string> controls{};  ///< as they stand: "blkio.throttle.read_bps_device 254:0 20000000"
-  bool kept = true;                     ///< each is still as it was set
+  std::vector<std::string> controls{};           ///< as they stand: "blkio.throttle.read_bps_device 254:0 20000000"
+  bool kept = true;                              ///< each is still as it was set
   std::optional<std::uint64_t> requests{};       ///< reads that the limited disks were asked for, as the kernel counts
   std::optional<std::uint64_t> request_bytes{};  ///< by them
   std::optional<std::uint64_t> throttled_ns{};   ///< that the quota kept processes of the group from running
@@ -55,8 +55,8 @@ class KernelGroups {
 /// What the kernel says of the groups in `plan`; absent what it does not count.
 [[nodiscard]] GroupReadings read_groups(const KernelPlan& plan);
 
-/// Removes groups in `parent` that were left by runs whose tool is gone, if nobody lives in them. `now_s`: seconds since
-/// 1970; what is younger than a minute is left alone, for it may be about to be locked. The number removed.
+/// Removes groups in `parent` that were left by runs whose tool is gone, if nobody lives in them. `now_s`: seconds
+/// since 1970; what is younger than a minute is left alone, for it may be about to be locked. The number removed.
 int sweep_groups(const std::filesystem::path& parent, std::uint64_t now_s);
 
 /// Tries for as long as it takes until all `folders` are gone; for a process that has nothing else to do.

@@ -28,8 +28,7 @@ class KernelLimits {
   [[nodiscard]] GroupReadings read() const { return read_groups(groups_.plan()); }
 
  private:
-  KernelLimits(Sentinel sentinel, KernelGroups groups)
-      : sentinel_(std::move(sentinel)), groups_(std::move(groups)) {}
+  KernelLimits(Sentinel sentinel, KernelGroups groups) : sentinel_(std::move(sentinel)), groups_(std::move(groups)) {}
   Sentinel sentinel_;
   KernelGroups groups_;
 };

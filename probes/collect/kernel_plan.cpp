@@ -66,7 +66,8 @@ Result<Place> place_v2(const std::vector<fs::path>& levels, const Controller& co
   const std::size_t parent = own_is_root ? 0 : levels.size() - 2;
   if (!own_is_root) {
     if (const auto limit = limit_in(levels.back())) {
-      return no_place(controller, fmt::format("a group beside {} would be free of its {}", levels.back().string(), *limit),
+      return no_place(controller,
+                      fmt::format("a group beside {} would be free of its {}", levels.back().string(), *limit),
                       "start stallcast from a group without limits, or leave --emulate-with out");
     }
   }
@@ -107,7 +108,8 @@ void add_group(const Place& place, const std::string& name, std::vector<GroupCon
   group->controls.insert(group->controls.end(), controls.begin(), controls.end());
 }
 
-/// Version 1 does not add up limits of blkio on the way to the root: a group of ours lifts those of the group around it.
+/// Version 1 does not add up limits of blkio on the way to the root: a group of ours lifts those of the group around
+/// it.
 Status check_own_limit(const Place& place, const char* file, const std::string& disk, std::uint64_t asked) {
   const std::string text = read_text(place.parent / file).value_or("");
   for (const std::string_view line : split_lines(text)) {

@@ -23,10 +23,9 @@ struct Launched {
 
 /// Starts `command` (looked up on PATH) with `environment` ("NAME=value") and the signal mask `mask`. Orphans of the
 /// command become children of this process from now on, so that their end is seen. `output_to_stderr`: what it writes
-/// to its stdout goes where our stderr goes, so that our stdout is ours alone. `groups`: cgroup.procs of control groups,
-/// open for writing, which the command, and nobody else, joins before it begins.
+/// to its stdout goes where our stderr goes, so that our stdout is ours alone. `groups`: cgroup.procs of control
+/// groups, open for writing, which the command, and nobody else, joins before it begins.
 [[nodiscard]] Launched launch(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-                              const sigset_t& mask, bool output_to_stderr = false,
-                              std::span<const int> groups = {});
+                              const sigset_t& mask, bool output_to_stderr = false, std::span<const int> groups = {});
 
 }  // namespace stallcast::collect

@@ -166,9 +166,8 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   if (extras.value().phased) {
     for (auto& variable : PhasedRun::variables(folder.path())) added.push_back(std::move(variable));
   }
-  const Launched launched =
-      launch(options.command, merged_environment(own, added), gate.original_mask(), options.output_to_stderr,
-             joins_of(extras.value()));
+  const Launched launched = launch(options.command, merged_environment(own, added), gate.original_mask(),
+                                   options.output_to_stderr, joins_of(extras.value()));
   cpus.value().reset();  // ours again: what watches the job takes none of its time where there are others
   if (launched.pid < 0) {
     run.exit_code = launched.exit_code;

@@ -22,7 +22,7 @@ namespace stallcast::collect {
 struct RunExtras {
   std::optional<Emulation> emulation{};
   std::optional<KernelLimits> kernel{};  ///< instead of it, where the kernel limits the hardware
-  std::unique_ptr<PhasedRun> phased{};  ///< nothing where the run is passive
+  std::unique_ptr<PhasedRun> phased{};   ///< nothing where the run is passive
 };
 
 /// Groups that the command joins; none where the kernel limits nothing.

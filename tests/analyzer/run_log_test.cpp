@@ -156,7 +156,8 @@ TEST_CASE("what the kernel limited, and what it does not count") {
   const RunLog log = parse_run_log(
       begun + "\n" +
       R"({"kind":"emulation","with":"kernel","settings":{},"controls":["cpu.max 150000 100000"],"requests":3,)"
-      R"("request_bytes":4096,"cpu_throttled_ns":2500000000})" + "\n");
+      R"("request_bytes":4096,"cpu_throttled_ns":2500000000})" +
+      "\n");
   CHECK(log.bad_lines == 0);
   CHECK(log.emulation.controls == std::vector<std::string>{"cpu.max 150000 100000"});
   CHECK(log.emulation.requests.value_or(0) == 3);

@@ -13,6 +13,7 @@ from harness import CLI, PATIENCE_S, PYTHON, CliTest, as_nobody
 
 RATE = 4_000_000
 SIZE = 12_000_000
+BOTH = ("storage_bandwidth=5MB/s", "cpus=0.9")
 
 # Evicts its file, reads it all, and says how long that took and which groups it is in.
 READER = """
@@ -154,7 +155,7 @@ class KernelLimits(CliTest):
     def start_waiter(self):
         """A job in groups of its own, and the folder of each."""
         self.inside, self.until = self.folder / "inside", self.folder / "until"
-        tool = self.start(PYTHON, "-c", WAITER, self.inside, self.until, options=self.words("storage_bandwidth=5MB/s", "cpus=0.9"))
+        tool = self.start(PYTHON, "-c", WAITER, self.inside, self.until, options=self.words(*BOTH))
         self.wait_for(lambda: self.inside.exists() and self.inside.read_text(), "the job")
         self.names = names_in(self.inside.read_text())
         self.assertTrue(self.names)
@@ -187,7 +188,7 @@ class KernelLimits(CliTest):
             os.mkdir(folder)
         self.until.write_text("")
         tool.communicate(timeout=PATIENCE_S)
-        self.assert_status(self.profile("true", options=[*self.words("storage_bandwidth=5MB/s", "cpus=0.9"), "--force"]), 0)
+        self.assert_status(self.profile("true", options=[*self.words(*BOTH), "--force"]), 0)
         self.assertEqual(groups(names_in("\n".join(old))), [])
 
 

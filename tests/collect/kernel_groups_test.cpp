@@ -21,7 +21,8 @@ KernelPlan plan_of(const FakeRoot& root, bool version2) {
   KernelPlan plan;
   plan.disks = {{"254:0", "vda", {"254:1"}}};
   if (version2) {
-    plan.groups = {{root.path() / "g", true, {}, {{"io.max", "254:0 rbps=1000", "254:0"}, {"cpu.max", "150000 100000", ""}}}};
+    plan.groups = {
+        {root.path() / "g", true, {}, {{"io.max", "254:0 rbps=1000", "254:0"}, {"cpu.max", "150000 100000", ""}}}};
   } else {
     plan.groups = {{root.path() / "io", false, {}, {{"blkio.throttle.read_bps_device", "254:0 1000", "254:0"}}},
                    {root.path() / "cpu", false, {}, {{"cpu.cfs_quota_us", "150000", ""}}}};
@@ -32,11 +33,13 @@ KernelPlan plan_of(const FakeRoot& root, bool version2) {
 TEST_CASE("version 1: what the kernel says of the groups") {
   const FakeRoot root;
   root.put("io/blkio.throttle.read_bps_device", "8:0 77\n254:0 1000\n").put("cpu/cpu.cfs_quota_us", "150000\n");
-  root.put("io/blkio.throttle.io_service_bytes", "8:0 Read 5\n254:0 Read 4096\n254:0 Write 9\n254:0 Total 4105\nTotal 4110\n");
+  root.put("io/blkio.throttle.io_service_bytes",
+           "8:0 Read 5\n254:0 Read 4096\n254:0 Write 9\n254:0 Total 4105\nTotal 4110\n");
   root.put("io/blkio.throttle.io_serviced", "254:0 Read 3\n254:0 Total 3\n");
   root.put("cpu/cpu.stat", "nr_periods 5\nnr_throttled 2\nthrottled_time 1500000\n");
   const GroupReadings seen = read_groups(plan_of(root, false));
-  CHECK(seen.controls == std::vector<std::string>{"blkio.throttle.read_bps_device 254:0 1000", "cpu.cfs_quota_us 150000"});
+  CHECK(seen.controls ==
+        std::vector<std::string>{"blkio.throttle.read_bps_device 254:0 1000", "cpu.cfs_quota_us 150000"});
   CHECK(seen.kept);
   CHECK(seen.request_bytes == 4096);
   CHECK(seen.requests == 3);

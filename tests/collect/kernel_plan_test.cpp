@@ -83,8 +83,7 @@ TEST_CASE("version 1: a group in each controller's hierarchy, below our own") {
   const GroupPlan& cpu = plan.value().groups[1];
   CHECK(cpu.folder == root.path() / "sys/fs/cgroup/cpu,cpuacct/batch/job/stallcast-x");
   CHECK(lines_of(cpu) == Lines{"cpu.cfs_period_us 100000", "cpu.cfs_quota_us 150000"});
-  CHECK(words_of(plan.value()) ==
-        "version 1: reads of nvme0n1 (259:0) reads of sdb (8:16); version 1: a CPU quota");
+  CHECK(words_of(plan.value()) == "version 1: reads of nvme0n1 (259:0) reads of sdb (8:16); version 1: a CPU quota");
 }
 
 TEST_CASE("version 1: a lower limit of our own group is not lifted by one of ours") {
@@ -113,8 +112,8 @@ TEST_CASE("version 2: one group beside our own, with what its ancestors must han
   const GroupPlan& group = plan.value().groups[0];
   CHECK(group.folder == root.path() / "sys/fs/cgroup/user/stallcast-x");
   CHECK(group.version2);
-  CHECK(lines_of(group) == Lines{"io.max 259:0 rbps=20000000 riops=500", "io.max 8:16 rbps=20000000 riops=500",
-                                 "cpu.max 150000 100000"});
+  CHECK(lines_of(group) ==
+        Lines{"io.max 259:0 rbps=20000000 riops=500", "io.max 8:16 rbps=20000000 riops=500", "cpu.max 150000 100000"});
   const fs::path top = root.path() / "sys/fs/cgroup/cgroup.subtree_control";
   const fs::path user = root.path() / "sys/fs/cgroup/user/cgroup.subtree_control";
   CHECK(group.enable == std::vector<std::pair<fs::path, std::string>>{{top, "+io"}, {user, "+io"}, {user, "+cpu"}});
@@ -141,7 +140,8 @@ TEST_CASE("version 2: the job is not freed of a limit of our own group") {
   put_disks(root);
   root.put("proc/self/mountinfo", std::string(k_disk_mounts) + k_v2).put("proc/self/cgroup", "0::/user/session\n");
   root.put("sys/fs/cgroup/cgroup.controllers", "cpu io memory\n");
-  root.put("sys/fs/cgroup/user/session/memory.max", "1073741824\n").put("sys/fs/cgroup/user/session/cpu.max", "max 100000\n");
+  root.put("sys/fs/cgroup/user/session/memory.max", "1073741824\n")
+      .put("sys/fs/cgroup/user/session/cpu.max", "max 100000\n");
   const auto plan = plan_kernel_limits(root.path(), wanted(false, true), "stallcast-x");
   REQUIRE_FALSE(plan.ok());
   CHECK(plan.error().what.find("memory.max") != std::string::npos);
