@@ -103,7 +103,7 @@ void add_group(const Place& place, const std::string& name, std::vector<GroupCon
   const fs::path folder = place.parent / name;
   auto group = std::find_if(plan.groups.begin(), plan.groups.end(),
                             [&](const GroupPlan& other) { return other.folder == folder; });
-  if (group == plan.groups.end()) group = plan.groups.insert(group, {folder, place.version2, {}, {}});
+  if (group == plan.groups.end()) group = plan.groups.insert(group, GroupPlan{folder, place.version2, {}, {}});
   group->enable.insert(group->enable.end(), place.enable.begin(), place.enable.end());
   group->controls.insert(group->controls.end(), controls.begin(), controls.end());
 }
@@ -201,7 +201,8 @@ std::string words_of(const KernelPlan& plan) {
     const bool cpu = std::any_of(group.controls.begin(), group.controls.end(),
                                  [](const GroupControl& control) { return control.disk.empty(); });
     for (const BlockDevice& disk : plan.disks) {
-      if (storage) text += fmt::format(" reads of {} ({})", disk.name, disk.number);
+      if (!storage) break;
+      text += fmt::format("{} {} ({})", &disk == &plan.disks.front() ? " reads of" : ",", disk.name, disk.number);
     }
     if (cpu) text += storage ? ", a CPU quota" : " a CPU quota";
   }

@@ -45,7 +45,7 @@ struct KernelPlan {
 [[nodiscard]] Result<KernelPlan> plan_kernel_limits(const std::filesystem::path& root, const EmulationOptions& options,
                                                     const std::string& name);
 
-/// "control groups of version 1: blkio on 254:0 (vda); cpu".
+/// "version 1: reads of vda (254:0); version 1: a CPU quota".
 [[nodiscard]] std::string words_of(const KernelPlan& plan);
 
 }  // namespace stallcast::collect

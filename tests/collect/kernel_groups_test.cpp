@@ -41,9 +41,9 @@ TEST_CASE("version 1: what the kernel says of the groups") {
   CHECK(seen.controls ==
         std::vector<std::string>{"blkio.throttle.read_bps_device 254:0 1000", "cpu.cfs_quota_us 150000"});
   CHECK(seen.kept);
-  CHECK(seen.request_bytes == 4096);
-  CHECK(seen.requests == 3);
-  CHECK(seen.throttled_ns == 1500000);
+  CHECK(seen.request_bytes == 4096U);
+  CHECK(seen.requests == 3U);
+  CHECK(seen.throttled_ns == 1500000U);
 }
 
 TEST_CASE("version 2: what the kernel says of the group") {
@@ -53,9 +53,9 @@ TEST_CASE("version 2: what the kernel says of the group") {
   root.put("g/cpu.stat", "usage_usec 10\nnr_throttled 1\nthrottled_usec 25\n");
   const GroupReadings seen = read_groups(plan_of(root, true));
   CHECK(seen.kept);
-  CHECK(seen.request_bytes == 8192);
-  CHECK(seen.requests == 2);
-  CHECK(seen.throttled_ns == 25000);
+  CHECK(seen.request_bytes == 8192U);
+  CHECK(seen.requests == 2U);
+  CHECK(seen.throttled_ns == 25000U);
 }
 
 TEST_CASE("a disk that was not read from is a zero, a counter that is not there is none") {
@@ -63,7 +63,7 @@ TEST_CASE("a disk that was not read from is a zero, a counter that is not there 
   root.put("g/io.max", "254:0 rbps=1000 wbps=max riops=max wiops=max\n").put("g/io.stat", "\n");
   root.put("g/cpu.max", "max 100000\n");
   GroupReadings seen = read_groups(plan_of(root, true));
-  CHECK(seen.requests == 0);
+  CHECK(seen.requests == 0U);
   CHECK_FALSE(seen.throttled_ns.has_value());
   CHECK_FALSE(seen.kept);  // the quota is not what was set
   std::vector<std::string> ids;

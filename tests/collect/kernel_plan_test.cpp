@@ -83,7 +83,7 @@ TEST_CASE("version 1: a group in each controller's hierarchy, below our own") {
   const GroupPlan& cpu = plan.value().groups[1];
   CHECK(cpu.folder == root.path() / "sys/fs/cgroup/cpu,cpuacct/batch/job/stallcast-x");
   CHECK(lines_of(cpu) == Lines{"cpu.cfs_period_us 100000", "cpu.cfs_quota_us 150000"});
-  CHECK(words_of(plan.value()) == "version 1: reads of nvme0n1 (259:0) reads of sdb (8:16); version 1: a CPU quota");
+  CHECK(words_of(plan.value()) == "version 1: reads of nvme0n1 (259:0), sdb (8:16); version 1: a CPU quota");
 }
 
 TEST_CASE("version 1: a lower limit of our own group is not lifted by one of ours") {
