@@ -150,6 +150,7 @@ Profile analyze_launches(std::span<const RunData> launches) {
   profile.job = sections::job_of(run, ranks);
   profile.overhead = sections::overhead_of(run);
   profile.dataset = sections::dataset_of(run, ranks);
+  sections::check_limited_files(run, profile);
   note_missing_end(run, profile);
   note_launches(launches.size(), profile);
   if (ranks.empty()) {

@@ -192,18 +192,24 @@ struct PageCache {
 
 /// Hardware that the run was given instead of the machine's own, and what became of it.
 struct Emulation {
-  std::string with = "nothing";                   ///< nothing | interposer: what emulated it
+  std::string with = "nothing";                   ///< nothing | interposer | kernel: what emulated it
   std::map<std::string, std::string> settings{};  ///< as asked for, e.g. {"storage_bandwidth": "200MB/s"}
-  std::int64_t hits = 0;  ///< files (ranges of 128 KiB of large ones) that the emulated cache held when they were read
-  std::int64_t misses = 0;         ///< likewise, and held not. Neither counts batches that a phase made cold or cached
-  Measured<Fraction> hit_bytes{};  ///< of the bytes read, from the emulated cache
-  std::int64_t requests = 0;       ///< to the emulated storage, for
-  Bytes request_bytes{};           ///< so many bytes
-  Seconds
-      waited{};  ///< that the emulated storage takes for the reads that it served, waiting for others included, summed
-  Seconds late{};                 ///< by which the real storage was slower than the emulated one
-  Seconds stored_hits{};          ///< waited for the real storage by reads that count as cached
-  std::int64_t mapped_files = 0;  ///< whose reads go past the emulation
+  /// Files (ranges of 128 KiB of large ones) that the emulated cache held when they were read.
+  Measured<std::int64_t> hits{};
+  Measured<std::int64_t> misses{};  ///< likewise, and held not. Neither counts batches that a phase made cold or cached
+  Measured<Fraction> hit_bytes{};   ///< of the bytes read, from the emulated cache
+  Measured<std::int64_t>
+      requests{};                   ///< to the emulated storage, or of the job to the disks that the kernel limits, for
+  Measured<Bytes> request_bytes{};  ///< so many bytes
+  /// That the emulated storage takes for the reads that it served, waiting for others included, summed.
+  Measured<Seconds> waited{};
+  Measured<Seconds> late{};               ///< by which the real storage was slower than the emulated one
+  Measured<Seconds> stored_hits{};        ///< waited for the real storage by reads that count as cached
+  Measured<std::int64_t> mapped_files{};  ///< whose reads go past the emulation
+  std::vector<std::string> disks{};       ///< whose reads the kernel limits, each by itself: "254:0 vda"
+  std::vector<std::string> controls{};  ///< the kernel's limits as it had them in the end: "io.max 254:0 rbps=20000000"
+  Measured<Fraction> limited_files{};   ///< of the data set's files, on those disks
+  Measured<Seconds> cpu_throttled{};    ///< that the kernel's quota kept processes from running
 };
 
 /// What the measurement itself cost, from switching the recording on and off in alternating stretches of this run.

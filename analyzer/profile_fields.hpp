@@ -197,6 +197,11 @@ void describe(A& a, As<A, Emulation>& v) {
   a.field("late_s", v.late);
   a.field("stored_hits_s", v.stored_hits);
   a.field("mapped_files", v.mapped_files);
+  if (!A::k_reading && v.with != "kernel") return;  // the rest is the kernel's
+  a.optional("disks", v.disks);
+  a.optional("controls", v.controls);
+  a.field("limited_files_frac", v.limited_files);
+  a.field("cpu_throttled_s", v.cpu_throttled);
 }
 
 template <class A>

@@ -86,15 +86,7 @@ void take_filesystems(const json& line, RunLog& log) {
   }
 }
 
-/// Once as asked for, and once more, with what became of it, when the command has ended.
-void take_emulation(const json& line, RunLog& log) {
-  Emulation emulation;
-  emulation.with = text(line, "with");
-  if (const auto settings = line.find("settings"); settings != line.end() && settings->is_object()) {
-    for (const auto& [key, value] : settings->items()) {
-      if (value.is_string()) emulation.settings[key] = value.get<std::string>();
-    }
-  }
+void take_interposer(const json& line, Emulation& emulation) {
   emulation.hits = integer(line, "hits", 0);
   emulation.misses = integer(line, "misses", 0);
   const double hit = number(line, "hit_bytes", 0.0);
@@ -107,6 +99,61 @@ void take_emulation(const json& line, RunLog& log) {
   emulation.late = Seconds(number(line, "late_s", 0.0));
   emulation.stored_hits = Seconds(number(line, "stored_hit_s", 0.0));
   emulation.mapped_files = integer(line, "mapped_files", 0);
+}
+
+/// The disks, and in `devices` the file systems on them.
+void take_disks(const json& line, Emulation& emulation, std::set<std::uint64_t>& devices) {
+  const auto disks = line.find("disks");
+  if (disks == line.end() || !disks->is_array()) return;
+  for (const json& disk : *disks) {
+    if (!disk.is_object()) continue;
+    emulation.disks.push_back(text(disk, "disk") + " " + text(disk, "name"));
+    const auto systems = disk.find("st_devs");
+    if (systems == disk.end() || !systems->is_array()) continue;
+    for (const json& device : *systems) {
+      if (device.is_number_unsigned()) devices.insert(device.get<std::uint64_t>());
+    }
+  }
+}
+
+void take_kernel(const json& line, RunLog& log, Emulation& emulation) {
+  const char* no_cache = "the kernel emulates no cache";
+  emulation.hits = emulation.misses = Measured<std::int64_t>::absent(no_cache);
+  emulation.hit_bytes = Measured<Fraction>::absent(no_cache);
+  emulation.waited = emulation.late = Measured<Seconds>::absent("the kernel does not say how long it holds reads back");
+  emulation.stored_hits = Measured<Seconds>::absent(no_cache);
+  emulation.mapped_files = Measured<std::int64_t>::absent("the kernel limits reads of mapped files as any others");
+  take_disks(line, emulation, log.limited_devices);
+  const auto controls = line.find("controls");
+  if (controls != line.end() && controls->is_array()) {
+    for (const json& control : *controls) {
+      if (control.is_string()) emulation.controls.push_back(control.get<std::string>());
+    }
+  }
+  const char* uncounted = "the kernel's counters could not be read: no storage is limited, or the run was cut off";
+  const std::int64_t requests = integer(line, "requests");
+  const double bytes = number(line, "request_bytes", -1.0);
+  emulation.requests = requests >= 0 ? Measured<std::int64_t>(requests) : Measured<std::int64_t>::absent(uncounted);
+  emulation.request_bytes = bytes >= 0.0 ? Measured<Bytes>(Bytes(bytes)) : Measured<Bytes>::absent(uncounted);
+  const double throttled = number(line, "cpu_throttled_ns", -1.0);
+  emulation.cpu_throttled = throttled >= 0.0 ? Measured<Seconds>(Seconds(throttled * 1e-9))
+                                             : Measured<Seconds>::absent("no CPU quota was set");
+}
+
+/// Once as asked for, and once more, with what became of it, when the command has ended.
+void take_emulation(const json& line, RunLog& log) {
+  Emulation emulation;
+  emulation.with = text(line, "with");
+  if (const auto settings = line.find("settings"); settings != line.end() && settings->is_object()) {
+    for (const auto& [key, value] : settings->items()) {
+      if (value.is_string()) emulation.settings[key] = value.get<std::string>();
+    }
+  }
+  if (emulation.with == "kernel") {
+    take_kernel(line, log, emulation);
+  } else {
+    take_interposer(line, emulation);
+  }
   log.emulation = std::move(emulation);
 }
 

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,6 +64,7 @@ struct RunLog {
   std::optional<ResidentRead> resident_read{};
   std::map<std::uint64_t, std::string> filesystems{};  ///< type by st_dev; empty in logs of older versions
   Emulation emulation{};
+  std::set<std::uint64_t> limited_devices{};  ///< st_dev of the file systems on the disks that the kernel limits
   std::vector<Tick> ticks{};
   std::vector<DataIssue> issues{};
   bool ended = false;  ///< the tool saw the end of the command

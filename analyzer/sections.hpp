@@ -53,6 +53,9 @@ struct Launch {
 /// Warns where less came from memory than any policy would have kept there. Nothing to say without measured hits.
 void check_page_cache(const PageCache& cache, std::vector<DataIssue>& issues);
 
+/// Which of the data set's files lie on disks that the kernel limits, where it was to limit any.
+void check_limited_files(const RunData& run, Profile& profile);
+
 /// Cost of the recording, from the tool's on/off stretches.
 [[nodiscard]] Overhead overhead_of(const RunData& run);
 

@@ -157,7 +157,9 @@ TickSpan delivering_span(const RunData& run) {
   return span;
 }
 
+/// By the interposer: what the kernel limits is real storage, and /proc says what came from it.
 bool storage_is_emulated(const RunData& run) {
+  if (run.log.emulation.with == "kernel") return false;
   const auto& settings = run.log.emulation.settings;
   return std::any_of(settings.begin(), settings.end(),
                      [](const auto& item) { return item.first.starts_with("storage_"); });

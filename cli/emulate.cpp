@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -24,6 +25,7 @@ constexpr std::array<std::string_view, 6> k_policies{"minio", "lru", "random", "
 constexpr char k_examples[] =
     "storage_bandwidth=200MB/s, storage_latency=2ms, storage_iops=500/s, cache=35%, cache_policy=minio, cpus=4";
 constexpr double k_longest_latency_s = 60.0;
+constexpr double k_least_quota = 0.01;  ///< 1 ms of each 100 ms: the kernel takes no less
 
 Error usage(std::string what, std::string hint) {
   return Error{ErrorCode::usage, "--emulate " + std::move(what), std::move(hint)};
@@ -71,25 +73,68 @@ Status take_policy(EmulationOptions& options, const std::string& value) {
                nearest ? fmt::format("did you mean '{}'?", *nearest) : "write minio, lru or random"};
 }
 
+Error more_cpus_than_here(int usable) {
+  return {ErrorCode::usage, fmt::format("there are only {} to use here", usable),
+          fmt::format("write cpus={} or less; `stallcast whatif` predicts more", usable)};
+}
+
+/// Whole CPUs by affinity, whoever emulates; a part of one by a quota, which takes the kernel.
+Status take_cpu_quota(EmulationOptions& options, const std::string& value) {
+  const auto cpus = parse_factor(value);
+  if (!cpus || cpus.value() < k_least_quota || value.back() == 'x') {
+    return Error{ErrorCode::usage, fmt::format("'{}' is not a number of CPUs from {} on", value, k_least_quota),
+                 "write for example cpus=1.5"};
+  }
+  const int usable = static_cast<int>(collect::allowed_cpus().size());
+  if (cpus.value() > usable) return more_cpus_than_here(usable);
+  options.cpu_quota = cpus.value();
+  return {};
+}
+
 Status take_cpus(EmulationOptions& options, const std::string& value) {
+  if (options.by_kernel && value.find('.') != std::string::npos) return take_cpu_quota(options, value);
   const auto cpus = parse_count(value);
   if (!cpus || cpus.value() < 1) {
     return Error{ErrorCode::usage, fmt::format("'{}' is not a whole number of CPUs from 1 on", value),
-                 "write for example cpus=4; a fraction of a CPU cannot be had by affinity"};
+                 "write for example cpus=4; a part of a CPU takes a quota: --emulate-with kernel"};
   }
   const int usable = static_cast<int>(collect::allowed_cpus().size());
-  if (cpus.value() > usable) {
-    return Error{ErrorCode::usage, fmt::format("there are only {} to use here", usable),
-                 fmt::format("write cpus={} or less; `stallcast whatif` predicts more", usable)};
-  }
+  if (cpus.value() > usable) return more_cpus_than_here(usable);
   options.cpus = cpus.value();
   return {};
 }
 
+/// The kernel counts whole bytes and whole reads a second.
+Status take_storage_rates(EmulationOptions& options, std::string_view key, const std::string& value) {
+  const bool bytes = key == "storage_bandwidth";
+  STALLCAST_RETURN_IF_ERROR(bytes ? take(options.bandwidth, parse_bandwidth(value))
+                                  : take(options.requests, parse_rate(value)));
+  if (!options.by_kernel) return {};
+  const double rate = bytes ? options.bandwidth->value() : options.requests->value();
+  const double most = bytes ? 1e15 : 4e9;
+  if (rate >= 1.0 && rate <= most && (bytes || rate == std::floor(rate))) return {};
+  return Error{ErrorCode::usage, fmt::format("the kernel cannot limit to {}", value),
+               bytes ? "write for example 200MB/s" : "write a whole number, for example 500/s"};
+}
+
+/// What only the interposer can do.
+Status check_kernel_can(std::string_view key) {
+  if (key == "storage_latency") {
+    return Error{ErrorCode::usage, "the kernel limits rates; it cannot make each read take longer",
+                 "leave --emulate-with out: the interposer can"};
+  }
+  if (key != "cache" && key != "cache_policy") return {};
+  return Error{ErrorCode::usage,
+               "a memory limit is no cache of that size: it holds the job's own memory too, and not what others have "
+               "read",
+               "leave --emulate-with out, with cache_policy=minio, lru or random; or profile under a memory limit of "
+               "your own (systemd-run --scope -p MemoryMax=...)"};
+}
+
 Status take_value(EmulationOptions& options, std::string_view key, const std::string& value) {
-  if (key == "storage_bandwidth") return take(options.bandwidth, parse_bandwidth(value));
+  if (options.by_kernel) STALLCAST_RETURN_IF_ERROR(check_kernel_can(key));
+  if (key == "storage_bandwidth" || key == "storage_iops") return take_storage_rates(options, key, value);
   if (key == "storage_latency") return take_latency(options, value);
-  if (key == "storage_iops") return take(options.requests, parse_rate(value));
   if (key == "cache") return take_cache(options, value);
   if (key == "cache_policy") return take_policy(options, value);
   return take_cpus(options, value);
@@ -143,14 +188,14 @@ void settle_cache(EmulationOptions& options) {
 }  // namespace
 
 Result<EmulationOptions> parse_emulation(std::span<const std::string> settings, const std::string& with) {
-  if (with == "kernel") {
-    return Error{ErrorCode::usage, "--emulate-with kernel is not available in this version",
-                 "leave it out: the interposer needs no privileges"};
-  }
-  if (with != "interposer") {
-    return Error{ErrorCode::usage, fmt::format("--emulate-with '{}' is not known", with), "write interposer"};
+  if (with != "interposer" && with != "kernel") {
+    return Error{ErrorCode::usage, fmt::format("--emulate-with '{}' is not known", with), "write interposer or kernel"};
   }
   EmulationOptions options;
+  options.by_kernel = with == "kernel";
+  if (options.by_kernel && settings.empty()) {
+    return usage("is not given, and --emulate-with says how", fmt::format("write for example {}", k_examples));
+  }
   for (const std::string& setting : settings) STALLCAST_RETURN_IF_ERROR(take_setting(options, setting));
   STALLCAST_RETURN_IF_ERROR(check_whole(options));
   settle_cache(options);

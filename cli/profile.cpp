@@ -19,6 +19,7 @@
 #include "cli/storage_of_run.hpp"
 #include "cli/terminal.hpp"
 #include "core/units.hpp"
+#include "probes/collect/kernel_limits.hpp"
 #include "probes/collect/record_run.hpp"
 
 namespace stallcast::cli {
@@ -188,6 +189,20 @@ int conclude(const RecordedRun& run, const std::filesystem::path& recordings, co
   return failed ? k_exit_wrapper : k_exit_ok;
 }
 
+/// Nothing where the hardware is to be as it is. What the kernel is to limit is tried before anything is made.
+Result<std::optional<collect::EmulationOptions>> emulation_of(const ProfileOptions& options) {
+  if (options.emulate.empty() && options.emulate_with == "interposer") {
+    return std::optional<collect::EmulationOptions>();
+  }
+  auto emulation = parse_emulation(options.emulate, options.emulate_with);
+  if (!emulation) return emulation.error();
+  if (emulation.value().needs_groups()) {
+    const auto tried = collect::try_kernel_limits(emulation.value());
+    if (!tried) return tried.error();
+  }
+  return std::optional<collect::EmulationOptions>(std::move(emulation).value());
+}
+
 int run_profile(const ProfileOptions& options, const Session& session) {
   Seconds storage{0.0};
   auto record = record_options(options, session, storage);
@@ -195,14 +210,12 @@ int run_profile(const ProfileOptions& options, const Session& session) {
     print_error(record.error());
     return k_exit_wrapper;
   }
-  if (!options.emulate.empty()) {
-    const auto emulation = parse_emulation(options.emulate, options.emulate_with);
-    if (!emulation) {
-      print_error(emulation.error());
-      return k_exit_usage;
-    }
-    record.value().emulation = emulation.value();
+  const auto emulation = emulation_of(options);
+  if (!emulation) {
+    print_error(emulation.error());
+    return exit_status(emulation.error().code);
   }
+  record.value().emulation = emulation.value();
   const Launched all = run_launches(launches_of(record.value(), options.strategy == "separate"));
   if (!all.run.launched) return *all.status;
   const int status = conclude(all.run, all.recordings, options, storage);
@@ -244,7 +257,11 @@ void add_profile(CLI::App& app, Session& session) {
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
       ->take_all();
-  command->add_option("--emulate-with", options->emulate_with, "What emulates it: interposer (default)")
+  command
+      ->add_option("--emulate-with", options->emulate_with,
+                   "interposer (default): inside the job's processes, without root\n"
+                   "kernel: by control groups, as root: storage_bandwidth, storage_iops of all local disks,\n"
+                   "cpus, also 1.5")
       ->type_name("WHAT");
   command
       ->add_option("--recording-budget", options->recording_budget,

@@ -19,6 +19,7 @@ struct VerifyOptions {
   std::vector<std::string> settings{};
   std::string output{};
   std::string budget{};
+  std::string emulate_with = "interposer";
   bool force = false;
   bool json = false;
 };
@@ -29,6 +30,7 @@ Result<Verified> verify_and_print(const VerifyOptions& options, const Session& s
   request.output = options.output;
   request.force = options.force;
   request.output_to_stderr = options.json;
+  request.emulate_with = options.emulate_with;
   if (!options.budget.empty()) {
     const auto budget = parse_seconds(options.budget);
     if (!budget) return budget.error();
@@ -68,11 +70,17 @@ void add_verify(CLI::App& app, Session& session) {
       ->add_option("--budget", options->budget,
                    "Measure for at most this long; the command goes on (default: to its end)")
       ->type_name("TIME");
+  command
+      ->add_option("--emulate-with", options->emulate_with,
+                   "What gives the run its storage: interposer (default), or kernel: by control groups, as root")
+      ->check(CLI::IsMember({"interposer", "kernel"}))
+      ->type_name("WHAT");
   command->add_flag("--force", options->force, "Replace the results of an earlier run in DIR");
   command->add_flag("--json", options->json, "Print JSON; what the command writes to stdout goes to stderr");
   command->footer(
       "Keys: workers prefetch cpus storage_bandwidth cache cache_policy\n"
       "The last three are emulated: a cache in front of a storage_bandwidth, with cache_policy=minio.\n"
+      "--emulate-with kernel has no cache, and takes parts of a CPU (cpus=1.5).\n"
       "Exit status: the command's own if it failed, 0 if prediction and run agree, 1 if they do not,\n"
       "2 for a change that cannot be applied here, 5 if there is no verdict (not applied, not comparable),\n"
       "125 if stallcast failed, 126 if the command cannot be executed, 127 if it was not found.");

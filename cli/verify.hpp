@@ -16,10 +16,11 @@ namespace stallcast::cli {
 
 struct VerifyRequest {
   std::vector<std::string> command{};
-  std::filesystem::path output{};   ///< empty: nothing is kept of the run
-  bool force = false;               ///< replace the results of an earlier run in `output`
-  std::optional<Seconds> budget{};  ///< record for at most this long; the command goes on
-  bool output_to_stderr = false;    ///< of the command, so that stdout is ours alone
+  std::filesystem::path output{};           ///< empty: nothing is kept of the run
+  bool force = false;                       ///< replace the results of an earlier run in `output`
+  std::optional<Seconds> budget{};          ///< record for at most this long; the command goes on
+  bool output_to_stderr = false;            ///< of the command, so that stdout is ours alone
+  std::string emulate_with = "interposer";  ///< or "kernel"
 };
 
 /// A command that was run, or that could not be.

@@ -83,7 +83,7 @@ Result<RecordOptions> record_options(const VerifyRequest& request, const Applied
   record.loader = wish_of(applied, profile.job);
   record.cpus = applied.cpus;
   if (applied.emulated.empty()) return record;
-  auto emulation = parse_emulation(applied.emulated, "interposer");
+  auto emulation = parse_emulation(applied.emulated, request.emulate_with);
   if (!emulation) return emulation.error();
   record.emulation = std::move(emulation).value();
   return record;
@@ -145,7 +145,8 @@ Result<Verified> run_verification(const Profile& profile, const Scenario& scenar
     return Error{ErrorCode::usage, "there is no command to run", "put it behind --, as in: -- python train.py"};
   }
   const auto applied =
-      applied_settings(scenario, profile, collect::read_host_facts("/", collect::own_environment()).usable_cpus);
+      applied_settings(scenario, profile, collect::read_host_facts("/", collect::own_environment()).usable_cpus,
+                       request.emulate_with == "kernel");
   if (!applied) return applied.error();
   const auto prediction = predict(profile, scenario);
   if (!prediction) return prediction.error();

@@ -91,14 +91,21 @@ std::string number(double value) {
 
 Status apply_cpus(const Scenario& scenario, double usable_cpus, AppliedSettings& out) {
   const double cpus = *scenario.cpus;
-  if (cpus != std::floor(cpus)) {
+  const bool whole = cpus == std::floor(cpus);
+  if (!whole && !out.by_kernel) {
     return usage("cpus=" + number(cpus) + " cannot be verified: affinity gives whole CPUs, a part of one takes a quota",
-                 "ask for a whole number of CPUs, or set the quota yourself (cpu.max) and profile there");
+                 "ask for a whole number of CPUs, or for a quota, as root: --emulate-with kernel");
   }
   if (cpus > usable_cpus) {
     return usage(
         "cpus=" + number(cpus) + " cannot be verified: " + number(usable_cpus) + " may be used on this machine",
         "ask for fewer, or verify on a machine that has as many");
+  }
+  if (!whole) {
+    out.cpu_quota = cpus;
+    out.emulated.push_back("cpus=" + number(cpus));
+    out.keys.push_back({"cpus", number(cpus), "a quota of " + number(cpus) + " CPUs, by control group"});
+    return {};
   }
   out.cpus = static_cast<int>(cpus);
   out.keys.push_back(
@@ -114,10 +121,14 @@ const ScenarioItem* item_of(const Scenario& scenario, std::string_view key) {
 }
 
 /// A cache is emulated in front of emulated storage only, and only a policy that has an exact model.
-Status check_cache(const Scenario& scenario) {
+Status check_cache(const Scenario& scenario, bool by_kernel) {
   const ScenarioItem* cache = item_of(scenario, "cache");
   const ScenarioItem* item = cache != nullptr ? cache : item_of(scenario, "cache_policy");
   if (item == nullptr) return {};
+  if (by_kernel) {
+    return usage(item->key + " cannot be verified with the kernel's limits: it emulates no cache",
+                 "leave --emulate-with kernel out, with cache_policy=minio");
+  }
   if (!scenario.storage_bandwidth) {
     return usage(item->key + " cannot be verified alone: how fast a miss is served by the real storage is not known",
                  "say what storage a miss goes to, for example storage_bandwidth=200MB/s");
@@ -140,23 +151,27 @@ Status check_all_from_storage(const Scenario& scenario, const Profile& profile) 
 }
 
 Status apply_storage(const Scenario& scenario, const Profile& profile, AppliedSettings& out) {
-  STALLCAST_RETURN_IF_ERROR(check_cache(scenario));
+  STALLCAST_RETURN_IF_ERROR(check_cache(scenario, out.by_kernel));
   if (!scenario.storage_bandwidth) return {};
   STALLCAST_RETURN_IF_ERROR(check_all_from_storage(scenario, profile));
   for (const char* key : {"storage_bandwidth", "cache", "cache_policy"}) {
     const ScenarioItem* item = item_of(scenario, key);
     if (item == nullptr) continue;
     out.emulated.push_back(item->key + "=" + item->value);
-    out.keys.push_back({item->key, item->value, "emulated inside the job's processes (experimental)"});
+    out.keys.push_back({item->key, item->value,
+                        out.by_kernel ? "a limit of the kernel on reads of each local disk, by control group"
+                                      : "emulated inside the job's processes (experimental)"});
   }
   return {};
 }
 
 }  // namespace
 
-Result<AppliedSettings> applied_settings(const Scenario& scenario, const Profile& profile, double usable_cpus) {
+Result<AppliedSettings> applied_settings(const Scenario& scenario, const Profile& profile, double usable_cpus,
+                                         bool by_kernel) {
   STALLCAST_RETURN_IF_ERROR(check_keys(scenario));
   AppliedSettings out;
+  out.by_kernel = by_kernel;
   if (scenario.workers) STALLCAST_RETURN_IF_ERROR(apply_workers(scenario, profile, out));
   if (scenario.prefetch) STALLCAST_RETURN_IF_ERROR(apply_prefetch(scenario, profile, out));
   if (scenario.cpus) STALLCAST_RETURN_IF_ERROR(apply_cpus(scenario, usable_cpus, out));

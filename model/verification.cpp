@@ -22,6 +22,14 @@ const char* hint_for(const std::string& check) {
   if (check == "emulated_storage" || check == "emulated_reads") {
     return "the emulation sees reads of regular files by this command's own processes; mapped files go past it";
   }
+  if (check == "kernel_limits" || check == "limits_at_the_end") {
+    return "something else on this machine manages control groups: see the issues of the run (-o DIR)";
+  }
+  if (check == "limited_reads") {
+    return "the kernel limits reads of local disks, and none of what is in memory: evict the files, or put them on "
+           "such "
+           "a disk";
+  }
   if (check == "cpus") return "the command chooses its CPUs itself, or does not say how many it has";
   return "the command must make a DataLoader over the same data as the profiled one (type, length, batch, order): is "
          "it "

@@ -95,9 +95,8 @@ Premise storage_premise(const Profile& before, const Profile& run) {
   return premise;
 }
 
-/// The emulation's own counters: that it was asked for what the scenario says, that reads went through it, past it
-/// none, and that it was the emulated storage which they waited for.
-void check_emulation(const AppliedSettings& applied, const Emulation& seen, std::vector<Premise>& premises) {
+/// That the emulation was asked for what the scenario says.
+Premise asked_premise(const char* check, const AppliedSettings& applied, const Emulation& seen) {
   std::string expected;
   std::string had;
   for (const std::string& setting : applied.emulated) {
@@ -106,18 +105,50 @@ void check_emulation(const AppliedSettings& applied, const Emulation& seen, std:
     expected += (expected.empty() ? "" : " ") + setting;
     if (found != seen.settings.end()) had += (had.empty() ? "" : " ") + key + "=" + found->second;
   }
-  premises.push_back({k_as_is, "emulated_storage", expected, had.empty() ? "nothing" : had, had == expected});
-  const bool read = seen.requests > 0 || seen.hits > 0;
+  return {k_as_is, check, expected, had.empty() ? "nothing" : had, had == expected};
+}
+
+/// The emulation's own counters: that reads went through it, past it none, and that it was the emulated storage which
+/// they waited for.
+void check_interposer(const AppliedSettings& applied, const Emulation& seen, std::vector<Premise>& premises) {
+  premises.push_back(asked_premise("emulated_storage", applied, seen));
+  const bool read = seen.requests.value_or(0) > 0 || seen.hits.value_or(0) > 0;
+  const bool mapped = seen.mapped_files.value_or(0) > 0;
   premises.push_back({k_as_is, "emulated_reads", "all",
-                      !read                   ? "none"
-                      : seen.mapped_files > 0 ? "not of mapped files"
-                                              : "all",
-                      read && seen.mapped_files == 0});
-  const double waited = seen.waited.value();
-  const double late = waited > 0.0 ? seen.late.value() / waited : 0.0;
+                      !read    ? "none"
+                      : mapped ? "not of mapped files"
+                               : "all",
+                      read && !mapped});
+  const double waited = seen.waited.value_or(Seconds(0.0)).value();
+  const double late = waited > 0.0 ? seen.late.value_or(Seconds(0.0)).value() / waited : 0.0;
   premises.push_back({k_as_is, "real_storage", "as fast as the emulated one",
                       late <= k_most_late ? "as fast as the emulated one" : percent_words(late) + " slower",
                       late <= k_most_late});
+}
+
+/// The kernel's own counters: that its limits stood until the end, and that reads met a limited disk, past them none.
+void check_kernel(const AppliedSettings& applied, const Profile& run, std::vector<Premise>& premises) {
+  const Emulation& seen = run.emulation;
+  const bool by_kernel = seen.with == "kernel";
+  premises.push_back(asked_premise("kernel_limits", applied, seen));
+  premises.back().holds = premises.back().holds && by_kernel;
+  const bool changed = std::any_of(run.issues.begin(), run.issues.end(),
+                                   [](const DataIssue& issue) { return issue.id == "emulation-limits-changed"; });
+  const bool read_back = by_kernel && !seen.controls.empty();
+  premises.push_back({k_as_is, "limits_at_the_end", "as set",
+                      !read_back ? "not read back"
+                      : changed  ? "changed"
+                                 : "as set",
+                      read_back && !changed});
+  if (!by_kernel || seen.disks.empty()) return;
+  const double limited = seen.limited_files.value_or(0.0);
+  const bool read = seen.requests.value_or(0) > 0;
+  premises.push_back({k_as_is, "limited_reads", "all files",
+                      !seen.limited_files ? "not known (" + seen.limited_files.reason() + ")"
+                      : !read             ? "no read met a limited disk"
+                      : limited < 1.0     ? percent_words(limited) + " of the files"
+                                          : "all files",
+                      read && limited >= 1.0});
 }
 
 }  // namespace
@@ -136,7 +167,12 @@ std::vector<Premise> applied_premises(const AppliedSettings& applied, const Prof
     premises.push_back(each_rank("prefetch_factor", *applied.prefetch, ranks, &RankSetting::prefetch_factor));
   }
   if (applied.cpus) premises.push_back(each_rank("cpus", *applied.cpus, ranks, &RankSetting::cpus));
-  if (!applied.emulated.empty()) check_emulation(applied, run.emulation, premises);
+  if (applied.emulated.empty()) return premises;
+  if (applied.by_kernel) {
+    check_kernel(applied, run, premises);
+  } else {
+    check_interposer(applied, run.emulation, premises);
+  }
   return premises;
 }
 
@@ -154,10 +190,11 @@ std::vector<Premise> comparable_premises(const Profile& before, const AppliedSet
     premises.push_back(each_rank("prefetch_factor", prefetch, ranks, &RankSetting::prefetch_factor));
   }
   premises.push_back(same("cpu_model", before.host.cpu_model, run.host.cpu_model));
-  if (!applied.cpus) {
+  if (!applied.cpus && !applied.cpu_quota) {
     premises.push_back(same("usable_cpus", number(before.host.usable_cpus), number(run.host.usable_cpus)));
   }
-  if (applied.emulated.empty()) premises.push_back(storage_premise(before, run));
+  // The kernel limits storage as it is: what is in memory is read as fast as ever, so as much must be there as was.
+  if (applied.emulated.empty() || applied.by_kernel) premises.push_back(storage_premise(before, run));
   return premises;
 }
 

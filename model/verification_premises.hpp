@@ -12,7 +12,8 @@ namespace stallcast {
 [[nodiscard]] std::string percent_words(double fraction);
 
 /// That every rank had what was to be applied: its loader's own description, the worker processes that were started,
-/// the CPUs that it was allowed; and that the run read from the emulated storage, which the real one kept up with.
+/// the CPUs that it was allowed; and that the run read from the emulated storage, which the real one kept up with. Of
+/// the kernel's limits: that they stood until the end, and that all files lay on limited disks.
 [[nodiscard]] std::vector<Premise> applied_premises(const AppliedSettings& applied, const Profile& run,
                                                     std::span<const RankSetting> ranks);
 

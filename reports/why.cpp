@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "reports/derived.hpp"
 #include "reports/findings.hpp"
@@ -20,16 +21,26 @@ std::string workers_words(const Profile& p, const Derived& d) {
   return text;
 }
 
+/// "limited by the kernel: storage_bandwidth=200MB/s; 780 reads at 254:0 vda".
+std::string kernel_words(const Emulation& e, std::string text) {
+  text = "limited by the kernel: " + text;
+  if (e.disks.empty()) return text;
+  text += e.requests ? fmt::format("; {} reads at ", count(*e.requests)) : "; on ";
+  for (const std::string& disk : e.disks) text += (&disk == &e.disks.front() ? "" : ", ") + disk;
+  return text;
+}
+
 /// "storage emulated: storage_bandwidth=200MB/s, cache=35%; 410 hits, 780 misses".
 std::string emulation_words(const Profile& p) {
   const Emulation& e = p.emulation;
   if (e.settings.empty()) return "";
   std::string text;
   for (const auto& [key, value] : e.settings) text += (text.empty() ? "" : ", ") + key + "=" + value;
+  if (e.with == "kernel") return kernel_words(e, std::move(text));
   const bool has_storage = std::any_of(e.settings.begin(), e.settings.end(),
                                        [](const auto& item) { return item.first.starts_with("storage_"); });
   text = (has_storage ? "storage emulated: " : "emulated: ") + text;
-  if (has_storage) text += fmt::format("; {} hits, {} misses", count(e.hits), count(e.misses));
+  if (has_storage && e.hits && e.misses) text += fmt::format("; {} hits, {} misses", count(*e.hits), count(*e.misses));
   return text;
 }
 

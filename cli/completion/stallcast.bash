@@ -38,6 +38,7 @@ _stallcast() {
     *,--evict) words="own all none" ;;
     *,--strategy) words="interleave separate" ;;
     *,--emulate) words="storage_bandwidth= storage_latency= storage_iops= cache= cache_policy= cpus=" ;;
+    *,--emulate-with) words="interposer kernel" ;;
     *,--set | *,--sweep)
       words=$(_stallcast_keys "$tool" "$command" | sed 's/$/=/')
       compopt -o nospace 2>/dev/null

@@ -29,6 +29,7 @@ std::vector<DoctorCheck> examine_machine(const DoctorOptions& options) {
   checks.push_back(check_shared_memory(options.root));
   checks.push_back(check_cores(options.root));
   checks.push_back(check_cgroup(options.root));
+  checks.push_back(check_kernel_limits(options.root));
   checks.push_back(check_open_files());
   checks.push_back(check_clock(options.root));
   checks.push_back(check_perf(options.root));

@@ -50,6 +50,8 @@ struct DoctorOptions {
 [[nodiscard]] DoctorCheck check_proc_io(const std::filesystem::path& root);
 [[nodiscard]] DoctorCheck check_cores(const std::filesystem::path& root);
 [[nodiscard]] DoctorCheck check_cgroup(const std::filesystem::path& root);
+/// What `--emulate-with kernel` could limit: planned below `root` and, where that is "/", tried.
+[[nodiscard]] DoctorCheck check_kernel_limits(const std::filesystem::path& root);
 [[nodiscard]] DoctorCheck check_open_files();
 [[nodiscard]] DoctorCheck check_perf(const std::filesystem::path& root);
 [[nodiscard]] DoctorCheck check_clock(const std::filesystem::path& root);

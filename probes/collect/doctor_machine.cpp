@@ -14,6 +14,7 @@
 #include "probes/collect/cgroup_limits.hpp"
 #include "probes/collect/doctor.hpp"
 #include "probes/collect/host_facts.hpp"
+#include "probes/collect/kernel_limits.hpp"
 #include "probes/collect/mounts.hpp"
 #include "probes/collect/text_file.hpp"
 
@@ -47,6 +48,15 @@ std::string cgroup_version(const fs::path& root) {
   if (first && second) return "versions 1 and 2";
   if (first) return "version 1";
   return second ? "version 2" : "";
+}
+
+/// What control groups would limit of `options`, in words. Groups can be made and taken away again on this machine
+/// only.
+Result<std::string> limits_possible(const fs::path& root, const EmulationOptions& options) {
+  if (root == "/") return try_kernel_limits(options);
+  const auto plan = plan_kernel_limits(root, options, "stallcast-doctor");
+  if (!plan) return plan.error();
+  return words_of(plan.value());
 }
 
 double clock_reading_ns() {
@@ -87,6 +97,29 @@ DoctorCheck check_cgroup(const fs::path& root) {
                                  ? fmt::format("{:.3g} GB of memory", static_cast<double>(*limits.memory_bytes) / 1e9)
                                  : "no memory limit";
   check.seen = fmt::format("{}: {}, {}", version, cpus, memory);
+  return check;
+}
+
+DoctorCheck check_kernel_limits(const fs::path& root) {
+  DoctorCheck check{.id = "kernel_limits"};
+  EmulationOptions storage;
+  storage.by_kernel = true;
+  storage.bandwidth = BytesPerSecond(1e9);
+  storage.requests = PerSecond(1e6);
+  EmulationOptions cpu;
+  cpu.by_kernel = true;
+  cpu.cpu_quota = 0.5;
+  int possible = 0;
+  for (const EmulationOptions& options : {storage, cpu}) {
+    const auto can = limits_possible(root, options);
+    if (!check.seen.empty()) check.seen += "; ";
+    check.seen += can ? can.value() : can.error().what;
+    if (can) ++possible;
+    if (!can && check.hint.empty()) check.hint = can.error().hint;
+  }
+  if (possible == 2) return check;
+  check.state = possible == 0 ? CheckState::missing : CheckState::limited;
+  check.consequence = "--emulate-with kernel can do no more than that here; --emulate alone needs none of it";
   return check;
 }
 

@@ -150,7 +150,8 @@ std::vector<DataIssue> Emulation::issues() const {
 std::string to_line(const EmulationOptions& options, const record::EmulationBlock* block) {
   Json settings = Json::object();
   for (const auto& [key, value] : options.items) settings[key] = value;
-  Json line = {{"kind", "emulation"}, {"with", "interposer"}, {"settings", std::move(settings)}};
+  Json line = {
+      {"kind", "emulation"}, {"with", options.by_kernel ? "kernel" : "interposer"}, {"settings", std::move(settings)}};
   if (block != nullptr) {
     const record::EmulationCounters& counters = block->counters;
     line["hits"] = count(counters.hits);

@@ -27,9 +27,12 @@ struct EmulationOptions {
   double first_hit_share = 0.0;
   std::optional<Bytes> read_ahead{};  ///< of the page cache; as it is for the files' device
   std::optional<int> cpus{};
+  bool by_kernel = false;             ///< control groups, not the interposer; then of storage the two ceilings alone
+  std::optional<double> cpu_quota{};  ///< CPU seconds a second; of the kernel alone
   std::vector<std::pair<std::string, std::string>> items{};  ///< as written, in order
 
   [[nodiscard]] bool has_storage() const { return bandwidth || requests || latency; }
+  [[nodiscard]] bool needs_groups() const { return by_kernel && (has_storage() || cpu_quota); }
 };
 
 /// The emulated storage of one run, mapped. Unmaps at the end; the file goes with the run folder.

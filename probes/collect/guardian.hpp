@@ -4,33 +4,27 @@
 #include <sys/types.h>
 
 #include <filesystem>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "core/result.hpp"
+#include "probes/collect/sentinel.hpp"
 
 namespace stallcast::collect {
 
-/// A small process beside the tool that waits for the tool's end of a line between them to close. Closed without a
-/// word, it kills every process of this user whose environment names the run folder, and deletes the given folders.
-/// Movable.
+/// A sentinel: where the tool died, it kills every process of this user whose environment names the run folder, and
+/// deletes the given folders. Movable.
 class Guardian {
  public:
-  /// Forks it; before this process becomes a subreaper. `run_folder` is what STALLCAST_RUN_DIR says in the job;
+  /// Forks it. `run_folder` is what STALLCAST_RUN_DIR says in the job;
   /// `folders` are deleted.
   [[nodiscard]] static Result<Guardian> post(const std::filesystem::path& run_folder,
                                              const std::vector<std::filesystem::path>& folders);
 
-  Guardian(Guardian&& other) noexcept;
-  Guardian& operator=(Guardian&&) = delete;
-  Guardian(const Guardian&) = delete;
-  Guardian& operator=(const Guardian&) = delete;
-
-  /// Sends it home: the run is over and its folders are the tool's business.
-  ~Guardian();
-
  private:
-  explicit Guardian(int line) : line_(line) {}
-  int line_ = -1;
+  explicit Guardian(Sentinel sentinel) : sentinel_(std::move(sentinel)) {}
+  Sentinel sentinel_;  ///< sent home at the end: the run is over and its folders are the tool's business
 };
 
 /// Processes of this user with `name=value` in their environment (`root`: a fake / in tests).

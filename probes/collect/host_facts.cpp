@@ -67,10 +67,7 @@ void limit_cpus(const fs::path& root, const std::optional<double>& quota, HostFa
     facts.usable_cpus = allowed;
     facts.usable_cpus_limited_by = "affinity";
   }
-  if (quota && *quota < facts.usable_cpus) {
-    facts.usable_cpus = *quota;
-    facts.usable_cpus_limited_by = "cgroup quota";
-  }
+  if (quota) limit_by_quota(*quota, facts);
 }
 
 std::uint64_t total_memory(const fs::path& root) {
@@ -91,6 +88,12 @@ std::optional<std::uint64_t> free_bytes(const fs::path& folder) {
 }
 
 }  // namespace
+
+void limit_by_quota(double quota, HostFacts& facts) {
+  if (quota >= facts.usable_cpus) return;
+  facts.usable_cpus = quota;
+  facts.usable_cpus_limited_by = "cgroup quota";
+}
 
 int count_cpu_list(std::string_view text) {
   std::uint64_t count = 0;

@@ -28,6 +28,9 @@ struct HostFacts {
 /// `environment` ("NAME=value" entries).
 [[nodiscard]] HostFacts read_host_facts(const std::filesystem::path& root, const std::vector<std::string>& environment);
 
+/// As if a control group of ours had this quota (CPU seconds a second), where it is the lower limit.
+void limit_by_quota(double quota, HostFacts& facts);
+
 /// The list of CPUs as the kernel writes it: "0-3,8" -> 5. Malformed text counts as 0.
 [[nodiscard]] int count_cpu_list(std::string_view text);
 

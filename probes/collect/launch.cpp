@@ -1,7 +1,9 @@
 #include "probes/collect/launch.hpp"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,11 +37,60 @@ int spawn(pid_t& pid, const std::vector<std::string>& command, const std::vector
   return failed;
 }
 
+/// Why a child did not become the command; goes through a pipe that the exec closes.
+struct ChildFailure {
+  bool joining = false;  ///< else executing
+  int reason = 0;        ///< errno
+};
+
+/// In the child, between fork and exec: nothing here allocates.
+[[noreturn]] void become(char* const* arguments, char* const* environment, const sigset_t& mask, bool output_to_stderr,
+                         std::span<const int> groups, int line) {
+  ChildFailure failure;
+  for (const int group : groups) failure.joining = failure.joining || write(group, "0", 1) != 1;
+  if (!failure.joining) {
+    if (output_to_stderr) dup2(STDERR_FILENO, STDOUT_FILENO);
+    sigprocmask(SIG_SETMASK, &mask, nullptr);
+    execvpe(arguments[0], arguments, environment);
+  }
+  failure.reason = errno;
+  static_cast<void>(!write(line, &failure, sizeof failure));
+  _exit(k_exit_wrapper_failed);
+}
+
+/// As spawn, for a command that joins control groups: only a process can move itself without the tool going with it.
+Launched fork_joined(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                     const sigset_t& mask, bool output_to_stderr, std::span<const int> groups) {
+  Launched result;
+  const std::vector<char*> arguments = pointers(command);
+  const std::vector<char*> variables = pointers(environment);
+  int line[2];
+  ChildFailure failure;
+  const bool piped = pipe2(line, O_CLOEXEC) == 0;
+  if (piped) result.pid = fork();
+  if (result.pid == 0) become(arguments.data(), variables.data(), mask, output_to_stderr, groups, line[1]);
+  if (result.pid < 0) failure = {true, errno};
+  if (piped) close(line[1]);
+  ssize_t got = 0;
+  while (result.pid > 0 && (got = read(line[0], &failure, sizeof failure)) < 0 && errno == EINTR) {
+  }
+  if (piped) close(line[0]);
+  if (got == 0 && failure.reason == 0) return result;
+  if (result.pid > 0) waitpid(result.pid, nullptr, 0);
+  result.pid = -1;
+  result.reason = std::strerror(failure.reason);
+  result.exit_code = failure.reason == ENOENT ? k_exit_not_found : k_exit_not_executable;
+  if (failure.joining) result.exit_code = k_exit_wrapper_failed;
+  if (failure.joining) result.reason = "it could not join its control groups: " + result.reason;
+  return result;
+}
+
 }  // namespace
 
 Launched launch(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-                const sigset_t& mask, bool output_to_stderr) {
+                const sigset_t& mask, bool output_to_stderr, std::span<const int> groups) {
   prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  if (!groups.empty()) return fork_joined(command, environment, mask, output_to_stderr, groups);
   Launched result;
   int failed = spawn(result.pid, command, environment, mask, output_to_stderr);
   if (failed == ENOEXEC) {

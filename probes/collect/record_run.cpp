@@ -1,6 +1,7 @@
 #include "probes/collect/record_run.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/clock.hpp"
@@ -34,7 +35,7 @@ struct Begun {
 };
 
 void log_start(Begun& begun, const std::vector<std::string>& command, const std::string& tool_version,
-               const std::vector<std::string>& environment) {
+               const std::vector<std::string>& environment, const std::optional<double>& cpu_quota) {
   RunLine run;
   run.run_id = begun.folder.run_id();
   run.tool_version = tool_version;
@@ -43,7 +44,9 @@ void log_start(Begun& begun, const std::vector<std::string>& command, const std:
   run.start_realtime_ns = clock_ns(CLOCK_REALTIME);
   run.ranks_expected = expected_ranks(command, environment);
   begun.log.append(to_line(run));
-  begun.log.append(to_line(read_host_facts("/", environment), measure_resident_read(begun.folder.path())));
+  HostFacts host = read_host_facts("/", environment);
+  if (cpu_quota) limit_by_quota(*cpu_quota, host);
+  begun.log.append(to_line(host, measure_resident_read(begun.folder.path())));
   const std::string mounts = read_text("/proc/self/mountinfo", 16U << 20U).value_or("");
   begun.log.append(to_line(parse_mountinfo(mounts)));
 }
@@ -98,7 +101,7 @@ RecordedRun undo(Begun& begun, const OutputFolder& output, RecordedRun run) {
 WatchOptions watch_options(const RecordOptions& options, const RunExtras& extras, ToolLog& log) {
   WatchOptions watching;
   watching.duty = options.overhead;
-  if (extras.phased || extras.emulation) watching.on_beat = beat_of(options, extras, log);
+  if (extras.phased || extras.emulation || extras.kernel) watching.on_beat = beat_of(options, extras, log);
   if (extras.phased) {
     watching.duty = OverheadDuty::off;  // a stretch without records would be a hole in a block
     watching.must_end = [&extras](std::uint64_t now_ns) { return extras.phased->has_hung(now_ns); };
@@ -145,7 +148,8 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   ToolLog& log = begun.value().log;
   const std::vector<std::string> own = own_environment();
   const ChildEnvironment child = child_environment(own, installation.value(), folder.path());
-  log_start(begun.value(), options.command, options.tool_version, own);
+  log_start(begun.value(), options.command, options.tool_version, own,
+            options.emulation ? options.emulation->cpu_quota : std::nullopt);
   for (const DataIssue& issue : child.issues) log.append(issue);
   const auto extras = begin_extras(options, folder, log);
   if (!extras) {
@@ -162,8 +166,8 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   if (extras.value().phased) {
     for (auto& variable : PhasedRun::variables(folder.path())) added.push_back(std::move(variable));
   }
-  const Launched launched =
-      launch(options.command, merged_environment(own, added), gate.original_mask(), options.output_to_stderr);
+  const Launched launched = launch(options.command, merged_environment(own, added), gate.original_mask(),
+                                   options.output_to_stderr, joins_of(extras.value()));
   cpus.value().reset();  // ours again: what watches the job takes none of its time where there are others
   if (launched.pid < 0) {
     run.exit_code = launched.exit_code;
@@ -191,7 +195,7 @@ Result<PreparedRun> prepare_run(const fs::path& parent, const std::string& tool_
   auto begun = begin(parent, RecordOptions().recording_budget);
   if (!begun) return begun.error();
   const std::vector<std::string> own = own_environment();
-  log_start(begun.value(), {}, tool_version, own);
+  log_start(begun.value(), {}, tool_version, own, std::nullopt);
   ChildEnvironment child = child_environment(own, installation.value(), begun.value().folder.path());
   for (const DataIssue& issue : child.issues) begun.value().log.append(issue);
   return PreparedRun{begun.value().folder.path(), std::move(child.added), std::move(child.issues)};

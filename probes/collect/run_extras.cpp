@@ -11,12 +11,29 @@ constexpr std::uint64_t k_emulation_logged_every_ns = 5'000'000'000ULL;
 
 /// Nothing where storage is as it is.
 Result<std::optional<Emulation>> begin_emulation(const RecordOptions& options, const RunFolder& folder, ToolLog& log) {
-  if (!options.emulation) return std::optional<Emulation>();
+  if (!options.emulation || options.emulation->needs_groups()) return std::optional<Emulation>();
   log.append(to_line(*options.emulation, nullptr));
   if (!options.emulation->has_storage()) return std::optional<Emulation>();
   auto emulation = Emulation::create(folder.path(), *options.emulation);
   if (!emulation) return emulation.error();
   return std::optional<Emulation>(std::move(emulation).value());
+}
+
+/// Nothing where the kernel is to limit nothing.
+Result<std::optional<KernelLimits>> begin_kernel(const RecordOptions& options, const RunFolder& folder, ToolLog& log) {
+  if (!options.emulation || !options.emulation->needs_groups()) return std::optional<KernelLimits>();
+  auto limits = KernelLimits::make(*options.emulation, folder.run_id());
+  if (!limits) return limits.error();
+  log.append(to_line(*options.emulation, limits.value().plan(), nullptr));
+  return std::optional<KernelLimits>(std::move(limits).value());
+}
+
+/// What became of the limits so far.
+void log_kernel(const RecordOptions& options, const KernelLimits& limits, bool ended, ToolLog& log) {
+  const GroupReadings readings = limits.read();
+  log.append(to_line(*options.emulation, limits.plan(), &readings));
+  if (!ended) return;
+  for (const DataIssue& issue : issues_of(limits.plan(), readings)) log.append(issue);
 }
 
 /// Nothing where the run is passive.
@@ -39,19 +56,26 @@ Result<std::optional<CpuLimit>> limit_cpus(const RecordOptions& options) {
   return std::optional<CpuLimit>(std::move(limit).value());
 }
 
+std::span<const int> joins_of(const RunExtras& extras) {
+  return extras.kernel ? std::span<const int>(extras.kernel->joins()) : std::span<const int>();
+}
+
 Result<RunExtras> begin_extras(const RecordOptions& options, const RunFolder& folder, ToolLog& log) {
   auto emulation = begin_emulation(options, folder, log);
   if (!emulation) return emulation.error();
+  auto kernel = begin_kernel(options, folder, log);
+  if (!kernel) return kernel.error();
   auto phased = begin_phases(options, folder, log);
   if (!phased) return phased.error();
   if (options.loader) STALLCAST_RETURN_IF_ERROR(write_wish(folder.path(), *options.loader));
-  return RunExtras{std::move(emulation).value(), std::move(phased).value()};
+  return RunExtras{std::move(emulation).value(), std::move(kernel).value(), std::move(phased).value()};
 }
 
 void log_extras(const RecordOptions& options, const RunExtras& extras, ToolLog& log) {
   if (extras.phased) {
     for (const DataIssue& issue : extras.phased->issues_at_end()) log.append(issue);
   }
+  if (extras.kernel) log_kernel(options, *extras.kernel, /*ended=*/true, log);
   if (!extras.emulation) return;
   for (const DataIssue& issue : extras.emulation->issues()) log.append(issue);
   log.append(to_line(*options.emulation, &extras.emulation->block()));
@@ -60,9 +84,10 @@ void log_extras(const RecordOptions& options, const RunExtras& extras, ToolLog& 
 std::function<void(std::uint64_t)> beat_of(const RecordOptions& options, const RunExtras& extras, ToolLog& log) {
   return [&options, &extras, &log, next_ns = std::uint64_t{0}](std::uint64_t now_ns) mutable {
     if (extras.phased) extras.phased->beat(now_ns);
-    if (!extras.emulation || now_ns < next_ns) return;
+    if ((!extras.emulation && !extras.kernel) || now_ns < next_ns) return;
     next_ns = now_ns + k_emulation_logged_every_ns;
-    log.append(to_line(*options.emulation, &extras.emulation->block()));
+    if (extras.kernel) log_kernel(options, *extras.kernel, /*ended=*/false, log);
+    if (extras.emulation) log.append(to_line(*options.emulation, &extras.emulation->block()));
   };
 }
 

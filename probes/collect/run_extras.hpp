@@ -5,10 +5,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "core/result.hpp"
 #include "probes/collect/cpu_limit.hpp"
 #include "probes/collect/emulation.hpp"
+#include "probes/collect/kernel_limits.hpp"
 #include "probes/collect/phased_run.hpp"
 #include "probes/collect/record_run.hpp"
 #include "probes/collect/run_folder.hpp"
@@ -19,8 +21,12 @@ namespace stallcast::collect {
 /// They live until the command has ended.
 struct RunExtras {
   std::optional<Emulation> emulation{};
-  std::unique_ptr<PhasedRun> phased{};  ///< nothing where the run is passive
+  std::optional<KernelLimits> kernel{};  ///< instead of it, where the kernel limits the hardware
+  std::unique_ptr<PhasedRun> phased{};   ///< nothing where the run is passive
 };
+
+/// Groups that the command joins; none where the kernel limits nothing.
+[[nodiscard]] std::span<const int> joins_of(const RunExtras& extras);
 
 /// Until the command runs: it inherits the limit, and the facts of the host are those that it sees.
 [[nodiscard]] Result<std::optional<CpuLimit>> limit_cpus(const RecordOptions& options);

@@ -142,6 +142,29 @@ TEST_CASE("file systems by device; what is no number or no name is left out") {
   CHECK(log.filesystems == std::map<std::uint64_t, std::string>{{65025, "ext4"}, {40, "nfs4"}});
 }
 
+TEST_CASE("what the kernel limited, and what it does not count") {
+  const std::string begun =
+      R"({"kind":"emulation","with":"kernel","settings":{"cpus":"1.5"},"disks":[{"disk":"259:0","name":"nvme0n1",)"
+      R"("st_devs":[66306,66305]},7]})";
+  const RunLog early = parse_run_log(begun + "\n");
+  CHECK(early.emulation.with == "kernel");
+  CHECK(early.emulation.disks == std::vector<std::string>{"259:0 nvme0n1"});
+  CHECK(early.limited_devices == std::set<std::uint64_t>{66305, 66306});
+  CHECK_FALSE(early.emulation.requests.has_value());
+  CHECK_FALSE(early.emulation.hits.has_value());
+  CHECK_FALSE(early.emulation.waited.has_value());
+  const RunLog log = parse_run_log(
+      begun + "\n" +
+      R"({"kind":"emulation","with":"kernel","settings":{},"controls":["cpu.max 150000 100000"],"requests":3,)"
+      R"("request_bytes":4096,"cpu_throttled_ns":2500000000})" +
+      "\n");
+  CHECK(log.bad_lines == 0);
+  CHECK(log.emulation.controls == std::vector<std::string>{"cpu.max 150000 100000"});
+  CHECK(log.emulation.requests.value_or(0) == 3);
+  CHECK(log.emulation.request_bytes.value_or(Bytes(0.0)) == Bytes(4096.0));
+  CHECK(log.emulation.cpu_throttled.value_or(Seconds(0.0)) == Seconds(2.5));
+}
+
 TEST_CASE("what was emulated is known from the start of the run, and what became of it from its end") {
   const std::string begun = R"({"kind":"emulation","with":"interposer","settings":{"cache":"35%","odd":3}})";
   const RunLog early = parse_run_log(begun + "\n");
@@ -153,12 +176,12 @@ TEST_CASE("what was emulated is known from the start of the run, and what became
       R"("miss_bytes":700,"requests":15,"request_bytes":4096,"waited_s":1.5,"late_s":0.25,"mapped_files":2})";
   const RunLog log = parse_run_log(begun + "\n" + ended + "\n");
   CHECK(log.bad_lines == 0);
-  CHECK(log.emulation.hits == 7);
-  CHECK(log.emulation.misses == 13);
+  CHECK(log.emulation.hits.value_or(0) == 7);
+  CHECK(log.emulation.misses.value_or(0) == 13);
   REQUIRE(log.emulation.hit_bytes.has_value());
   CHECK(*log.emulation.hit_bytes == doctest::Approx(0.3));
   CHECK(log.emulation.requests == 15);
-  CHECK(log.emulation.late == Seconds(0.25));
-  CHECK(log.emulation.mapped_files == 2);
+  CHECK(log.emulation.late.value_or(Seconds(0.0)) == Seconds(0.25));
+  CHECK(log.emulation.mapped_files.value_or(0) == 2);
   CHECK(parse_run_log("").emulation.with == "nothing");
 }

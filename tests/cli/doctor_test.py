@@ -11,7 +11,7 @@ import unittest
 from harness import PYTHON, CliTest
 
 CHECKS = ["capture_library", "python_shim", "python_torch", "run_folder", "proc_io", "page_cache", "staging_memory",
-          "shared_memory", "cores", "cgroup", "open_files", "clock", "perf_events", "gpu", "cupti"]
+          "shared_memory", "cores", "cgroup", "kernel_limits", "open_files", "clock", "perf_events", "gpu", "cupti"]
 
 
 class Doctor(CliTest):

@@ -49,7 +49,6 @@ class Emulate(CliTest):
                 (["cpus=100000"], ["only"])):
             with self.subTest(settings=settings):
                 self.refused(*settings, says=says)
-        self.refused("storage_latency=1ms", says=["not available"], options=("--emulate-with", "kernel"))
         self.refused("storage_latency=1ms", says=["not known"], options=("--emulate-with", "magic"))
 
     def data(self, files, size):

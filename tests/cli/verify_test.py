@@ -91,17 +91,37 @@ class Applied(VerifyTest):
         answer = self.verify("prefetch=5", "cpus=1")
         self.assert_applied(answer, num_workers="1", prefetch_factor="5", cpus="1")
 
-    def test_emulated_storage_with_a_cache(self):
-        job = self.job("--batch-size", "2", "--epochs", "1", "--accelerator-ms", "30")
-        for path in self.data.rglob("*.npy"):  # a run that reads from storage: the model needs to know what that costs
+    def evict(self):
+        for path in self.data.rglob("*.npy"):
             with open(path, "rb") as file:
                 os.fsync(file.fileno())
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+    def profile_cold(self, job, least):
+        """A run that reads at least so much from storage: the model needs to know what that costs."""
+        self.evict()
         cold = self.folder / "cold"
         self.assert_status(self.cli("profile", "-q", "--phases", "as_is", "-o", cold, "--", *job), 0)
-        if (json.loads((cold / "profile.json").read_text())["resources"]["bytes_from_storage_frac"] or 0) < 0.3:
+        if (json.loads((cold / "profile.json").read_text())["resources"]["bytes_from_storage_frac"] or 0) < least:
             self.skipTest("data in memory cannot be evicted here")
         self.before = cold
+
+    def test_storage_limited_by_the_kernel(self):
+        checks = json.loads(self.cli("doctor", "--json").stdout)["checks"]
+        (check,) = [check for check in checks if check["id"] == "kernel_limits"]
+        if check["state"] != "ok":
+            self.skipTest(check["seen"])
+        job = self.job("--batch-size", "2", "--epochs", "1", "--accelerator-ms", "30")
+        self.profile_cold(job, 0.8)
+        self.evict()
+        answer = self.verify("storage_bandwidth=2MB/s", job=job, options=["--emulate-with", "kernel"])
+        self.assert_applied(answer, kernel_limits="storage_bandwidth=2MB/s", limits_at_the_end="as set",
+                            limited_reads="all files")
+        self.assertIn("storage_bytes", [premise["check"] for premise in answer["premises"]])
+
+    def test_emulated_storage_with_a_cache(self):
+        job = self.job("--batch-size", "2", "--epochs", "1", "--accelerator-ms", "30")
+        self.profile_cold(job, 0.3)
         settings = ("storage_bandwidth=5MB/s", "cache=35%", "cache_policy=minio")
         answer = self.verify(*settings, job=job)
         self.assert_applied(answer, emulated_storage=" ".join(settings), emulated_reads="all")
@@ -157,6 +177,7 @@ class Refused(VerifyTest):
         for words, hint in ((["--set", "batch=16"], b"stallcast diff"), (["--set", "cache=50%"], b"storage_bandwidth=200MB/s"),
                             (["--set", "storage_bandwidth=10MB/s"], b"emulated"), (["--set", "gpu_speedup=2x"], b"profile"),
                             (["--set", "cpus=100000"], b"may be used"), (["--set", "cpus=0.5"], b"whole"),
+                            (["--set", "cache=50%", "--emulate-with", "kernel"], b"no cache"),
                             (["--set", "workers=0", "prefetch=2"], b"prefetch"), (["--set", "wrkers=2"], b"workers"),
                             (["--budget", "5"], b"unit"), (["--nonsense"], b"help")):
             with self.subTest(words=words):

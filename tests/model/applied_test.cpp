@@ -100,6 +100,30 @@ TEST_CASE("storage is emulated where the profiled run read from storage, or with
   CHECK(cached.value().keys.size() == 4);
 }
 
+TEST_CASE("the kernel limits storage and parts of CPUs, and emulates no cache") {
+  Profile profile = torch_job();
+  profile.resources.bytes_from_storage = 1.0;
+  const auto by_kernel = [&](const Words& settings) {
+    const auto scenario = parse_scenario(settings);
+    REQUIRE(scenario.ok());
+    return applied_settings(scenario.value(), profile, 4.0, /*by_kernel=*/true);
+  };
+  const auto part = by_kernel({"storage_bandwidth=20MB/s", "cpus=1.5"});
+  REQUIRE(part.ok());
+  CHECK(part.value().by_kernel);
+  CHECK(part.value().cpu_quota == 1.5);
+  CHECK_FALSE(part.value().cpus.has_value());
+  CHECK(part.value().emulated == Words{"cpus=1.5", "storage_bandwidth=20MB/s"});
+  const auto whole = by_kernel({"cpus=2"});
+  REQUIRE(whole.ok());
+  CHECK(whole.value().cpus == 2);
+  CHECK_FALSE(whole.value().cpu_quota.has_value());
+  CHECK_FALSE(by_kernel({"cpus=4.5"}).ok());
+  const auto cached = by_kernel({"storage_bandwidth=20MB/s", "cache=35%", "cache_policy=minio"});
+  REQUIRE_FALSE(cached.ok());
+  CHECK(cached.error().what.find("no cache") != std::string::npos);
+}
+
 TEST_CASE("a cache is verified in front of emulated storage, and with a policy that has an exact model") {
   CHECK_FALSE(apply({"cache=35%", "cache_policy=minio"}).ok());
   CHECK_FALSE(apply({"cache=35%", "storage_bandwidth=20MB/s"}).ok());

@@ -81,6 +81,35 @@ TEST_CASE("emulated storage: asked for, read through, and not outrun by the real
   CHECK(made.judged().verdict == Verdict::not_applied);
 }
 
+TEST_CASE("the kernel's limits: asked for, still there in the end, and on every disk that was read") {
+  Case made = more_workers();
+  made.applied.emulated = {"storage_bandwidth=20MB/s"};
+  made.applied.by_kernel = true;
+  made.run.resources.bytes_from_storage = made.before.resources.bytes_from_storage = 1.0;
+  made.run.emulation.with = "interposer";
+  made.run.emulation.settings = {{"storage_bandwidth", "20MB/s"}};
+  CHECK_FALSE(premise(made.judged(), "kernel_limits").holds);
+  made.run.emulation.with = "kernel";
+  CHECK_FALSE(premise(made.judged(), "limits_at_the_end").holds);
+  made.run.emulation.controls = {"io.max 254:0 rbps=20000000"};
+  made.run.emulation.disks = {"254:0 vda"};
+  made.run.emulation.limited_files = 1.0;
+  CHECK(premise(made.judged(), "limited_reads").seen == "no read met a limited disk");
+  made.run.emulation.requests = 100;
+  CHECK(made.judged().verdict == Verdict::agrees);
+  made.run.emulation.limited_files = 0.4;
+  CHECK(premise(made.judged(), "limited_reads").seen == "40 % of the files");
+  CHECK(made.judged().verdict == Verdict::not_applied);
+  made.run.emulation.limited_files = Measured<Fraction>::absent("nobody looked");
+  CHECK(made.judged().verdict == Verdict::not_applied);
+  made.run.emulation.limited_files = 1.0;
+  made.run.resources.bytes_from_storage = 0.5;  // half was in memory, where no limit holds
+  CHECK(made.judged().verdict == Verdict::not_comparable);
+  made.run.resources.bytes_from_storage = 1.0;
+  made.run.issues.push_back({"emulation-limits-changed", Severity::error, 1, "", ""});
+  CHECK(made.judged().verdict == Verdict::not_applied);
+}
+
 TEST_CASE("a prediction that is right agrees, and its error is told") {
   const Verification verification = more_workers().judged();
   CHECK(verification.verdict == Verdict::agrees);
