@@ -126,10 +126,11 @@ bool begin_seen(const LoaderFacts& loader, const Span& span) {
 
 /// Why no epoch can be looked at; empty if some may.
 std::string reason_against(const RunData& run, const std::vector<RankView>& ranks, double per_sample) {
-  const auto& settings = run.log.emulation.settings;
-  if (std::any_of(settings.begin(), settings.end(), [](const auto& item) {
-        return item.first.starts_with("storage_") || item.first.starts_with("cache");
-      })) {
+  const Emulation& emulation = run.log.emulation;
+  const bool in_front = std::any_of(emulation.settings.begin(), emulation.settings.end(), [](const auto& item) {
+    return item.first.starts_with("storage_") || item.first.starts_with("cache");
+  });
+  if (in_front && emulation.with != "kernel") {
     return "the storage was emulated: the page cache had another part";
   }
   if (per_sample <= 0.0) return "no read of a file was seen while batches were made";
