@@ -157,6 +157,7 @@ Profile analyze_launches(std::span<const RunData> launches) {
   const ReplayMachine machine = sections::replay_machine(run, ranks, ranks_beside(ranks, ranks.front()));
   profile.measured_s = window_length(ranks);
   profile.resources = sections::resources_of(run, ranks, machine);
+  profile.operators = sections::operators_of(run, ranks, profile.issues);
   profile.ranks = sections::ranks_of(ranks);
   profile.timeline = sections::timeline_of(ranks, k_timeline_rows);
   sections::add_phases(run, ranks.front(), k_timeline_rows, profile);

@@ -166,12 +166,49 @@ Profile passive(const Shape& shape) {
 
 }  // namespace
 
+/// A profile's operators, as of torchvision's usual chain.
+void add_operators(Profile& p) {
+  const struct {
+    const char *name, *where, *kind;
+    double share;
+  } k_rows[] = {{"__getitem__", "", "getitem", 0.52},
+                {"RandomResizedCrop", "transform[0]", "operator", 0.24},
+                {"ToTensor", "transform[3]", "operator", 0.11},
+                {"Normalize", "transform[4]", "operator", 0.06},
+                {"collate", "", "collate", 0.035},
+                {"reading files", "", "read", 0.021},
+                {"RandomHorizontalFlip", "transform[1]", "operator", 0.006},
+                {"the rest of the batch", "", "rest", 0.008}};
+  const double busy = p.resources.worker_wall->mean.value();
+  unsigned seed = 20;
+  for (const auto& [name, where, kind, part] : k_rows) {
+    Operator& row = p.operators.emplace_back();
+    row.name = name;
+    row.where = where;
+    row.kind = kind;
+    row.samples = 9600;
+    row.calls_per_sample = 1.0;
+    row.wall = estimate<SecondsPerSample>(busy * part, busy * part * 0.02, 9600);
+    row.busy = share(part, part * 0.02, 9600);
+    if (row.kind == "operator" || row.kind == "getitem" || row.kind == "collate") {
+      row.cpu = estimate<SecondsPerSample>(busy * part * 0.93, busy * part * 0.02, 9600);
+      row.cpu_share = share(part * 1.01, part * 0.02, 9600);
+      row.wall_s = log_normal(busy * part, 0.3, seed++);
+    } else {
+      row.cpu = MeasuredEstimate<SecondsPerSample>::absent("what reads compute is not told from what they wait");
+      row.cpu_share = MeasuredEstimate<Fraction>::absent(row.cpu.reason());
+      row.wall_s = Measured<Distribution>::absent(row.cpu.reason());
+    }
+  }
+}
+
 Profile compute_bound() {
   return passive({0.0940, 0.012, 0.002, 0.010, 0.00018, 0.0041, 0.0});
 }
 
 Profile prep_bound() {
   Profile p = passive({0.1510, 0.382, 0.012, 0.370, 0.00021, 0.0080, 0.0});
+  add_operators(p);
   p.issues.push_back({"loader-start-up", Severity::info, 3,
                       "the first batch of a pass took 1.8 s longer than the others",
                       "persistent_workers=True keeps the workers between passes"});
