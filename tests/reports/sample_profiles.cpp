@@ -356,6 +356,12 @@ Profile hostile() {
   p.ranks[0].host = s[0];
   p.ranks.push_back({1, s[15], 1, 1, p.rates.as_is, p.stalls.as_is_wait});
   p.resources.distributions[s[0]] = p.resources.distributions["step_s"];
+  add_operators(p);
+  p.operators[0].name = s[0];
+  p.operators[0].where = s[12];
+  p.operators[1].name = s[7];
+  p.operators[2].where = s[8];
+  p.operators[1].kind = p.operators[1].state = s[1];
   p.timeline[3].phase = s[11];
   p.timeline[4].phase = s[0];
   p.phases = {{s[0], 0, 20.0, 40.0, s[1]}, {s[13], 1, 40.0, 60.0, s[12]}};

@@ -38,6 +38,8 @@ def _is_recorded():
 
 def _mark(fetcher):
     operators.mark(fetcher.dataset, fetcher.collate_fn)
+    if current.worker is not None:
+        current.worker.fetched = (fetcher.dataset, fetcher.collate_fn)
     if not hasattr(fetcher, "dataset_iter"):  # map-style; an iterable one is already being iterated
         fetcher.dataset = calls.dataset_proxy(fetcher.dataset)
     fetcher.collate_fn = calls.timed_collate(fetcher.collate_fn)
