@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <unordered_set>
 
 #include "analyzer/timed_samples.hpp"
 
@@ -166,28 +167,32 @@ struct StateTimes {
 
 class Joiner {
  public:
+  /// First of every process, so that in all of them the same samples are chosen to be spoken of.
+  void collect(const ProcessRecording& process, const std::vector<MadeBatch>& batches) {
+    for (const record::SampleRecord& sample : process.samples) {
+      const MadeBatch* batch = batch_at(batches, sample.begin_ns);
+      if (batch != nullptr) timed_[batch->state].push_back(&sample);
+    }
+  }
+
+  void choose() {
+    for (const auto& of_state : timed_) {
+      const auto even = evenly_timed(of_state).samples;
+      chosen_.insert(even.begin(), even.end());
+    }
+  }
+
   void take(const ProcessRecording& process, const std::vector<MadeBatch>& batches) {
     const auto named = names_.of(process);
     const auto parts = parts_of(process);
-    std::map<std::uint64_t, const record::SampleRecord*> samples;
-    std::array<std::vector<const record::SampleRecord*>, k_states.size()> timed;
     for (const record::SampleRecord& sample : process.samples) {
-      const MadeBatch* batch = parts.contains(sample.begin_ns) ? batch_at(batches, sample.begin_ns) : nullptr;
-      if (batch != nullptr) timed[batch->state].push_back(&sample);
-    }
-    for (auto& of_state : timed) {
-      for (const record::SampleRecord* sample : evenly_timed(of_state).samples) samples[sample->begin_ns] = sample;
+      const auto of_sample = chosen_.contains(&sample) ? parts.find(sample.begin_ns) : parts.end();
+      if (of_sample != parts.end()) add_sample(*batch_at(batches, sample.begin_ns), sample, of_sample->second, named);
     }
     for (const auto& [begin_ns, of_whole] : parts) {
       const MadeBatch* batch = batch_at(batches, begin_ns);
-      if (batch == nullptr) continue;
-      const auto sample = samples.find(begin_ns);
       const bool in_collate = (of_whole.front()->flags & record::k_part_in_collate) != 0;
-      if (in_collate) {
-        add_collate(*batch, of_whole, named);
-      } else if (sample != samples.end()) {
-        add_sample(*batch, *sample->second, of_whole, named);
-      }
+      if (batch != nullptr && in_collate) add_collate(*batch, of_whole, named);
     }
   }
 
@@ -227,6 +232,8 @@ class Joiner {
   }
 
   Names names_{};
+  std::array<std::vector<const record::SampleRecord*>, k_states.size()> timed_{};
+  std::unordered_set<const record::SampleRecord*> chosen_{};
   std::array<StateTimes, k_states.size()> states_{};
 };
 
@@ -242,10 +249,14 @@ OperatorTimes operator_times(const RunData& run, std::span<const sections::RankV
     std::sort(batches.begin(), batches.end(),
               [](const MadeBatch& a, const MadeBatch& b) { return a.begin_ns < b.begin_ns; });
   }
+  std::vector<std::pair<const ProcessRecording*, const std::vector<MadeBatch>*>> divided;
   for (const ProcessRecording& process : run.processes) {
     const auto made = makers.find({process.info.host, process.info.pid});
-    if (made != makers.end() && !process.parts.empty()) joiner.take(process, made->second);
+    if (made != makers.end() && !process.parts.empty()) divided.emplace_back(&process, &made->second);
   }
+  for (const auto& [process, batches] : divided) joiner.collect(*process, *batches);
+  joiner.choose();
+  for (const auto& [process, batches] : divided) joiner.take(*process, *batches);
   return std::move(joiner).chosen();
 }
 
