@@ -95,13 +95,13 @@ void print_operators(const ReportData& data, TextPage& page) {
   if (rows.empty()) return;
   page.heading(operator_title(data.profile));
   const bool predicted = !data.options.without_operator.empty();
-  page.line("  " + page.painted(fmt::format("{:<29} {:>6}  {:<20} {}", "operator", "share", "own time (95 %)",
+  page.line("  " + page.painted(fmt::format("{:<27} {:>6}  {:<22} {}", "operator", "share", "own time (95 %)",
                                             predicted ? "without: samples/s" : ""),
                                 Paint::dim));
   for (const OperatorRow& row : rows) {
     const std::string name = row.where.empty() ? row.name : row.name + " " + row.where;
-    page.line(fmt::format("  {} {}  {} {}", padded(shortened(name, 29), 29), padded(row.share, 6, true),
-                          padded(shortened(row.wall, 20), 20), shortened(row.without, k_text_width - 60)));
+    page.line(fmt::format("  {} {}  {} {}", padded(shortened(name, 27), 27), padded(row.share, 6, true),
+                          padded(shortened(row.wall, 22), 22), shortened(row.without, k_text_width - 61)));
   }
   page.item("", 2, operator_note(data), Paint::dim);
 }

@@ -139,7 +139,6 @@ TEST_CASE("no part records, no operators") {
 TEST_CASE("phases: samples made from memory are preferred to few as found, slower ones are left out") {
   PhasedSpec spec;
   spec.job = job();
-  spec.as_is = 12;
   RunData run = make_phased_run(spec);
   run.consumers.clear();
   for (record::ProcessRecording& process : run.processes) {
