@@ -22,7 +22,7 @@ std::string quantile_words(const Operator& row, double q) {
 }
 
 std::string name_words(const Operator& row) {
-  if (row.kind == "getitem") return "__getitem__: decoding, loading";
+  if (row.kind == "getitem") return "__getitem__ (decode, load)";
   return row.name;
 }
 

@@ -68,9 +68,9 @@ inline Object* make_proxy(Object* type, Object* real) {
   return proxy;
 }
 
-/// A new type from its slots (ended by a zero), with `extra` bytes behind the reference; null with an exception set.
-inline Object* make_type(const char* name, TypeSlot* slots, unsigned flags = 0, std::size_t extra = 0) {
-  TypeSpec spec{name, static_cast<int>(g_api.base_size + sizeof(void*) + extra), 0, k_flag_have_gc | flags, slots};
+/// A new type from its slots (ended by a zero); null with an exception set.
+inline Object* make_type(const char* name, TypeSlot* slots, unsigned flags = 0) {
+  TypeSpec spec{name, static_cast<int>(g_api.base_size + sizeof(void*)), 0, k_flag_have_gc | flags, slots};
   return g_api.type_from_spec(&spec);  // copies the slots
 }
 
