@@ -5,7 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <unordered_set>
+#include <set>
 
 #include "analyzer/timed_samples.hpp"
 
@@ -169,16 +169,28 @@ class Joiner {
  public:
   /// First of every process, so that in all of them the same samples are chosen to be spoken of.
   void collect(const ProcessRecording& process, const std::vector<MadeBatch>& batches) {
+    const auto parts = parts_of(process);
     for (const record::SampleRecord& sample : process.samples) {
-      const MadeBatch* batch = batch_at(batches, sample.begin_ns);
-      if (batch != nullptr) timed_[batch->state].push_back(&sample);
+      const auto of_sample = parts.find(sample.begin_ns);
+      const MadeBatch* batch = of_sample != parts.end() ? batch_at(batches, sample.begin_ns) : nullptr;
+      if (batch == nullptr) continue;
+      divided_[batch->state].push_back({sample, &process});
+      // Fewer samples may have been divided than were timed.
+      divided_[batch->state].back().first.period = std::max(sample.period, of_sample->second.front()->period);
     }
   }
 
   void choose() {
-    for (const auto& of_state : timed_) {
-      const auto even = evenly_timed(of_state).samples;
-      chosen_.insert(even.begin(), even.end());
+    for (const auto& of_state : divided_) {
+      std::vector<const record::SampleRecord*> all;
+      std::map<const record::SampleRecord*, const ProcessRecording*> process_of;
+      for (const auto& [sample, process] : of_state) {
+        all.push_back(&sample);
+        process_of[&sample] = process;
+      }
+      for (const record::SampleRecord* sample : evenly_timed(all).samples) {
+        chosen_.insert({process_of[sample], sample->begin_ns});
+      }
     }
   }
 
@@ -186,8 +198,8 @@ class Joiner {
     const auto named = names_.of(process);
     const auto parts = parts_of(process);
     for (const record::SampleRecord& sample : process.samples) {
-      const auto of_sample = chosen_.contains(&sample) ? parts.find(sample.begin_ns) : parts.end();
-      if (of_sample != parts.end()) add_sample(*batch_at(batches, sample.begin_ns), sample, of_sample->second, named);
+      if (!chosen_.contains({&process, sample.begin_ns})) continue;
+      add_sample(*batch_at(batches, sample.begin_ns), sample, parts.at(sample.begin_ns), named);
     }
     for (const auto& [begin_ns, of_whole] : parts) {
       const MadeBatch* batch = batch_at(batches, begin_ns);
@@ -232,8 +244,8 @@ class Joiner {
   }
 
   Names names_{};
-  std::array<std::vector<const record::SampleRecord*>, k_states.size()> timed_{};
-  std::unordered_set<const record::SampleRecord*> chosen_{};
+  std::array<std::vector<std::pair<record::SampleRecord, const ProcessRecording*>>, k_states.size()> divided_{};
+  std::set<std::pair<const ProcessRecording*, std::uint64_t>> chosen_{};
   std::array<StateTimes, k_states.size()> states_{};
 };
 

@@ -92,6 +92,7 @@ STALLCAST_EXPORT void stallcast_batch_begin(uint64_t iterator_id, uint64_t batch
   thread->batch.begin_ns = monotonic_ns();
   thread->batch.at_begin = usage_now(*thread);
   set_period(*thread);
+  set_part_period(*thread);
 }
 
 STALLCAST_EXPORT void stallcast_collate_begin(void) {
@@ -122,6 +123,7 @@ STALLCAST_EXPORT void stallcast_batch_end(uint32_t samples) {
   thread->batch.open = 0;
   thread->batch.asked_ns = 0;
   thread->pace.period = 1;  // a sample outside batches has no others to stand for it
+  if (thread->parts != nullptr) thread->parts->period = 1;
 }
 
 STALLCAST_EXPORT void stallcast_batch_put(void) {
@@ -147,6 +149,7 @@ STALLCAST_EXPORT void stallcast_sample_begin(int64_t index) {
   if (!is_timing(*thread)) return;
   prepare_parts(*thread);
   thread->sample.begin_ns = monotonic_ns();
+  if (!is_divided(*thread, index)) return;
   open_whole(*thread, record::k_part_sample, thread->sample.begin_ns, 0);
 }
 

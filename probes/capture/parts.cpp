@@ -10,7 +10,9 @@ namespace {
 constexpr std::uint32_t k_last_part = 4095;
 constexpr int k_stacks = 32;  ///< threads of a process that make samples; further ones are not divided
 constexpr int k_rounds = 8;
-constexpr int k_calls = 16;  ///< of one round
+constexpr int k_calls = 16;            ///< of one round
+constexpr double k_most_cost = 0.002;  ///< of making samples
+constexpr std::uint32_t k_longest_period = 64;
 
 constinit PartStack g_stacks[k_stacks] = {};
 
@@ -53,6 +55,7 @@ void write_part(Thread& thread, PartStack& stack, std::uint32_t number, const Mo
   part->cpu_ns = less(own.cpu_ns, less(own.read_ns, blocked_ns));
   part->read_ns = own.read_ns;
   part->flags = stack.flags;
+  part->period = stack.period;
   part->undivided = undivided;
   record::commit(thread.out);
 }
@@ -109,11 +112,33 @@ void prepare_parts(Thread& thread) {
   if (stack == nullptr) return;
   stack->cost_inside = stack->cost_outside = Moment{};
   stack->depth = 0;
+  stack->period = 1;
+  stack->calls = 0;
   thread.parts = stack;
   measure_cost(thread, *stack);
 }
 
-void open_whole(Thread& thread, std::uint32_t number, std::uint64_t begin_ns, std::uint32_t flags) {
+void set_part_period(Thread& thread) {
+  if (thread.parts == nullptr) return;
+  PartStack& stack = *thread.parts;
+  std::uint32_t period = thread.pace.period > 1 ? thread.pace.period : 1;
+  const auto call_ns = static_cast<double>(stack.cost_inside.wall_ns + stack.cost_outside.wall_ns);
+  const double cost_ns = call_ns * stack.calls;
+  while (period < k_longest_period && cost_ns > k_most_cost * thread.pace.sample_ns * period) period *= 2;
+  stack.period = static_cast<std::uint16_t>(thread.pace.timed > 0 ? period : 1);
+}
+
+bool is_divided(Thread& thread, std::int64_t index) {
+  if (thread.parts == nullptr) return false;
+  PartStack& stack = *thread.parts;
+  if (stack.period <= 1) return true;
+  // One without an index was chosen by count already: one in pace.period is timed.
+  const std::uint32_t timed = thread.pace.period > 1 ? thread.pace.period : 1;
+  if (index < 0) return stack.without_index++ % (stack.period / timed) == 0;
+  return record::sample_hash(index) % stack.period == 0;
+}
+
+void open_whole(Thread& thread, std::uint32_t number, std::uint64_t begin_ns, std::uint16_t flags) {
   if (thread.parts == nullptr || thread.parts->depth != 0) return;
   PartStack& stack = *thread.parts;
   stack.records = 1;
@@ -137,6 +162,7 @@ std::uint64_t close_whole(Thread& thread, std::uint32_t number) {
   const PartFrame& whole = stack.frames[0];
   write_part(thread, stack, whole.number, end - whole.begin - whole.inside, stack.undivided);
   stack.depth = 0;
+  if (number == record::k_part_sample) stack.calls = stack.records + stack.undivided;
   return end.wall_ns;
 }
 

@@ -7,7 +7,8 @@
 /// the sample 50 - 30 = 20 us; with the read's 5 us they are 50.
 ///
 /// Cost: two clocks at each end of a call, one of them a system call; nothing but a test of the stack where the sample
-/// is not timed. What one marked call costs is measured once per thread, before its first whole.
+/// is not divided. What one marked call costs is measured once per thread, before its first whole. Of the timed samples
+/// (timing.hpp) as many are divided as cost below 0.2 % of making all.
 #pragma once
 
 #include <cstdint>
@@ -42,8 +43,11 @@ struct PartStack {
   std::uint32_t records;
   std::uint32_t undivided;
   std::uint32_t skipped;  ///< marks of the C API that were refused and are still open
-  std::uint32_t flags;
-  std::uint32_t dry;  ///< 1 while the cost of marking is measured
+  std::uint16_t flags;
+  std::uint16_t period;         ///< one sample in so many is divided; 0 or 1: every timed one
+  std::uint32_t without_index;  ///< samples that had none
+  std::uint32_t calls;          ///< in the latest sample that was divided, its own included
+  std::uint32_t dry;            ///< 1 while the cost of marking is measured
   std::uint64_t whole_ns;
   Moment cost_inside;   ///< of marking one call: what falls between its two marks
   Moment cost_outside;  ///< and what falls outside of them
@@ -66,8 +70,14 @@ inline bool divides(const Thread& thread) {
 /// Gives the thread a stack, and measures what marking costs, unless it has been done. Only with the thread busy.
 void prepare_parts(Thread& thread);
 
+/// Chooses how many samples of the batch that begins are divided: set_period() has chosen which are timed.
+void set_part_period(Thread& thread);
+
+/// Whether the timed sample that begins is one of them.
+bool is_divided(Thread& thread, std::int64_t index);
+
 /// A whole begins, unless one is open: `number` is what is left of it in the end. Only with the thread busy.
-void open_whole(Thread& thread, std::uint32_t number, std::uint64_t begin_ns, std::uint32_t flags);
+void open_whole(Thread& thread, std::uint32_t number, std::uint64_t begin_ns, std::uint16_t flags);
 
 /// The whole `number` ends: writes its record and returns when (CLOCK_MONOTONIC); 0 if it was not open. Only with the
 /// thread busy.

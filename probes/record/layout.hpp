@@ -184,7 +184,7 @@ inline constexpr std::uint32_t k_part_collate = 2;  ///< what is left of a colla
 inline constexpr std::uint32_t k_first_named_part = 16;
 
 /// Part flags.
-inline constexpr std::uint32_t k_part_in_collate = 1;  ///< its whole is a collate, not a sample
+inline constexpr std::uint16_t k_part_in_collate = 1;  ///< its whole is a collate, not a sample
 
 /// One call of an operator (a transform) inside a timed sample or a collate, or what these themselves did beside their
 /// operators. Times are its own: without the parts inside it, without reads, and without what measuring costs.
@@ -194,7 +194,8 @@ struct PartRecord {
   std::uint64_t wall_ns;
   std::uint64_t cpu_ns;   ///< of this thread
   std::uint64_t read_ns;  ///< reads, opens and stats that fell into it
-  std::uint32_t flags;
+  std::uint16_t flags;
+  std::uint16_t period;     ///< one sample in so many was divided then, chosen as SampleRecord.period says
   std::uint32_t undivided;  ///< of a whole: calls in it that were too many to be recorded; their time is the whole's
 };
 static_assert(sizeof(PartRecord) == 48);

@@ -86,8 +86,8 @@ inline const Recording& example_recording() {
       batch_record.io = {20'000'000, 400'000, 1000, 8, 4, 4, 0};
       batch_record.samples = 4;
       made.add(record::Kind::part, record::k_part_sample,
-               record::PartRecord{{}, now, 9'000'000, 8'000'000, 5'001'000, 0, 0});
-      made.add(record::Kind::part, 16, record::PartRecord{{}, now, 6'000'000, 6'000'000, 0, 0, 0});
+               record::PartRecord{{}, now, 9'000'000, 8'000'000, 5'001'000, 0, 1, 0});
+      made.add(record::Kind::part, 16, record::PartRecord{{}, now, 6'000'000, 6'000'000, 0, 0, 1, 0});
       made.add(record::Kind::batch, UINT32_MAX, batch_record);
       made.add(record::Kind::wait, 0, record::WaitRecord{{}, 0, batch, now, now + 61'000'000, 4, UINT32_MAX, now});
       made.add(record::Kind::step, 0, record::StepRecord{{}, batch, now + 90'000'000});

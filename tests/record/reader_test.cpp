@@ -51,7 +51,7 @@ ProcessRecording example() {
   recording.files.push_back({{0, 0, 2}, 3, 4, 5, 6, 7});
   recording.paths = {{77, 100, 5, "/data/a.jpg"}, {78, UINT64_MAX, 0, ""}};
   recording.phases.push_back({{0, 0, 4}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
-  recording.parts.push_back({{0, 0, 17}, 1, 2, 3, 4, 1, 5});
+  recording.parts.push_back({{0, 0, 17}, 1, 2, 3, 4, 1, 8, 5});
   return recording;
 }
 

@@ -20,7 +20,7 @@ Batch = collections.namedtuple(
     " read_ns read_bytes meta_ns reads opens stats major_faults samples unused",
 )
 Sample = collections.namedtuple("Sample", "batch index begin_ns wall_ns read_ns meta_ns read_bytes reads opens")
-Part = collections.namedtuple("Part", "number whole_ns wall_ns cpu_ns read_ns flags undivided")
+Part = collections.namedtuple("Part", "number whole_ns wall_ns cpu_ns read_ns flags period undivided")
 
 # kind -> (name, type, format after the record header)
 KINDS = {
@@ -28,7 +28,7 @@ KINDS = {
     3: ("steps", Step, struct.Struct("<QQ")),
     4: ("batches", Batch, struct.Struct("<QQQQQQQQQQQQIIIIII")),
     5: ("samples", Sample, struct.Struct("<qQQQQQII")),
-    10: ("parts", Part, struct.Struct("<QQQQII")),
+    10: ("parts", Part, struct.Struct("<QQQQHHI")),
 }
 
 UNKNOWN = 0xFFFFFFFF
