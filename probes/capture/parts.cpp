@@ -13,6 +13,8 @@ constexpr int k_rounds = 8;
 constexpr int k_calls = 16;            ///< of one round
 constexpr double k_most_cost = 0.002;  ///< of making samples
 constexpr std::uint32_t k_longest_period = 64;
+/// Samples of a thread before it may leave some undivided: until then nobody knows how long they are.
+constexpr std::uint64_t k_warm_samples = 128;
 
 constinit PartStack g_stacks[k_stacks] = {};
 
@@ -125,7 +127,7 @@ void set_part_period(Thread& thread) {
   const auto call_ns = static_cast<double>(stack.cost_inside.wall_ns + stack.cost_outside.wall_ns);
   const double cost_ns = call_ns * stack.calls;
   while (period < k_longest_period && cost_ns > k_most_cost * thread.pace.sample_ns * period) period *= 2;
-  stack.period = static_cast<std::uint16_t>(thread.pace.timed > 0 ? period : 1);
+  stack.period = static_cast<std::uint16_t>(thread.pace.timed >= k_warm_samples ? period : 1);
 }
 
 bool is_divided(Thread& thread, std::int64_t index) {
