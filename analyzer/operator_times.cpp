@@ -8,6 +8,7 @@
 #include <set>
 
 #include "analyzer/timed_samples.hpp"
+#include "probes/record/control.hpp"
 
 namespace stallcast {
 namespace {

@@ -93,7 +93,7 @@ class Operators(ShimTest):
 
     def times(self, maker, field="cpu_ns"):
         """(name, where) -> milliseconds of each call."""
-        names = dict(maker.part_names(), **{SAMPLE: ("sample", ""), COLLATE: ("collate", "")})
+        names = {**maker.part_names(), SAMPLE: ("sample", ""), COLLATE: ("collate", "")}
         found = {}
         for part in maker.parts:
             found.setdefault(names[part.number], []).append(getattr(part, field) / 1e6)

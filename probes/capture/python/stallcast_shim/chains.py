@@ -9,6 +9,7 @@ import types
 
 MOST_OBJECTS = 256
 _DEEPEST = 8
+_MOST_LOOKS = 4096  # at things that may be operators: a list may hold anything
 
 _OPERATOR_WORDS = ("transform", "augment", "preprocess")
 _DATASET_NAMES = ("dataset", "datasets", "_dataset", "_datasets", "base_dataset", "ds", "source")
@@ -26,7 +27,7 @@ class Operator:
 
 
 def find(dataset, collate_fn):
-    """The operators below both, each object once."""
+    """The operators below both, each object (but functions) once."""
     walk = _Walk()
     walk.dataset(dataset, "", 0)
     walk.dataset(collate_fn, "collate", 0)
@@ -54,6 +55,7 @@ class _Walk:
     def __init__(self):
         self.operators = []
         self.seen = set()
+        self.looks = 0
 
     def _enters(self, thing, depth):
         if depth > _DEEPEST or id(thing) in self.seen or len(self.seen) >= MOST_OBJECTS:
@@ -77,11 +79,15 @@ class _Walk:
 
     def operator(self, thing, where, chain, depth):
         """`thing` as one operator, and those inside it; a list of operators is none itself."""
+        self.looks += 1
+        if depth > _DEEPEST or self.looks > _MOST_LOOKS:
+            return None
         if isinstance(thing, (list, tuple, dict)):
             for part, index in _each(thing):
                 self.operator(part, where + index, None, depth + 1)
             return None
-        if not callable(thing) or not self._enters(thing, depth):
+        is_twice = not is_function(thing) and not self._enters(thing, depth)  # a function is nothing but its place
+        if not callable(thing) or is_twice or len(self.operators) >= MOST_OBJECTS:
             return None
         found = Operator(thing, where, chain)
         self.operators.append(found)
