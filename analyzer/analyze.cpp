@@ -161,6 +161,7 @@ Profile analyze_launches(std::span<const RunData> launches) {
   profile.measured_s = window_length(ranks);
   profile.resources = sections::resources_of(run, ranks, machine);
   profile.page_cache = sections::page_cache_of(run, ranks, profile.dataset, profile.resources);
+  profile.operators = sections::operators_of(run, ranks, profile.issues);
   profile.ranks = sections::ranks_of(ranks);
   profile.timeline = sections::timeline_of(ranks, k_timeline_rows);
   sections::add_phases(run, ranks.front(), k_timeline_rows, profile);

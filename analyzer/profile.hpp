@@ -190,6 +190,23 @@ struct PageCache {
   Measured<double> room{};
 };
 
+/// One row of what the workers' busy time (making batches, from index list in hand to collated) is made of: a transform
+/// by its class and its place in the chain, or what is not one. Times are its own: without the operators that it calls,
+/// without reads, and without what measuring costs. The rows' `busy` add up to 1.
+struct Operator {
+  std::string name{};             ///< "Resize", "augment.Cutout", "Lambda(normalise)"
+  std::string where{};            ///< "transform[0]"; empty where no chain was found that holds it
+  std::string kind = "operator";  ///< operator | getitem (the sample's own: decoding, loading) | collate | read | rest
+  std::string state = "as_is";    ///< of the storage meanwhile: as_is | cached | cold
+  std::int64_t samples = 0;       ///< behind it
+  double calls_per_sample = 0.0;
+  MeasuredEstimate<SecondsPerSample> wall{};
+  MeasuredEstimate<SecondsPerSample> cpu{};  ///< of the making thread
+  MeasuredEstimate<Fraction> busy{};         ///< share of the busy time
+  MeasuredEstimate<Fraction> cpu_share{};    ///< of the CPU time of making batches
+  Measured<Distribution> wall_s{};           ///< of the samples (collates) in which it ran
+};
+
 /// Hardware that the run was given instead of the machine's own, and what became of it.
 struct Emulation {
   std::string with = "nothing";                   ///< nothing | interposer | kernel: what emulated it
@@ -263,6 +280,7 @@ struct Profile {
   std::vector<Premise> premises{};
   Dataset dataset{};
   Resources resources{};
+  std::vector<Operator> operators{};  ///< the dearest first; empty where too few samples were timed
   std::vector<Rank> ranks{};
   std::vector<TimelineRow> timeline{};
   std::vector<PhaseStretch> phases{};  ///< empty for a run without phases

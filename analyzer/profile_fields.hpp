@@ -177,6 +177,21 @@ void describe(A& a, As<A, Resources>& v) {
 }
 
 template <class A>
+void describe(A& a, As<A, Operator>& v) {
+  a.field("name", v.name);
+  a.field("where", v.where);
+  a.field("kind", v.kind);
+  a.field("state", v.state);
+  a.field("samples", v.samples);
+  a.field("calls_per_sample", v.calls_per_sample);
+  a.field("wall_s_per_sample", v.wall);
+  a.field("cpu_s_per_sample", v.cpu);
+  a.field("busy_frac", v.busy);
+  a.field("cpu_frac", v.cpu_share);
+  a.field("wall_s", v.wall_s);
+}
+
+template <class A>
 void describe(A& a, As<A, Overhead>& v) {
   a.field("throughput_frac", v.throughput);
   a.field("cpu_frac", v.cpu);
@@ -257,6 +272,7 @@ void describe(A& a, As<A, Profile>& v) {
   a.field("premises", v.premises);
   a.field("dataset", v.dataset);
   a.field("resources", v.resources);
+  if (A::k_reading || !v.operators.empty()) a.optional("operators", v.operators);
   a.field("ranks", v.ranks);
   a.field("timeline", v.timeline);
   a.optional("phases", v.phases);

@@ -8,16 +8,23 @@
 #include "core/private_file.hpp"
 #include "model/curves.hpp"
 #include "model/grid.hpp"
+#include "model/operators.hpp"
 #include "model/recommend.hpp"
 #include "probes/collect/output_folder.hpp"
 
 namespace stallcast::cli {
+namespace {
+
+constexpr std::size_t k_operators_left_out = 8;  ///< of whose absence a report tells
+
+}  // namespace
 
 ReportExtras report_extras(const Profile& profile, const std::filesystem::path& named) {
   ReportExtras extras;
   extras.options.profile_path = named.string();
   const auto recommendation = recommend(profile);
   if (!recommendation) return extras;
+  extras.options.without_operator = without_each_operator(profile, k_operators_left_out);
   extras.options.recommendation = loader_advice(recommendation.value());
   for (const Remedy& remedy : recommendation.value().remedies) extras.predictions.push_back(remedy.prediction);
   extras.recommended_workers = recommendation.value().best.workers;

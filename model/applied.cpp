@@ -20,13 +20,15 @@ struct Refusal {
 /// memory (numpy.load reads a file's beginning again: 15 % of 20 KB).
 constexpr double k_all_from_storage = 0.8;
 
-constexpr std::array<Refusal, 3> k_refused{{
+constexpr std::array<Refusal, 4> k_refused{{
     {"batch", "another batch is another training, which verify must not make of a command",
      "change the batch in the script, profile that and compare: stallcast diff"},
     {"gpu_speedup", "no faster accelerator can be made here",
      "profile on the other accelerator and compare: stallcast diff"},
     {"storage_latency", "it is a sample's, while a run can be given only one of each read",
      "profile with it and compare: stallcast profile --emulate storage_latency=..., stallcast diff"},
+    {"operator", "what the data set does to its samples is the script's own",
+     "change it in the script, profile that and compare: stallcast diff"},
 }};
 
 Error usage(std::string what, std::string hint) {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "model/job_inputs.hpp"
+#include "model/operators.hpp"
 #include "model/quick.hpp"
 
 namespace stallcast {
@@ -271,6 +272,7 @@ Result<JobModel> job_model(const Profile& profile) {
   read_storage(profile, job);
   read_variability(profile, job);
   read_data_and_memory(profile, job);
+  read_operators(profile, job);
   collect_observations(profile, job);
   storage_from_phases(job);
   return job;

@@ -33,6 +33,15 @@ struct Observation {
   double relative_sd = 0.0;
 };
 
+/// What one operator (transform) of the workers costs; see Operator in analyzer/profile.hpp.
+struct JobOperator {
+  std::string name{};
+  std::string where{};
+  double cpu_s = 0.0;    ///< of cpu_s, per sample
+  double other_s = 0.0;  ///< of other_s
+  double relative_sd = 0.0;
+};
+
 struct JobModel {
   int ranks = 1;
   double ranks_per_host = 1.0;
@@ -83,6 +92,8 @@ struct JobModel {
   std::optional<double> worker_bytes{};  ///< memory of one more worker
   std::optional<double> memory_bytes{};  ///< limit of the job
   std::optional<double> shm_free_bytes{};
+
+  std::vector<JobOperator> operators{};  ///< empty if not measured
 
   double cv_make = 0.2;  ///< of a batch's making
   double cv_step = 0.05;

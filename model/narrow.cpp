@@ -43,7 +43,7 @@ Moments moments(std::size_t n, Value value) {
 
 KeyAvailability availability(const JobModel& job, std::string_view key) {
   // Asked with a value that every job accepts, so that an error can only mean a missing input.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 19> k_probes{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 20> k_probes{
       {{"cache", "35%"},
        {"cache_policy", "minio"},
        {"cpus", "4"},
@@ -53,6 +53,7 @@ KeyAvailability availability(const JobModel& job, std::string_view key) {
        {"gpu_speedup", "2"},
        {"storage_bandwidth", "1GB/s"},
        {"storage_latency", "1ms"},
+       {"operator", ""},
        {"nodes", "2"},
        {"gpus_per_node", "2"},
        {"network_bandwidth", "25Gbit/s"},
@@ -63,9 +64,11 @@ KeyAvailability availability(const JobModel& job, std::string_view key) {
        {"jobs", "2"},
        {"coordinated_prep", "on"},
        {"echo", "2"}}};
+  const std::string operators = (job.operators.empty() ? "any" : job.operators.front().name) + ":x2";
   KeyAvailability result{std::string(key), true, "", ""};
-  for (const auto& [probed, value] : k_probes) {
+  for (const auto& [probed, probe] : k_probes) {
     if (probed != key) continue;
+    const std::string_view value = probed == "operator" ? std::string_view(operators) : probe;
     Scenario scenario;
     Status status = set_key(scenario, probed, value);
     if (status.ok()) {

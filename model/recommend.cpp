@@ -160,7 +160,8 @@ Result<Recommendation> recommend(const Profile& profile) {
   out.loader_line = loader_line(profile, out.best);
   out.verdict = verdict_of(out);
   for (const KeyAvailability& key : predictor.keys()) {
-    if (!key.available && key.key != "prefetch" && !asks_beyond_machine(key.key)) out.unanswered.push_back(key);
+    if (!key.available && key.key != "prefetch" && key.key != "operator" && !asks_beyond_machine(key.key))
+      out.unanswered.push_back(key);
   }
   if (out.change_loader) out.narrowed_by = predictor.narrowed_by(with_loader({}, out.best));
   if (out.narrowed_by.empty() && !out.remedies.empty()) {

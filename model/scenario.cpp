@@ -10,8 +10,8 @@
 namespace stallcast {
 namespace {
 
-constexpr std::size_t k_of_the_machine = 9;  ///< the first ones; the others ask beyond it
-constexpr std::array<std::string_view, 19> k_answered{"cache",
+constexpr std::size_t k_of_the_machine = 10;  ///< the first ones; the others ask beyond it
+constexpr std::array<std::string_view, 20> k_answered{"cache",
                                                       "cache_policy",
                                                       "cpus",
                                                       "workers",
@@ -20,6 +20,7 @@ constexpr std::array<std::string_view, 19> k_answered{"cache",
                                                       "gpu_speedup",
                                                       "storage_bandwidth",
                                                       "storage_latency",
+                                                      "operator",
                                                       "nodes",
                                                       "gpus_per_node",
                                                       "network_bandwidth",

@@ -21,6 +21,12 @@ enum class CachePolicy {
   locality,     ///< likewise, and each node trains on what it keeps (Yang & Cong)
 };
 
+/// An operator (transform) of the workers that is to be so many times as fast; infinitely: it is gone.
+struct OperatorChange {
+  std::string name{};  ///< its name, or its place in the chain
+  double speedup = 1.0;
+};
+
 /// Settings of one question. What is not set stays as profiled.
 struct Scenario {
   std::vector<ScenarioItem> items{};       ///< as written, in order
@@ -34,6 +40,7 @@ struct Scenario {
   std::optional<double> gpu_speedup{};
   std::optional<BytesPerSecond> storage_bandwidth{};  ///< ceiling for the whole job; of each node where nodes is set
   std::optional<Seconds> storage_latency{};           ///< of reading one sample, before its first byte
+  std::vector<OperatorChange> operators{};
   std::optional<int> nodes{};
   std::optional<int> gpus_per_node{};                        ///< ranks on each node
   std::optional<BytesPerSecond> network_bandwidth{};         ///< of each node, in each direction

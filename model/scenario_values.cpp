@@ -7,6 +7,7 @@
 
 #include "core/units.hpp"
 #include "model/nearest_word.hpp"
+#include "model/operators.hpp"
 
 namespace stallcast {
 namespace {
@@ -131,6 +132,7 @@ Status set_value(Scenario& scenario, std::string_view key, std::string_view valu
   if (key == "gpu_speedup") return set_speedup(scenario, value);
   if (key == "storage_bandwidth") return set_parsed(scenario.storage_bandwidth, parse_bandwidth(value));
   if (key == "storage_latency") return set_parsed(scenario.storage_latency, parse_seconds(value));
+  if (key == "operator") return set_operators(scenario, value);
   return set_cluster_value(scenario, key, value);
 }
 

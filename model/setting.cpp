@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "model/cache.hpp"
+#include "model/operators.hpp"
 #include "model/setting_parts.hpp"
 #include "model/storage_cost.hpp"
 
@@ -174,8 +175,8 @@ bool same_as_found(const JobModel& job, const Setting& setting) {
          std::abs(setting.cores - job.cores) <= 1e-9 * job.cores && setting.speedup == 1.0 &&
          setting.miss == job.miss && !setting.demand_s && !setting.latency_s &&
          std::abs(ranks_of(setting) - job.ranks) < 1e-6 && setting.ranks_per_node == job.ranks_per_host &&
-         setting.jobs == 1 && setting.uses == 1.0 && setting.remote == 0.0 && setting.shared_s == 0.0 &&
-         setting.exposed_s == 0.0;
+         setting.jobs == 1 && setting.uses == 1.0 && setting.saved_cpu_s == 0.0 && setting.saved_other_s == 0.0 &&
+         setting.remote == 0.0 && setting.shared_s == 0.0 && setting.exposed_s == 0.0;
 }
 
 /// A worker collates into fresh shared memory, whose pages the kernel must clear first: stacking tensors there takes
@@ -222,6 +223,7 @@ Result<Setting> resolve(const JobModel& job, const Scenario& scenario) {
   apply_layout(job, scenario, setting, uncertain);
   STALLCAST_RETURN_IF_ERROR(apply_loader(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_machine(job, scenario, setting, uncertain));
+  STALLCAST_RETURN_IF_ERROR(apply_operators(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_cache(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_storage(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_shared(job, scenario, setting, uncertain));
@@ -263,8 +265,10 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
   const StorageCost cost = storage_cost(job, setting, parameters);
   const double band = error.hits < 0.0 ? setting.miss_most - setting.miss : setting.miss - setting.miss_least;
   const double miss = setting.miss - error.hits * band;
-  in.cpu_s = prep * (job.cpu_s - saved_collating(job, setting)) + making * setting.added_cpu_s;
-  in.other_s = prep * (setting.workers > 0 ? job.other_s : job.other_s - job.handover_s);
+  in.cpu_s = prep * std::max(0.0, job.cpu_s - saved_collating(job, setting) - setting.saved_cpu_s) +
+             making * setting.added_cpu_s;
+  const double other_s = setting.workers > 0 ? job.other_s : job.other_s - job.handover_s;
+  in.other_s = prep * std::max(0.0, other_s - setting.saved_other_s);
   in.disk_s = making * miss * cost.demand_s * (1.0 - saved_between_reads(job, setting));
   in.limit_s = making * miss * cost.demand_s;
   in.latency_s = making * (miss * cost.latency_s + setting.remote * setting.remote_s);

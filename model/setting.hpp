@@ -43,6 +43,8 @@ struct Setting {
   std::optional<double> demand_s{};   ///< of storage shared by the rank's workers, per missed sample
   std::optional<double> latency_s{};  ///< per missed sample
   double added_cpu_s = 0.0;           ///< per sample, in the worker
+  double saved_cpu_s = 0.0;           ///< likewise, by operators that are faster or gone; negative: slower
+  double saved_other_s = 0.0;         ///< likewise, of what they wait for
 
   int nodes = 1;
   double ranks_per_node = 1.0;

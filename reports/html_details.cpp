@@ -4,6 +4,7 @@
 #include "reports/facts.hpp"
 #include "reports/html_charts.hpp"
 #include "reports/html_sections.hpp"
+#include "reports/operator_rows.hpp"
 
 namespace stallcast::reports {
 namespace {
@@ -43,6 +44,21 @@ data distributions_data(const Profile& p) {
                            {"q95", at(0.95)},
                            {"q99", at(0.99)},
                            {"largest", scaled(d.max, named.scale)}}));
+  }
+  return rows;
+}
+
+data operators_data(const ReportData& report) {
+  data rows{data::type::list};
+  for (const OperatorRow& row : operator_rows(report)) {
+    rows.push_back(row_of({{"name", row.name},
+                           {"where", row.where},
+                           {"share", row.share},
+                           {"wall", row.wall},
+                           {"cpu", row.cpu},
+                           {"median", row.median},
+                           {"q95", row.q95},
+                           {"without", row.without}}));
   }
   return rows;
 }
@@ -120,6 +136,9 @@ void add_details(const ReportData& report, data& page) {
   const Profile& p = report.profile;
   set_list(page, "why", facts_data(report.findings.why));
   set_list(page, "distributions", distributions_data(p));
+  set_list(page, "operators", operators_data(report));
+  page.set("operators_title", operator_title(p));
+  page.set("operators_note", operator_note(report));
   set_list(page, "points", points_data(p));
   set_list(page, "ranks", ranks_data(p));
   set_list(page, "dataset", facts_data(dataset_facts(p)));

@@ -5,6 +5,7 @@
 
 #include "reports/escape.hpp"
 #include "reports/formats.hpp"
+#include "reports/operator_rows.hpp"
 
 namespace stallcast::reports {
 namespace {
@@ -53,6 +54,18 @@ std::string epochs_part(const Epochs& epochs) {
   return out + "\n";
 }
 
+std::string operators_table(const ReportData& data) {
+  const std::vector<OperatorRow> rows = operator_rows(data);
+  if (rows.empty()) return "";
+  std::string out = "\n### " + operator_title(data.profile) +
+                    "\n\n| Operator | Share | Own time (95 % interval) | samples/s without it |\n|---|--:|---|---|\n";
+  add_rows(rows, out, [](const OperatorRow& row) {
+    return fmt::format("| {} {} | {} | {} | {} |\n", markdown_text(row.name), markdown_text(row.where), row.share,
+                       row.wall, row.without);
+  });
+  return out + "\n" + operator_note(data) + "\n";
+}
+
 std::string predictions_table(const ReportData& data) {
   if (data.predictions.empty()) return "";
   std::string out = "\n### What if\n\n| Change | samples/s (90 % interval) | Bound |\n|---|---|---|\n";
@@ -95,6 +108,7 @@ std::string render_markdown(const ReportData& data) {
   out += epochs_part(data.epochs);
   if (!f.why.empty()) out += "\n### Why\n\n";
   for (const Fact& fact : f.why) out += fmt::format("- {}: {}\n", fact.label, markdown_text(fact.text));
+  out += operators_table(data);
   if (!f.next.empty()) out += "\n### What next\n\n";
   int number = 0;
   for (const NextStep& step : f.next) {

@@ -1,6 +1,8 @@
 /// The one way from a profile and predictions to a report, in any format.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,9 +38,11 @@ struct RenderOptions {
   std::optional<PredictionGrid> grid{};   ///< of the HTML page's sliders
   std::vector<PredictionCurve> curves{};  ///< of the HTML page
   std::vector<PolicyHits> policies{};     ///< of the HTML page
-  std::string no_grid{};                  ///< why there is none; empty where nobody asked for one
-  std::optional<Price> price{};           ///< what an epoch costs is told where there is one
-  std::string profile_path{};  ///< as the user named it, for the command that the text ends with; may be empty
+  /// The job without one of its operators, by its place in the profile's list; empty where nobody asked.
+  std::map<std::size_t, Prediction> without_operator{};
+  std::string no_grid{};         ///< why there is none; empty where nobody asked for one
+  std::optional<Price> price{};  ///< what an epoch costs is told where there is one
+  std::string profile_path{};    ///< as the user named it, for the command that the text ends with; may be empty
 };
 
 /// The whole report as one string (UTF-8, ends with a newline). Strings of the profile are treated as hostile in every

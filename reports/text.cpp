@@ -5,6 +5,7 @@
 
 #include "reports/escape.hpp"
 #include "reports/formats.hpp"
+#include "reports/operator_rows.hpp"
 #include "reports/text_layout.hpp"
 
 namespace stallcast::reports {
@@ -87,6 +88,22 @@ void print_epochs(const ReportData& data, TextPage& page) {
   }
   page.item("", 2, "Copy to the device: " + not_measured(epochs.no_copy) + ".", Paint::dim);
   page.item("", 2, epoch_note() + (epochs.price ? " Costs are " + price_words(epochs) + "." : ""), Paint::dim);
+}
+
+void print_operators(const ReportData& data, TextPage& page) {
+  const std::vector<OperatorRow> rows = operator_rows(data);
+  if (rows.empty()) return;
+  page.heading(operator_title(data.profile));
+  const bool predicted = !data.options.without_operator.empty();
+  page.line("  " + page.painted(fmt::format("{:<27} {:>6}  {:<22} {}", "operator", "share", "own time (95 %)",
+                                            predicted ? "without: samples/s" : ""),
+                                Paint::dim));
+  for (const OperatorRow& row : rows) {
+    const std::string name = row.where.empty() ? row.name : row.name + " " + row.where;
+    page.line(fmt::format("  {} {}  {} {}", padded(shortened(name, 27), 27), padded(row.share, 6, true),
+                          padded(shortened(row.wall, 22), 22), shortened(row.without, k_text_width - 61)));
+  }
+  page.item("", 2, operator_note(data), Paint::dim);
 }
 
 void print_next(const ReportData& data, TextPage& page) {
@@ -182,6 +199,7 @@ std::string render_text(const ReportData& data) {
   print_epochs(data, page);
   if (!data.findings.why.empty()) page.heading("Why");
   for (const Fact& fact : data.findings.why) page.item("  " + fact.label, 2 + k_label_width, fact.text);
+  print_operators(data, page);
   print_next(data, page);
   if (data.options.recommendation) print_recommendation(*data.options.recommendation, page);
   print_predictions(data, page);

@@ -23,6 +23,7 @@ int stallcast_active(void);
 #define STALLCAST_TEXT_ITERATOR 3
 #define STALLCAST_TEXT_ISSUE 4
 #define STALLCAST_TEXT_MARK 5
+#define STALLCAST_TEXT_PART 7
 /* Appends one JSON object (NUL-terminated, at most 16 KiB). Also while the tool has the recording switched off for a
  * moment: what describes a loader must be known when it is on again. */
 void stallcast_text(uint32_t kind, const char* json);
@@ -48,6 +49,12 @@ void stallcast_batch_put(void); /* handed over; optional */
 /* One sample of the batch that this thread is making. index -1: none. */
 void stallcast_sample_begin(int64_t index);
 void stallcast_sample_end(void);
+
+/* A part of that sample, or of its batch's collate: a decoder, a transform. `part` is a number of the caller's choice,
+ * 16 to 4095, named once by a text {"parts": [[16, "decode", ""]]}. Parts may lie within each other, 8
+ * deep, and end in the reverse order; only in samples that are timed are they timed. */
+void stallcast_part_begin(uint32_t part);
+void stallcast_part_end(void);
 
 #ifdef __cplusplus
 }

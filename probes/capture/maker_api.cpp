@@ -1,6 +1,7 @@
 /// The making half of the C API: batches and their samples.
 #include "core/clock.hpp"
 #include "probes/capture/export.hpp"
+#include "probes/capture/parts.hpp"
 #include "probes/capture/phase.hpp"
 #include "probes/capture/sample.hpp"
 #include "probes/capture/timing.hpp"
@@ -78,6 +79,7 @@ STALLCAST_EXPORT void stallcast_batch_begin(uint64_t iterator_id, uint64_t batch
   thread->batch = Batch{};
   thread->sample.depth = 0;
   thread->sample.untimed = 0;
+  if (thread->parts != nullptr) thread->parts->depth = 0;
   thread->unput_batch = nullptr;
   thread->batch.open = 1;
   thread->batch.worker = worker;
@@ -90,18 +92,24 @@ STALLCAST_EXPORT void stallcast_batch_begin(uint64_t iterator_id, uint64_t batch
   thread->batch.begin_ns = monotonic_ns();
   thread->batch.at_begin = usage_now(*thread);
   set_period(*thread);
+  set_part_period(*thread);
 }
 
 STALLCAST_EXPORT void stallcast_collate_begin(void) {
   Thread* thread = enter_api();
   if (thread == nullptr || !in_batch(*thread)) return;
+  const Busy busy(*thread);
+  prepare_parts(*thread);
   thread->batch.collate_begin_ns = monotonic_ns();
+  open_whole(*thread, record::k_part_collate, thread->batch.collate_begin_ns, record::k_part_in_collate);
 }
 
 STALLCAST_EXPORT void stallcast_collate_end(void) {
   Thread* thread = enter_api();
   if (thread == nullptr || thread->batch.collate_begin_ns == 0) return;
-  thread->batch.collate_ns += monotonic_ns() - thread->batch.collate_begin_ns;
+  const Busy busy(*thread);
+  const std::uint64_t closed_ns = close_whole(*thread, record::k_part_collate);
+  thread->batch.collate_ns += (closed_ns != 0 ? closed_ns : monotonic_ns()) - thread->batch.collate_begin_ns;
   thread->batch.collate_begin_ns = 0;
 }
 
@@ -115,6 +123,7 @@ STALLCAST_EXPORT void stallcast_batch_end(uint32_t samples) {
   thread->batch.open = 0;
   thread->batch.asked_ns = 0;
   thread->pace.period = 1;  // a sample outside batches has no others to stand for it
+  if (thread->parts != nullptr) thread->parts->period = 1;
 }
 
 STALLCAST_EXPORT void stallcast_batch_put(void) {
@@ -137,7 +146,11 @@ STALLCAST_EXPORT void stallcast_sample_begin(int64_t index) {
   thread->sample.unseen = 0;
   thread->sample.untimed = is_sample_timed(*thread, index) ? 0 : 1;
   for (auto& file : thread->sample.files) file.file_id = 0;
-  if (is_timing(*thread)) thread->sample.begin_ns = monotonic_ns();
+  if (!is_timing(*thread)) return;
+  prepare_parts(*thread);
+  thread->sample.begin_ns = monotonic_ns();
+  if (!is_divided(*thread, index)) return;
+  open_whole(*thread, record::k_part_sample, thread->sample.begin_ns, 0);
 }
 
 STALLCAST_EXPORT void stallcast_sample_end(void) {
@@ -146,10 +159,12 @@ STALLCAST_EXPORT void stallcast_sample_end(void) {
   const Busy busy(*thread);
   if (thread->sample.depth == 0 || --thread->sample.depth != 0) return;
   const bool timed = is_timing(*thread);
+  const std::uint64_t closed_ns = close_whole(*thread, record::k_part_sample);
   thread->sample.untimed = 0;
   if (in_phase()) at_sample_end();
   if (!record::may_record(process().writer) || thread->sample.recorded == 0) return;
-  const std::uint64_t end_ns = timed ? monotonic_ns() : 0;
+  const bool ended_at_close = closed_ns != 0 && !in_phase();  // a phase may have made it longer since
+  const std::uint64_t end_ns = !timed ? 0 : ended_at_close ? closed_ns : monotonic_ns();
   for (auto& file : thread->sample.files) {
     if (file.file_id != 0) write_file(*thread, file);
   }

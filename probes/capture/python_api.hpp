@@ -40,6 +40,7 @@ enum Slot : int {
   k_tp_call = 50,
   k_tp_clear = 51,
   k_tp_dealloc = 52,
+  k_tp_descr_get = 54,
   k_tp_getattro = 58,
   k_tp_iter = 62,
   k_tp_new = 65,
@@ -48,6 +49,7 @@ enum Slot : int {
   k_tp_traverse = 71,
 };
 inline constexpr unsigned k_flag_have_gc = 1U << 14;
+inline constexpr unsigned k_flag_method_descriptor = 1U << 17;
 inline constexpr int k_method_no_args = 0x4;
 inline constexpr int k_method_one_arg = 0x8;
 inline constexpr int k_method_fast = 0x80;
@@ -63,6 +65,8 @@ using Visit = int (*)(Object*, void*);
   X(get_iter, "PyObject_GetIter", Object* (*)(Object*))                             \
   X(repr, "PyObject_Repr", Object* (*)(Object*))                                    \
   X(call, "PyObject_Call", Object* (*)(Object*, Object*, Object*))                  \
+  X(call_with, "PyObject_CallFunctionObjArgs", Object* (*)(Object*, ...))           \
+  X(tuple_item, "PyTuple_GetItem", Object* (*)(Object*, Size))                      \
   X(get_attr, "PyObject_GetAttr", Object* (*)(Object*, Object*))                    \
   X(set_attr, "PyObject_SetAttr", int (*)(Object*, Object*, Object*))               \
   X(get_attr_string, "PyObject_GetAttrString", Object* (*)(Object*, const char*))   \

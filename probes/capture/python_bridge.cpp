@@ -11,24 +11,14 @@
 
 #include "probes/capture/python_api.hpp"
 #include "probes/capture/python_calls.hpp"
+#include "probes/capture/python_operators.hpp"
+#include "probes/capture/python_proxy.hpp"
 
 namespace stallcast::capture::python {
 namespace {
 
 /// Whether this thread is making a sample: a data set that itself iterates a loader is one sample, without collates.
 thread_local bool t_in_sample __attribute__((tls_model("initial-exec"))) = false;
-
-/// Both types hold one reference to the real object, behind the header.
-Object*& real_of(Object* self) {
-  return *reinterpret_cast<Object**>(reinterpret_cast<char*>(self) + g_api.base_size);
-}
-
-/// The real object, or null with an exception set once the garbage collector has taken it.
-Object* checked_real(Object* self) {
-  Object* real = real_of(self);
-  if (real == nullptr) g_api.err_set(g_api.type_error, "the object behind this stallcast proxy is gone");
-  return real;
-}
 
 /// Whether the attribute `name` of `object` is the text `expected`.
 bool attribute_is(Object* object, const char* name, const char* expected) {
@@ -84,22 +74,8 @@ std::int64_t sample_index(Object* key) {
   return is_raw ? raw_value(key) : -1;
 }
 
-// --- slots of both types: whatever is not measured goes to the real object -------------------------------------------
-
-Object* forward_get_attr(Object* self, Object* name) {
-  Object* real = checked_real(self);
-  return real == nullptr ? nullptr : g_api.get_attr(real, name);
-}
-
-int forward_set_attr(Object* self, Object* name, Object* value) {
-  Object* real = checked_real(self);
-  return real == nullptr ? -1 : g_api.set_attr(real, name, value);  // value null: delete
-}
-
-Object* forward_repr(Object* self) {
-  Object* real = checked_real(self);
-  return real == nullptr ? nullptr : g_api.repr(real);
-}
+// --- slots of the data set's proxy alone
+// ------------------------------------------------------------------------------
 
 Object* forward_iter(Object* self) {
   Object* real = checked_real(self);
@@ -109,32 +85,6 @@ Object* forward_iter(Object* self) {
 Size forward_length(Object* self) {
   Object* real = checked_real(self);
   return real == nullptr ? -1 : g_api.size(real);
-}
-
-Object* refuse_new(Object*, Object*, Object*) {
-  g_api.err_set(g_api.type_error, "stallcast makes these objects itself");
-  return nullptr;
-}
-
-/// The type itself is not visited: it lives as long as the process, and Python 3.8 must not see it here.
-int traverse(Object* self, Visit visit, void* argument) {
-  Object* real = real_of(self);
-  return real == nullptr ? 0 : visit(real, argument);
-}
-
-int clear(Object* self) {
-  Object* real = real_of(self);
-  real_of(self) = nullptr;
-  if (real != nullptr) g_api.dec_ref(real);
-  return 0;
-}
-
-void deallocate(Object* self) {
-  g_api.gc_untrack(self);
-  clear(self);
-  Object* type = type_of(g_api, self);
-  g_api.gc_delete(self);
-  g_api.dec_ref(type);  // an instance of a heap type holds one reference to it
 }
 
 // --- what is measured ------------------------------------------------------------------------------------------------
@@ -160,20 +110,6 @@ Object* call_collate(Object* self, Object* positional, Object* named) {
   Object* batch = g_api.call(real, positional, named);
   stallcast_collate_end();
   return batch;
-}
-
-/// Makes an object of `type` (the function's self) around `real`.
-Object* make_proxy(Object* type, Object* real) {
-  Object* proxy = g_api.generic_alloc(type, 0);
-  if (proxy == nullptr) return nullptr;
-  g_api.inc_ref(real);
-  real_of(proxy) = real;
-  return proxy;
-}
-
-Object* make_type(const char* name, TypeSlot* slots) {
-  TypeSpec spec{name, static_cast<int>(g_api.base_size + sizeof(void*)), 0, k_flag_have_gc, slots};
-  return g_api.type_from_spec(&spec);  // copies the slots
 }
 
 Object* dataset_proxy_type() {
@@ -228,7 +164,8 @@ extern "C" __attribute__((visibility("default"))) void* stallcast_python_types(s
   python::Object* names = python::g_api.dict_new();
   if (names == nullptr) return nullptr;
   if (python::add_factory(names, 0, "dataset_proxy", python::dataset_proxy_type()) &&
-      python::add_factory(names, 1, "timed_collate", python::timed_call_type()) && python::add_calls(names)) {
+      python::add_factory(names, 1, "timed_collate", python::timed_call_type()) && python::add_calls(names) &&
+      python::add_operators(names)) {
     return names;
   }
   python::g_api.dec_ref(names);

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "probes/capture/parts.hpp"
 #include "probes/record/raw.hpp"
 
 namespace stallcast::capture {
@@ -27,6 +28,7 @@ void leave(void* /*value*/) {
   if (thread.generation == 0 || thread.generation != process().generation.load(std::memory_order_acquire)) return;
   record::give_back(process().writer, thread.out);
   close_usage(thread);
+  leave_parts(thread);
   thread.generation = 0;
 }
 

@@ -69,6 +69,8 @@ struct Pace {
   double blocked_share;  ///< of the making time
 };
 
+struct PartStack;
+
 struct Thread {
   std::uint32_t generation;  ///< of the process it is attached to
   std::uint32_t busy;        ///< inside our code, or inside a libc call that we time as a whole
@@ -87,6 +89,7 @@ struct Thread {
   record::WaitRecord* open_wait;  ///< the batch before it may still be released
   record::PathRecord* unsized_path;
   std::int32_t unsized_fd;
+  PartStack* parts;  ///< nullptr until this thread's first timed sample (parts.hpp)
 };
 
 extern thread_local constinit Thread t_thread __attribute__((tls_model("initial-exec")));

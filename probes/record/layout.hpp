@@ -82,6 +82,7 @@ enum class Kind : std::uint16_t {
   thread =
       8,      ///< a RecordHeader alone; aux: from here on the block's records are of this thread (it took over a spare)
   phase = 9,  ///< what a batch of a phased run found in the page cache, written after its batch record
+  part = 10,  ///< an operator of a timed sample, or of collating: its own time
 };
 
 /// Every record starts with this. `bytes` is the size of the whole record, a multiple of 8.
@@ -101,6 +102,7 @@ enum class TextKind : std::uint32_t {
   mark = 5,      ///< {"what":"evaluation|checkpoint|compile|...", "begin_ns", "end_ns"}
   segment = 6,   ///< {"segment","phase","round","iterator_id","first","batches","workers","argument"}: a phase was run,
                  ///< from batch `first` of that pass on
+  part = 7,      ///< {"parts":[[number, name, where], ...]}: what part records of this process stand for
 };
 
 /// Wait flags.
@@ -175,6 +177,28 @@ constexpr std::uint64_t sample_hash(std::int64_t index) {
   mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebULL;
   return mixed ^ (mixed >> 31);
 }
+
+/// Numbers of parts that need no text; the others begin behind them.
+inline constexpr std::uint32_t k_part_sample = 1;   ///< what is left of a sample: decoding, loading
+inline constexpr std::uint32_t k_part_collate = 2;  ///< what is left of a collate
+inline constexpr std::uint32_t k_first_named_part = 16;
+
+/// Part flags.
+inline constexpr std::uint16_t k_part_in_collate = 1;  ///< its whole is a collate, not a sample
+
+/// One call of an operator (a transform) inside a timed sample or a collate, or what these themselves did beside their
+/// operators. Times are its own: without the parts inside it, without reads, and without what measuring costs.
+struct PartRecord {
+  RecordHeader header;     ///< aux: number of the part, as its text says
+  std::uint64_t whole_ns;  ///< begin of the sample (SampleRecord.begin_ns), or of the collate
+  std::uint64_t wall_ns;
+  std::uint64_t cpu_ns;   ///< of this thread
+  std::uint64_t read_ns;  ///< reads, opens and stats that fell into it
+  std::uint16_t flags;
+  std::uint16_t period;     ///< one sample in so many was divided then, chosen as SampleRecord.period says
+  std::uint32_t undivided;  ///< of a whole: calls in it that were too many to be recorded; their time is the whole's
+};
+static_assert(sizeof(PartRecord) == 48);
 
 struct FileRecord {
   RecordHeader header;     ///< aux: reads

@@ -65,6 +65,8 @@ bool take_record(const std::byte* at, const RecordHeader& header, ProcessRecordi
       return take_path(at, header, into.paths);
     case Kind::phase:
       return take(at, header.bytes, into.phases);
+    case Kind::part:
+      return take(at, header.bytes, into.parts);
     case Kind::thread:
       return true;  // who wrote does not matter to the records themselves
   }

@@ -73,6 +73,7 @@ inline const Recording& example_recording() {
                   R"({"loader_id":0,"kind":"map","batch_size":4,"num_workers":0,"dataset_samples":240})");
     made.add_text(record::TextKind::iterator, R"({"iterator_id":0,"loader_id":0,"epoch":0,"worker_pids":[]})");
     made.add_text(record::TextKind::mark, R"({"what":"evaluation","begin_ns":1100000000,"end_ns":1200000000})");
+    made.add_text(record::TextKind::part, R"({"parts":[[16,"Resize","transform[0]"]]})");
     for (std::uint64_t batch = 0; batch < k_batches; ++batch) {
       const std::uint64_t now = k_begin_ns + batch * k_step_ns;
       made.add(record::Kind::sample, static_cast<std::uint32_t>(batch),
@@ -84,6 +85,9 @@ inline const Recording& example_recording() {
       batch_record.cpu_ns = 30'000'000;
       batch_record.io = {20'000'000, 400'000, 1000, 8, 4, 4, 0};
       batch_record.samples = 4;
+      made.add(record::Kind::part, record::k_part_sample,
+               record::PartRecord{{}, now, 9'000'000, 8'000'000, 5'001'000, 0, 1, 0});
+      made.add(record::Kind::part, 16, record::PartRecord{{}, now, 6'000'000, 6'000'000, 0, 0, 1, 0});
       made.add(record::Kind::batch, UINT32_MAX, batch_record);
       made.add(record::Kind::wait, 0, record::WaitRecord{{}, 0, batch, now, now + 61'000'000, 4, UINT32_MAX, now});
       made.add(record::Kind::step, 0, record::StepRecord{{}, batch, now + 90'000'000});

@@ -43,6 +43,11 @@ Profile profile() {
   out.resources.page_cache_available = Bytes(5e7);
   out.dataset.bytes_per_sample = BytesPerSample(1e5);
   out.dataset.bytes_total = Bytes(1e8);
+  Operator& resize = out.operators.emplace_back();
+  resize.name = "Resize";
+  resize.where = "transform[0]";
+  resize.wall = resize.cpu = exactly<SecondsPerSample>(0.003);
+  resize.busy = resize.cpu_share = exactly<Fraction>(0.4);
   return out;
 }
 

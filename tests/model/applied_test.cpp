@@ -56,9 +56,9 @@ TEST_CASE("every key that the model answers is either applied or refused with a 
                                                   {"coordinated_prep", "on"},
                                                   {"echo", "2"}};
   const std::map<std::string, std::string> values{
-      {"cache", "35%"},          {"cache_policy", "minio"}, {"cpus", "2"},         {"workers", "2"},
-      {"prefetch", "4"},         {"batch", "16"},           {"gpu_speedup", "2x"}, {"storage_bandwidth", "100MB/s"},
-      {"storage_latency", "1ms"}};
+      {"cache", "35%"},           {"cache_policy", "minio"}, {"cpus", "2"},         {"workers", "2"},
+      {"prefetch", "4"},          {"batch", "16"},           {"gpu_speedup", "2x"}, {"storage_bandwidth", "100MB/s"},
+      {"storage_latency", "1ms"}, {"operator", "Resize:x2"}};
   const auto value_of = [&](const std::string& key) {
     return asks_beyond_machine(key) ? beyond.at(key) : values.at(key);
   };

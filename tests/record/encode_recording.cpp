@@ -116,6 +116,7 @@ std::vector<std::byte> encode(const ProcessRecording& recording) {
   for (const SampleRecord& sample : recording.samples) encoder.add(sample);
   for (const FileRecord& file : recording.files) encoder.add(file);
   for (const PhaseRecord& phase : recording.phases) encoder.add(phase);
+  for (const PartRecord& part : recording.parts) encoder.add(part);
   return encoder.bytes();
 }
 

@@ -51,6 +51,7 @@ ProcessRecording example() {
   recording.files.push_back({{0, 0, 2}, 3, 4, 5, 6, 7});
   recording.paths = {{77, 100, 5, "/data/a.jpg"}, {78, UINT64_MAX, 0, ""}};
   recording.phases.push_back({{0, 0, 4}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  recording.parts.push_back({{0, 0, 17}, 1, 2, 3, 4, 1, 8, 5});
   return recording;
 }
 
@@ -68,7 +69,8 @@ void check_same(const std::vector<T>& read, const std::vector<T>& written) {
 
 std::size_t records_of(const ProcessRecording& recording) {
   return recording.texts.size() + recording.waits.size() + recording.steps.size() + recording.batches.size() +
-         recording.samples.size() + recording.files.size() + recording.paths.size() + recording.phases.size();
+         recording.samples.size() + recording.files.size() + recording.paths.size() + recording.phases.size() +
+         recording.parts.size();
 }
 
 template <class T>
@@ -94,6 +96,7 @@ TEST_CASE("every kind of record reads back as it was written") {
   check_same(read.samples, written.samples);
   check_same(read.files, written.files);
   check_same(read.phases, written.phases);
+  check_same(read.parts, written.parts);
   REQUIRE(read.texts.size() == 3);
   CHECK(read.texts[0].kind == TextKind::process);
   CHECK(read.texts[0].json == R"({"role":"worker"})");

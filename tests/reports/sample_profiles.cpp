@@ -166,12 +166,49 @@ Profile passive(const Shape& shape) {
 
 }  // namespace
 
+/// A profile's operators, as of torchvision's usual chain.
+void add_operators(Profile& p) {
+  const struct {
+    const char *name, *where, *kind;
+    double share;
+  } k_rows[] = {{"__getitem__", "", "getitem", 0.52},
+                {"RandomResizedCrop", "transform[0]", "operator", 0.24},
+                {"ToTensor", "transform[3]", "operator", 0.11},
+                {"Normalize", "transform[4]", "operator", 0.06},
+                {"collate", "", "collate", 0.035},
+                {"reading files", "", "read", 0.021},
+                {"RandomHorizontalFlip", "transform[1]", "operator", 0.006},
+                {"the rest of the batch", "", "rest", 0.008}};
+  const double busy = p.resources.worker_wall->mean.value();
+  unsigned seed = 20;
+  for (const auto& [name, where, kind, part] : k_rows) {
+    Operator& row = p.operators.emplace_back();
+    row.name = name;
+    row.where = where;
+    row.kind = kind;
+    row.samples = 9600;
+    row.calls_per_sample = 1.0;
+    row.wall = estimate<SecondsPerSample>(busy * part, busy * part * 0.02, 9600);
+    row.busy = share(part, part * 0.02, 9600);
+    if (row.kind == "operator" || row.kind == "getitem" || row.kind == "collate") {
+      row.cpu = estimate<SecondsPerSample>(busy * part * 0.93, busy * part * 0.02, 9600);
+      row.cpu_share = share(part * 1.01, part * 0.02, 9600);
+      row.wall_s = log_normal(busy * part, 0.3, seed++);
+    } else {
+      row.cpu = MeasuredEstimate<SecondsPerSample>::absent("what reads compute is not told from what they wait");
+      row.cpu_share = MeasuredEstimate<Fraction>::absent(row.cpu.reason());
+      row.wall_s = Measured<Distribution>::absent(row.cpu.reason());
+    }
+  }
+}
+
 Profile compute_bound() {
   return passive({0.0940, 0.012, 0.002, 0.010, 0.00018, 0.0041, 0.0});
 }
 
 Profile prep_bound() {
   Profile p = passive({0.1510, 0.382, 0.012, 0.370, 0.00021, 0.0080, 0.0});
+  add_operators(p);
   p.issues.push_back({"loader-start-up", Severity::info, 3,
                       "the first batch of a pass took 1.8 s longer than the others",
                       "persistent_workers=True keeps the workers between passes"});
@@ -326,6 +363,12 @@ Profile hostile() {
   p.ranks[0].host = s[0];
   p.ranks.push_back({1, s[15], 1, 1, p.rates.as_is, p.stalls.as_is_wait});
   p.resources.distributions[s[0]] = p.resources.distributions["step_s"];
+  add_operators(p);
+  p.operators[0].name = s[0];
+  p.operators[0].where = s[12];
+  p.operators[1].name = s[7];
+  p.operators[2].where = s[8];
+  p.operators[1].kind = p.operators[1].state = s[1];
   p.timeline[3].phase = s[11];
   p.timeline[4].phase = s[0];
   p.phases = {{s[0], 0, 20.0, 40.0, s[1]}, {s[13], 1, 40.0, 60.0, s[12]}};

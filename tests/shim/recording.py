@@ -10,7 +10,7 @@ HEADER_BYTES = 4096
 BLOCK_HEADER = struct.Struct("<IIII")
 RECORD_HEADER = struct.Struct("<HHI")
 
-TEXT_KINDS = {1: "process", 2: "loader", 3: "iterator", 4: "issue", 5: "mark"}
+TEXT_KINDS = {1: "process", 2: "loader", 3: "iterator", 4: "issue", 5: "mark", 6: "segment", 7: "part"}
 
 Wait = collections.namedtuple("Wait", "flags iterator_id batch begin_ns end_ns samples ready cpu_ns")
 Step = collections.namedtuple("Step", "aux step time_ns")
@@ -20,6 +20,7 @@ Batch = collections.namedtuple(
     " read_ns read_bytes meta_ns reads opens stats major_faults samples unused",
 )
 Sample = collections.namedtuple("Sample", "batch index begin_ns wall_ns read_ns meta_ns read_bytes reads opens")
+Part = collections.namedtuple("Part", "number whole_ns wall_ns cpu_ns read_ns flags period undivided")
 
 # kind -> (name, type, format after the record header)
 KINDS = {
@@ -27,6 +28,7 @@ KINDS = {
     3: ("steps", Step, struct.Struct("<QQ")),
     4: ("batches", Batch, struct.Struct("<QQQQQQQQQQQQIIIIII")),
     5: ("samples", Sample, struct.Struct("<qQQQQQII")),
+    10: ("parts", Part, struct.Struct("<QQQQHHI")),
 }
 
 UNKNOWN = 0xFFFFFFFF
@@ -44,7 +46,7 @@ class Recording:
         assert self.version == 1 and header_bytes == HEADER_BYTES
         self.pid, self.parent_pid = struct.unpack_from("<ii", self.content, 24 + 40 + 64 + 256)
         self.texts = collections.defaultdict(list)
-        self.waits, self.steps, self.batches, self.samples = [], [], [], []
+        self.waits, self.steps, self.batches, self.samples, self.parts = [], [], [], [], []
         for offset in range(HEADER_BYTES, len(self.content) - 63, self.block_bytes):
             self._read_block(offset)
 
@@ -69,6 +71,11 @@ class Recording:
     @property
     def role(self):
         return self.texts["process"][-1]["role"] if self.texts["process"] else None
+
+    def part_names(self):
+        """Number -> (name, where) of the parts."""
+        named = [part for text in self.texts["part"] for part in text["parts"]]
+        return {number: (name, where) for number, name, where in named}
 
     def deliveries(self, iterator_id=None):
         """Waits that ended with a batch."""

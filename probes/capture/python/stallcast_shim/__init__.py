@@ -6,6 +6,8 @@
     loader     iterators in the main process: passes
     wait       their waits, and the batches that they make without workers
     fetcher    data sets and collate functions: samples, in workers and in the main process
+    chains     finds the operators (transforms) that samples pass through
+    operators  names them and has them timed
     worker     the worker loop: batches asked for, made, handed over
     optimizer  steps
     wish       settings that the tool wants for the training loader (stallcast verify)

@@ -6,7 +6,7 @@
 import os
 
 UNKNOWN = 0xFFFFFFFF  # "ready" not known, "worker" is the main process
-TEXT_PROCESS, TEXT_LOADER, TEXT_ITERATOR, TEXT_ISSUE, TEXT_MARK, TEXT_SEGMENT = 1, 2, 3, 4, 5, 6
+TEXT_PROCESS, TEXT_LOADER, TEXT_ITERATOR, TEXT_ISSUE, TEXT_MARK, TEXT_SEGMENT, TEXT_PART = 1, 2, 3, 4, 5, 6, 7
 END_OF_EPOCH, FIRST = 1, 2
 
 _NAMES = ("wait_begin", "wait_end", "step", "batch_asked", "batch_begin", "batch_end", "batch_put",
@@ -18,6 +18,7 @@ class _Calls:
 
     enabled = False
     library = None
+    timed_operator = None  # only where the interpreter can be extended
 
 
 calls = _Calls()

@@ -2,7 +2,7 @@
 
 import functools
 
-from . import capture
+from . import capture, operators
 from .capture import calls
 from .thread import current
 
@@ -37,6 +37,9 @@ def _is_recorded():
 
 
 def _mark(fetcher):
+    operators.mark(fetcher.dataset, fetcher.collate_fn)
+    if current.worker is not None:
+        current.worker.fetched = (fetcher.dataset, fetcher.collate_fn)
     if not hasattr(fetcher, "dataset_iter"):  # map-style; an iterable one is already being iterated
         fetcher.dataset = calls.dataset_proxy(fetcher.dataset)
     fetcher.collate_fn = calls.timed_collate(fetcher.collate_fn)

@@ -7,7 +7,7 @@ that the worker sends to the script.
 import functools
 import inspect
 
-from . import capture, describe, phases, sizes, thread
+from . import capture, describe, operators, phases, sizes, thread
 from .capture import calls
 
 
@@ -23,12 +23,20 @@ class Worker:
         self.samples = 0  # of the batch in the making
         self.is_described = False
         self.is_phased = False  # the batch in the making belongs to a phased pass
+        self.fetched = None  # data set and collate function, until operators were looked for once more
 
     def describe(self):
         """Once the worker is set up (its thread count chosen, the user's init function run)."""
         if not self.is_described:
             self.is_described = True
             describe.write_worker(self.number, self.workers)
+
+
+    def look_again(self):
+        """Operators that a data set makes at its first sample are there now."""
+        if self.fetched is not None:
+            fetched, self.fetched = self.fetched, None
+            operators.mark(*fetched)
 
 
 class _Forward:
@@ -93,6 +101,7 @@ class DataQueue(_Forward):
         self._real.put(item, *args, **kwargs)
         if is_batch and calls.enabled:
             calls.batch_put()
+            self._worker.look_again()
             if self._worker.is_phased:
                 phases.end_batch()
 

@@ -1,0 +1,130 @@
+#include "model/operators.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+
+#include "tests/model/asking.hpp"
+#include "tests/model/made_profile.hpp"
+
+namespace stallcast {
+namespace {
+
+using made::answer;
+using made::ask;
+using made::profile_of;
+using made::TrueJob;
+using Words = std::vector<std::string>;
+
+/// A job that waits for its workers alone.
+TrueJob starved() {
+  TrueJob job;
+  job.device_s = 0.02;
+  job.cores = 8.0;
+  return job;
+}
+
+void add_operator(Profile& profile, const char* name, const char* where, const char* kind, double share) {
+  Operator& row = profile.operators.emplace_back();
+  row.name = name;
+  row.where = where;
+  row.kind = kind;
+  const double cpu = share * profile.resources.worker_cpu->mean.value();
+  row.cpu = Estimate<SecondsPerSample>{SecondsPerSample(cpu), SecondsPerSample(0.99 * cpu),
+                                       SecondsPerSample(1.01 * cpu), 500};
+  row.wall = row.cpu;
+  row.busy = row.cpu_share = Estimate<Fraction>{share, 0.99 * share, 1.01 * share, 500};
+}
+
+Profile with_operators(const TrueJob& job) {
+  Profile profile = profile_of(job);
+  add_operator(profile, "__getitem__", "", "getitem", 0.4);
+  add_operator(profile, "Resize", "transform[0]", "operator", 0.3);
+  add_operator(profile, "Flip", "transform[1]", "operator", 0.1);
+  add_operator(profile, "Flip", "transform[2]", "operator", 0.1);
+  add_operator(profile, "collate", "", "collate", 0.05);
+  add_operator(profile, "reading files", "", "read", 0.03);
+  return profile;
+}
+
+double rate(const Profile& profile, const Words& settings) {
+  return answer(profile, settings).throughput.mean.value();
+}
+
+}  // namespace
+
+TEST_CASE("a job without an operator runs as one whose workers compute that much less") {
+  TrueJob job = starved();
+  const Profile profile = with_operators(job);
+  const Prediction without = answer(profile, {"operator=Resize:off"});
+  job.cpu_s *= 0.7;
+  const double truth = made::play(job).rate;
+  CHECK(without.throughput.mean.value() == doctest::Approx(truth).epsilon(0.02));
+  CHECK(without.throughput.ci90_low.value() <= truth);
+  CHECK(without.throughput.ci90_high.value() >= truth);
+  CHECK_FALSE(without.notes.empty());
+}
+
+TEST_CASE("names mean all of a class, places one; several changes add up") {
+  const Profile profile = with_operators(starved());
+  CHECK(rate(profile, {"operator=Flip:off"}) ==
+        doctest::Approx(rate(profile, {"operator=transform[1]:off+transform[2]:off"})));
+  CHECK(rate(profile, {"operator=Flip:off"}) > rate(profile, {"operator=transform[1]:off"}));
+  CHECK(rate(profile, {"operator=Resize:x2"}) == doctest::Approx(rate(profile, {"operator=Resize:2x"})));
+  CHECK(rate(profile, {"operator=__getitem__:x4+collate:x2"}) > rate(profile, {"operator=__getitem__:x4"}));
+}
+
+TEST_CASE("the faster an operator the better, and x1 changes nothing") {
+  const Profile profile = with_operators(starved());
+  const double found = rate(profile, {});
+  CHECK(rate(profile, {"operator=Resize:x1"}) == found);
+  double before = rate(profile, {"operator=Resize:x0.5"});
+  CHECK(before < found);
+  for (const char* change : {"x1", "x1.5", "x2", "x10", "off"}) {
+    const double now = rate(profile, {std::string("operator=Resize:") + change});
+    CHECK(now >= before);
+    before = now;
+  }
+  TrueJob busy = starved();
+  busy.device_s = 2.0;
+  const Profile bound = with_operators(busy);  // by its device: nothing is gained
+  CHECK(rate(bound, {"operator=Resize:off"}) == doctest::Approx(rate(bound, {})).epsilon(0.01));
+}
+
+TEST_CASE("removing everything leaves a finite prediction") {
+  const Profile profile = with_operators(starved());
+  const double most = rate(profile, {"operator=Resize:off+Flip:off+__getitem__:off+collate:off"});
+  CHECK(std::isfinite(most));
+  CHECK(answer(profile, {"operator=Resize:off+Flip:off+__getitem__:off"}).extrapolated);
+}
+
+TEST_CASE("mistakes are named") {
+  const Profile profile = with_operators(starved());
+  const auto misspelt = predict(profile, ask({"operator=Resise:x2"}));
+  REQUIRE_FALSE(misspelt.ok());
+  CHECK(misspelt.error().code == ErrorCode::usage);
+  CHECK(misspelt.error().hint == "did you mean 'Resize'?");
+  const auto none = predict(profile_of(starved()), ask({"operator=Resize:x2"}));
+  REQUIRE_FALSE(none.ok());
+  CHECK(none.error().code == ErrorCode::not_enough_data);
+  for (const char* bad : {"operator=Resize", "operator=:x2", "operator=Resize:fast", "operator=Resize:x0",
+                          "operator=Resize:x2+Resize:x3", "operator=Resize:"}) {
+    CAPTURE(bad);
+    const auto scenario = parse_scenario(Words{bad});
+    REQUIRE_FALSE(scenario.ok());
+    CHECK(scenario.error().code == ErrorCode::usage);
+    CHECK_FALSE(scenario.error().hint.empty());
+  }
+  CHECK_FALSE(predict(profile, ask({"operator=reading files:off"})).ok());
+}
+
+TEST_CASE("the report asks for the dearest operators, each by an address of its own") {
+  const Profile profile = with_operators(starved());
+  const auto without = without_each_operator(profile, 2);
+  REQUIRE(without.size() == 2);
+  CHECK(without.at(1).scenario.front().value == "Resize:off");
+  CHECK(without.at(2).scenario.front().value == "transform[1]:off");
+  CHECK(without_each_operator(profile_of(starved()), 8).empty());
+}
+
+}  // namespace stallcast
