@@ -191,7 +191,9 @@ Measured<double> counted(const RunData& run, const Span& span, const char* name,
   const auto& counters = run.cpu->counters;
   const auto found =
       std::find_if(counters.begin(), counters.end(), [name](const auto& counter) { return counter.name == name; });
-  if (found == counters.end()) return Measured<double>::absent("not counted in this run");
+  if (found == counters.end()) {
+    return Measured<double>::absent(run.cpu->absent.empty() ? "not counted in this run" : run.cpu->absent);
+  }
   if (!found->absent.empty()) return Measured<double>::absent(found->absent);
   if (span.first == span.last) return Measured<double>::absent("the run was too short to read counters twice");
   const auto index = static_cast<std::size_t>(found - counters.begin());

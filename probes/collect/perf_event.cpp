@@ -138,6 +138,15 @@ record::CpuReading PerfCounters::read(std::uint64_t now_ns) const {
   return reading;
 }
 
+bool PerfRing::map(std::size_t pages) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  void* memory = mmap(nullptr, (1 + pages) * page, PROT_READ | PROT_WRITE, MAP_SHARED, facts_, 0);
+  if (memory == MAP_FAILED) return false;
+  memory_ = static_cast<std::byte*>(memory);
+  bytes_ = (1 + pages) * page;
+  return true;
+}
+
 Result<std::optional<PerfRing>> PerfRing::open(int cpu, std::uint64_t period_ns, bool kernel, std::size_t pages) {
   PerfRing ring;
   perf_event_attr facts = attributes_of(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, kernel);
@@ -155,16 +164,11 @@ Result<std::optional<PerfRing>> PerfRing::open(int cpu, std::uint64_t period_ns,
   samples.sample_period = period_ns;
   ring.samples_ = open_event(samples, cpu);
   if (ring.samples_ < 0) return perf_refusal(errno);
-  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   // Locked memory is scarce for ordinary users: rather a small ring than none.
-  for (std::size_t tried = pages; tried >= 4 && ring.memory_ == nullptr; tried /= 2) {
-    void* memory = mmap(nullptr, (1 + tried) * page, PROT_READ | PROT_WRITE, MAP_SHARED, ring.facts_, 0);
-    if (memory == MAP_FAILED) continue;
-    ring.memory_ = static_cast<std::byte*>(memory);
-    ring.bytes_ = (1 + tried) * page;
-  }
-  if (ring.memory_ == nullptr) {
+  while (!ring.map(pages)) {
     const int reason = errno;
+    pages /= 2;
+    if (pages >= 4) continue;
     return Error{ErrorCode::environment,
                  fmt::format("no memory could be locked for samples of CPU time: {}", std::strerror(reason)),
                  "raise ulimit -l or kernel.perf_event_mlock_kb"};

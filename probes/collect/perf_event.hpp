@@ -61,6 +61,7 @@ class PerfRing {
 
  private:
   PerfRing() = default;
+  bool map(std::size_t pages);
   int facts_ = -1;    ///< mappings, names, forks and exits
   int samples_ = -1;  ///< writes to the ring of `facts_`
   std::byte* memory_ = nullptr;

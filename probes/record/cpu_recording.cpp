@@ -22,6 +22,7 @@ class Output {
     number(static_cast<std::uint32_t>(value.size()));
     bytes_ += value;
   }
+  void count(std::size_t value) { number(static_cast<std::uint64_t>(value)); }
   void raw(std::string_view value) { bytes_ += value; }
   [[nodiscard]] std::string take() { return std::move(bytes_); }
 
@@ -64,6 +65,43 @@ class Input {
   std::string_view left_;
   bool ok_ = true;
 };
+
+void write_counters(const CpuRecording& recording, Output& out) {
+  out.count(recording.counters.size());
+  for (const CpuCounter& counter : recording.counters) {
+    out.text(counter.name);
+    out.text(counter.absent);
+  }
+  out.count(recording.readings.size());
+  for (const CpuReading& reading : recording.readings) {
+    out.number(reading.t_ns);
+    for (const CpuCount& count : reading.counts) {
+      out.number(count.value);
+      out.number(count.enabled_ns);
+      out.number(count.running_ns);
+    }
+  }
+}
+
+void write_samples(const CpuRecording& recording, Output& out) {
+  out.count(recording.names.size());
+  for (const CpuProcessName& process : recording.names) {
+    out.number(process.pid);
+    out.text(process.name);
+  }
+  out.count(recording.symbols.size());
+  for (const CpuSymbol& symbol : recording.symbols) {
+    out.text(symbol.library);
+    out.text(symbol.function);
+  }
+  out.count(recording.samples.size());
+  for (const CpuSample& sample : recording.samples) {
+    out.number(sample.t_ns);
+    out.number(sample.pid);
+    out.number(sample.tid);
+    out.number(sample.symbol);
+  }
+}
 
 void read_counters(Input& in, CpuRecording& recording) {
   for (std::size_t left = in.count(8); left > 0; --left) {
@@ -123,37 +161,8 @@ std::string encode_cpu_recording(const CpuRecording& recording) {
   out.number(static_cast<std::uint32_t>(recording.kernel));
   out.number(recording.lost);
   out.number(recording.keep_one_in);
-  out.number(static_cast<std::uint64_t>(recording.counters.size()));
-  for (const CpuCounter& counter : recording.counters) {
-    out.text(counter.name);
-    out.text(counter.absent);
-  }
-  out.number(static_cast<std::uint64_t>(recording.readings.size()));
-  for (const CpuReading& reading : recording.readings) {
-    out.number(reading.t_ns);
-    for (const CpuCount& count : reading.counts) {
-      out.number(count.value);
-      out.number(count.enabled_ns);
-      out.number(count.running_ns);
-    }
-  }
-  out.number(static_cast<std::uint64_t>(recording.names.size()));
-  for (const CpuProcessName& process : recording.names) {
-    out.number(process.pid);
-    out.text(process.name);
-  }
-  out.number(static_cast<std::uint64_t>(recording.symbols.size()));
-  for (const CpuSymbol& symbol : recording.symbols) {
-    out.text(symbol.library);
-    out.text(symbol.function);
-  }
-  out.number(static_cast<std::uint64_t>(recording.samples.size()));
-  for (const CpuSample& sample : recording.samples) {
-    out.number(sample.t_ns);
-    out.number(sample.pid);
-    out.number(sample.tid);
-    out.number(sample.symbol);
-  }
+  write_counters(recording, out);
+  write_samples(recording, out);
   return out.take();
 }
 
