@@ -88,8 +88,8 @@ class Passive(Probe):
             self.skipTest("not root, or no setpriv")
         self.out.mkdir()
         os.chown(self.out, 65534, 65534)
-        done = subprocess.run([*drop, CLI, "profile", "-o", self.out, "--phases", "as_is", "--", PYTHON, JOB, "100", "0.01"],
-                              cwd="/", env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        tool = [CLI, "profile", "-o", self.out, "--phases", "as_is", "--", PYTHON, JOB, "100", "0.01"]
+        done = subprocess.run([*drop, *tool], cwd="/", env=self.environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, timeout=120, check=False)
         if done.returncode in (126, 127):
             self.skipTest("an ordinary user may not run the tool where it lies")
