@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "core/data_issue.hpp"
 #include "core/result.hpp"
 #include "probes/collect/cpu_samples.hpp"
 #include "probes/collect/launch.hpp"

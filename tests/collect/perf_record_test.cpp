@@ -217,7 +217,7 @@ TEST_CASE("too many samples: what is kept is spread over all of the run") {
   samples.give_names(by_offset(), recording);
   CHECK(recording.samples.size() < 64);
   CHECK(recording.samples.size() >= 32);
-  CHECK(recording.keep_one_in == 32);
+  CHECK(recording.keep_one_in == 16);
   const auto early = std::count_if(recording.samples.begin(), recording.samples.end(),
                                    [](const record::CpuSample& s) { return s.t_ns < 500; });
   const auto all = static_cast<std::ptrdiff_t>(recording.samples.size());
