@@ -169,6 +169,7 @@ Profile analyze_launches(std::span<const RunData> launches) {
   std::vector<Launch> phased{{&run, ranks}};
   for (const RunData& further : launches.subspan(1)) add_launch(further, phased, profile);
   sections::fill_differential(phased, profile);
+  profile.cpu = sections::cpu_of(phased);
   sections::add_checks(run, ranks, profile);
   sections::check_page_cache(profile.page_cache, profile.issues);
   return profile;

@@ -1,5 +1,6 @@
 /// Reads a run's folder: the tool's log and every recording in it.
 #include <algorithm>
+#include <fstream>
 #include <iterator>
 #include <utility>
 
@@ -50,6 +51,21 @@ void take_log(const fs::path& path, RunData& run) {
   if (run.log.bad_lines == 0) return;
   add_issue(run.issues, {"torn-log", Severity::info, run.log.bad_lines,
                          "lines of tool.jsonl are cut off or no JSON; the others are whole", ""});
+}
+
+/// Samples of another run are left out as its recordings are: pids mean other processes there.
+void take_cpu_samples(const fs::path& path, RunData& run) {
+  std::error_code failed;
+  if (!fs::is_regular_file(path, failed)) return;
+  std::ifstream stream(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(stream), {}};
+  auto recording = record::parse_cpu_recording(bytes);
+  if (!recording.ok()) {
+    add_issue(run.issues,
+              {"unreadable-cpu-samples", Severity::warning, 1, recording.error().what, recording.error().hint});
+  } else if (run.log.run_id == recording.value().run_id) {
+    run.cpu = std::move(recording).value();
+  }
 }
 
 /// Recordings of another run (a stale or mixed folder) would corrupt every figure: they are left out, and counted.
@@ -114,6 +130,7 @@ Result<RunData> load_run(const fs::path& folder) {
   RunData run;
   take_log(place / "tool.jsonl", run);
   read_folder(place, run);
+  take_cpu_samples(place / record::k_cpu_file, run);
   if (run.processes.empty()) {
     // Recordings that cannot be read (of a newer version, say) are another matter than a job that left none.
     const auto refused = std::find_if(run.issues.begin(), run.issues.end(),

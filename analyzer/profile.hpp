@@ -207,6 +207,51 @@ struct Operator {
   Measured<Distribution> wall_s{};           ///< of the samples (collates) in which it ran
 };
 
+/// What a share of CPU time was spent on.
+struct CpuFunctions {
+  std::string name{};                  ///< "JPEG decode", "memory copy", ...: the table of analyzer/cpu_names.cpp
+  std::string library{};               ///< that most of it lies in; "[kernel]", "[jit]"
+  std::string function{};              ///< most often seen of those that have a symbol; empty: none has
+  MeasuredEstimate<Fraction> share{};  ///< n: samples of the whole that it is a share of
+};
+
+/// Counters over all processes of the job, while batches were taken. What is absent says which setting or machine would
+/// have it.
+struct CpuCounters {
+  Measured<Seconds> span{};        ///< wall time that they cover
+  Measured<Seconds> task_clock{};  ///< CPU time
+  Measured<std::int64_t> context_switches{};
+  Measured<std::int64_t> migrations{};
+  Measured<std::int64_t> minor_faults{};
+  Measured<std::int64_t> major_faults{};  ///< page faults that waited for storage
+  Measured<std::int64_t> cycles{};        ///< scaled up where counters took turns
+  Measured<std::int64_t> instructions{};
+  Measured<std::int64_t> llc_misses{};
+  Measured<Fraction> hardware_running{};  ///< of the time, in which cycles were really counted; 1: they took no turns
+};
+
+/// One process of the job, by the samples of its CPU time over the whole run.
+struct CpuProcess {
+  std::int64_t pid = 0;
+  std::string name{};
+  std::string role{};  ///< main | worker | other
+  std::int64_t samples = 0;
+};
+
+/// Where the job's CPU time went: stacks' leaves, sampled by the kernel (perf_event_open) a few times a second.
+struct Cpu {
+  std::string source{};                     ///< perf_event_open; empty: nobody looked
+  double sampled_hz = 0.0;                  ///< of each thread's own CPU time
+  bool kernel = false;                      ///< time in the kernel was sampled, too
+  std::int64_t lost = 0;                    ///< records that did not fit into the kernel's buffer
+  Measured<std::int64_t> worker_samples{};  ///< while batches were made from memory or as found; absent: the reason
+  Measured<std::int64_t> main_samples{};    ///< of the consuming processes, while they did not make batches
+  std::vector<CpuFunctions> workers{};      ///< largest share first; they add up to 1
+  std::vector<CpuFunctions> main{};
+  CpuCounters counters{};
+  std::vector<CpuProcess> processes{};  ///< those with most samples
+};
+
 /// Hardware that the run was given instead of the machine's own, and what became of it.
 struct Emulation {
   std::string with = "nothing";                   ///< nothing | interposer | kernel: what emulated it
@@ -289,6 +334,7 @@ struct Profile {
   Emulation emulation{};
   Storage storage{};
   PageCache page_cache{};
+  Cpu cpu{};
   double measured_s = 0.0;  ///< length of the window that the estimates come from
 };
 

@@ -220,6 +220,50 @@ void describe(A& a, As<A, Emulation>& v) {
 }
 
 template <class A>
+void describe(A& a, As<A, CpuFunctions>& v) {
+  a.field("name", v.name);
+  a.field("library", v.library);
+  a.field("function", v.function);
+  a.field("share_frac", v.share);
+}
+
+template <class A>
+void describe(A& a, As<A, CpuCounters>& v) {
+  a.field("span_s", v.span);
+  a.field("task_clock_s", v.task_clock);
+  a.field("context_switches", v.context_switches);
+  a.field("migrations", v.migrations);
+  a.field("minor_faults", v.minor_faults);
+  a.field("major_faults", v.major_faults);
+  a.field("cycles", v.cycles);
+  a.field("instructions", v.instructions);
+  a.field("llc_misses", v.llc_misses);
+  a.field("hardware_running_frac", v.hardware_running);
+}
+
+template <class A>
+void describe(A& a, As<A, CpuProcess>& v) {
+  a.field("pid", v.pid);
+  a.field("name", v.name);
+  a.field("role", v.role);
+  a.field("samples", v.samples);
+}
+
+template <class A>
+void describe(A& a, As<A, Cpu>& v) {
+  a.field("source", v.source);
+  a.field("sampled_hz", v.sampled_hz);
+  a.field("kernel_sampled", v.kernel);
+  a.field("lost", v.lost);
+  a.field("worker_samples", v.worker_samples);
+  a.field("main_samples", v.main_samples);
+  a.field("workers_functions", v.workers);
+  a.field("main_functions", v.main);
+  a.field("counters", v.counters);
+  a.field("processes", v.processes);
+}
+
+template <class A>
 void describe(A& a, As<A, Rank>& v) {
   a.field("rank", v.rank);
   a.field("host", v.host);
@@ -282,6 +326,7 @@ void describe(A& a, As<A, Profile>& v) {
   if (A::k_reading || v.emulation.with != "nothing") a.optional("emulation", v.emulation);
   if (A::k_reading || !v.storage.path.empty()) a.optional("storage", v.storage);
   a.optional("page_cache", v.page_cache);
+  if (A::k_reading || !v.cpu.source.empty()) a.optional("cpu", v.cpu);
   a.field("measured_s", v.measured_s);
 }
 

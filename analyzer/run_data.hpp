@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "analyzer/run_log.hpp"
 #include "core/data_issue.hpp"
 #include "core/result.hpp"
+#include "probes/record/cpu_recording.hpp"
 #include "probes/record/reader.hpp"
 
 namespace stallcast {
@@ -74,6 +76,7 @@ struct RunData {
   bool has_log = false;
   std::vector<record::ProcessRecording> processes{};
   std::vector<Consumer> consumers{};
+  std::optional<record::CpuRecording> cpu{};  ///< absent: an older run, one without the CPU probe, or a killed tool
   std::vector<DataIssue> issues{};
 };
 

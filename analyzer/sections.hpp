@@ -84,6 +84,9 @@ void fill_rates_and_stalls(const std::vector<RankView>& ranks, const ReplayMachi
 /// Rates and stalls from the blocks of phased launches, in place of the attributed ones. False if there were no blocks.
 bool fill_differential(const std::vector<Launch>& launches, Profile& profile);
 
+/// Where the job's CPU time went, of all launches together; without a source where none was sampled.
+[[nodiscard]] Cpu cpu_of(const std::vector<Launch>& launches);
+
 /// Warnings that follow from the figures: drift, too short, oversubscription, epoch pauses, small /dev/shm, ...
 void add_checks(const RunData& run, const std::vector<RankView>& ranks, Profile& profile);
 

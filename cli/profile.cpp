@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,9 @@ constexpr Seconds k_default_budget{60.0};
 
 /// Benchmarks alternate the recording for a whole run; nobody else needs to.
 constexpr char k_overhead_variable[] = "STALLCAST_OVERHEAD";
+
+/// off: no samples of CPU time, for who watches the job with perf already or wants nothing but the recording.
+constexpr char k_cpu_variable[] = "STALLCAST_CPU_PROBE";
 
 struct ProfileOptions {
   std::string output{};
@@ -66,6 +70,16 @@ Status take_overhead_duty(RecordOptions& record) {
                  "use default, always or off"};
   }
   record.overhead = *duty;
+  return {};
+}
+
+Status take_cpu_probe(RecordOptions& record) {
+  const char* name = std::getenv(k_cpu_variable);
+  const std::string_view wanted = name == nullptr ? "on" : name;
+  if (wanted != "on" && wanted != "off") {
+    return Error{ErrorCode::usage, fmt::format("{}={} is not known", k_cpu_variable, wanted), "use on or off"};
+  }
+  record.cpu_probe = wanted == "on";
   return {};
 }
 
@@ -151,6 +165,7 @@ Result<RecordOptions> record_options(const ProfileOptions& options, const Sessio
     record.recording_budget = bytes.value();
   }
   STALLCAST_RETURN_IF_ERROR(take_overhead_duty(record));
+  STALLCAST_RETURN_IF_ERROR(take_cpu_probe(record));
   if (options.verbose) {
     record.on_start = [](const std::filesystem::path& folder) {
       print_note("recording in " + folder.string() + " (stallcast analyze recovers it if this tool is killed)");

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "reports/cpu_words.hpp"
 #include "reports/formats.hpp"
 #include "reports/html_assets.hpp"
 #include "reports/html_charts.hpp"
@@ -57,6 +58,7 @@ Result<std::string> render_html(const ReportData& report) {
   add_curves(report, page);
   add_storage(report, page);
   add_page_cache(report, page);
+  add_cpu(report, page);
   page.set("csp", content_policy());
   page.set("style", std::string(k_style.text));
   page.set("charts", std::string(k_charts.text));

@@ -71,6 +71,15 @@ void add_job(const Profile& p, Collector& missing) {
   missing.add("overhead on CPU time", p.overhead.cpu);
 }
 
+void add_cpu(const Cpu& cpu, Collector& missing) {
+  if (cpu.source.empty()) return;
+  missing.add("where the workers' CPU time goes", cpu.worker_samples);
+  missing.add("where the main process's CPU time goes", cpu.main_samples);
+  missing.add("context switches", cpu.counters.context_switches);
+  missing.add("cycles", cpu.counters.cycles);
+  missing.add("misses of the last-level cache", cpu.counters.llc_misses);
+}
+
 /// What no profile of this version holds, and what this run was not asked for.
 void add_unasked(const Profile& p, Collector& missing) {
   const std::string no_device = "no accelerator was traced: what happens on it shows as compute";
@@ -88,6 +97,7 @@ std::vector<Missing> missing_of(const Profile& p) {
   add_rates(p, missing);
   add_resources(p.resources, missing);
   add_job(p, missing);
+  add_cpu(p.cpu, missing);
   add_unasked(p, missing);
   return missing.take();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "reports/cpu_words.hpp"
 #include "reports/derived.hpp"
 #include "reports/findings.hpp"
 #include "reports/format.hpp"
@@ -121,6 +122,7 @@ std::vector<Fact> why_of(const Profile& p) {
   add("rate", rate_words(p));
   add("workers", workers_words(p, d));
   add("per sample", per_sample_words(p.resources));
+  add("worker CPU", cpu_words(p.cpu));
   add("cores", cores_words(p, d));
   add("compute", interference_words(p));
   add("reads", source_words(p));

@@ -16,6 +16,7 @@
 #include "probes/collect/host_facts.hpp"
 #include "probes/collect/kernel_limits.hpp"
 #include "probes/collect/mounts.hpp"
+#include "probes/collect/perf_event.hpp"
 #include "probes/collect/text_file.hpp"
 
 namespace stallcast::collect {
@@ -139,16 +140,24 @@ DoctorCheck check_clock(const fs::path& root) {
 DoctorCheck check_perf(const fs::path& root) {
   DoctorCheck check{.id = "perf_events"};
   const auto level = read_text(root / "proc/sys/kernel/perf_event_paranoid");
-  const bool software = can_count(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
-  const bool hardware = software && can_count(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+  const PerfPermission permission = ask_perf();
+  const bool hardware = permission.user && can_count(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+  const char* samples = permission.kernel ? "yes, the kernel too" : permission.user ? "user space only" : "no";
   check.seen =
-      fmt::format("perf_event_paranoid is {}; task clock {}, cycles {}",
-                  level ? std::string(trim(*level)) : "not readable", software ? "yes" : "no", hardware ? "yes" : "no");
-  if (software && hardware) return check;
-  check.state = software ? CheckState::limited : CheckState::missing;
-  check.consequence = software ? "cycles and cache misses cannot be counted (a virtual machine without them)"
-                               : "counters cannot be opened: CPU times come from /proc alone";
-  if (!software) check.hint = "sysctl kernel.perf_event_paranoid=1 (root); in containers seccomp may forbid it as well";
+      fmt::format("perf_event_paranoid is {}; samples of CPU time {}, cycles {}",
+                  level ? std::string(trim(*level)) : "not readable", samples, hardware ? "yes" : "no");
+  if (permission.kernel && hardware) return check;
+  check.state = permission.user ? CheckState::limited : CheckState::missing;
+  if (!permission.user) {
+    const Error refusal = perf_refusal(permission.reason);
+    check.consequence = "where CPU time goes is not seen: CPU times come from /proc alone";
+    check.hint = refusal.hint;
+  } else if (!permission.kernel) {
+    check.consequence = "shares of CPU time leave out the kernel; context switches and page faults are not counted";
+    check.hint = "sysctl kernel.perf_event_paranoid=1 (root)";
+  } else {
+    check.consequence = "cycles and cache misses cannot be counted (a virtual machine without them)";
+  }
   return check;
 }
 

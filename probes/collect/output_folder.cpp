@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fmt/format.h"
+#include "probes/record/cpu_recording.hpp"
 
 namespace stallcast::collect {
 namespace {
@@ -55,7 +56,8 @@ Result<OutputFolder> default_folder() {
 bool is_ours(const fs::directory_entry& entry) {
   std::error_code ignored;
   return entry.symlink_status(ignored).type() == fs::file_type::regular &&
-         (entry.path().extension() == ".rec" || entry.path().filename() == k_tool_log_file);
+         (entry.path().extension() == ".rec" || entry.path().filename() == k_tool_log_file ||
+          entry.path().filename() == record::k_cpu_file);
 }
 
 Result<std::vector<fs::path>> our_files(const fs::path& folder) {

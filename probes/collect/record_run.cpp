@@ -101,7 +101,10 @@ RecordedRun undo(Begun& begun, const OutputFolder& output, RecordedRun run) {
 WatchOptions watch_options(const RecordOptions& options, const RunExtras& extras, ToolLog& log) {
   WatchOptions watching;
   watching.duty = options.overhead;
-  if (extras.phased || extras.emulation || extras.kernel) watching.on_beat = beat_of(options, extras, log);
+  if (extras.phased || extras.emulation || extras.kernel || extras.cpu) {
+    watching.on_beat = beat_of(options, extras, log);
+  }
+  if (extras.cpu) watching.on_recording = [&extras](bool recording) { extras.cpu->set_recording(recording); };
   if (extras.phased) {
     watching.duty = OverheadDuty::off;  // a stretch without records would be a hole in a block
     watching.must_end = [&extras](std::uint64_t now_ns) { return extras.phased->has_hung(now_ns); };
@@ -166,8 +169,10 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   if (extras.value().phased) {
     for (auto& variable : PhasedRun::variables(folder.path())) added.push_back(std::move(variable));
   }
-  const Launched launched = launch(options.command, merged_environment(own, added), gate.original_mask(),
-                                   options.output_to_stderr, joins_of(extras.value()));
+  const Launched launched = launch_with(extras.value(), [&] {
+    return launch(options.command, merged_environment(own, added), gate.original_mask(), options.output_to_stderr,
+                  joins_of(extras.value()));
+  });
   cpus.value().reset();  // ours again: what watches the job takes none of its time where there are others
   if (launched.pid < 0) {
     run.exit_code = launched.exit_code;
@@ -179,7 +184,7 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
                              watch_options(options, extras.value(), log));
   log_missing_consumer(end, options.command, variable(own, "PATH"), log);
   log_losses(end, folder.control(), log);
-  log_extras(options, extras.value(), log);
+  log_extras(options, extras.value(), folder, log);
   log.append(to_line(EndLine{monotonic_ns(), end.exit_code, end.signal, end.interrupted, end.ended_by_us}));
   run.exit_code = end.exit_code;
   run.signal = end.signal;

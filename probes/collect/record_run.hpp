@@ -32,6 +32,7 @@ struct RecordOptions {
   std::optional<collect::EmulationOptions> emulation{};  ///< absent: the hardware as it is
   std::optional<collect::LoaderWish> loader{};           ///< for the training loader; absent: as the script says
   std::optional<int> cpus{};                             ///< that the command may use; absent: all that we may
+  bool cpu_probe = false;                                ///< sample where its CPU time goes, where the kernel allows
   bool output_to_stderr = false;                         ///< of the command, so that stdout is ours alone
   std::function<void(const std::filesystem::path& run_folder)> on_start{};  ///< just before the command starts
 };

@@ -68,10 +68,19 @@ Result<RunExtras> begin_extras(const RecordOptions& options, const RunFolder& fo
   auto phased = begin_phases(options, folder, log);
   if (!phased) return phased.error();
   if (options.loader) STALLCAST_RETURN_IF_ERROR(write_wish(folder.path(), *options.loader));
-  return RunExtras{std::move(emulation).value(), std::move(kernel).value(), std::move(phased).value()};
+  RunExtras extras{std::move(emulation).value(), std::move(kernel).value(), std::move(phased).value(), nullptr};
+  if (options.cpu_probe) extras.cpu = std::make_unique<CpuProbe>();
+  return extras;
 }
 
-void log_extras(const RecordOptions& options, const RunExtras& extras, ToolLog& log) {
+Launched launch_with(const RunExtras& extras, const std::function<Launched()>& start) {
+  return extras.cpu ? extras.cpu->launch(start) : start();
+}
+
+void log_extras(const RecordOptions& options, const RunExtras& extras, const RunFolder& folder, ToolLog& log) {
+  if (extras.cpu) {
+    for (const DataIssue& issue : extras.cpu->finish(folder.path(), folder.run_id())) log.append(issue);
+  }
   if (extras.phased) {
     for (const DataIssue& issue : extras.phased->issues_at_end()) log.append(issue);
   }
@@ -84,6 +93,7 @@ void log_extras(const RecordOptions& options, const RunExtras& extras, ToolLog& 
 std::function<void(std::uint64_t)> beat_of(const RecordOptions& options, const RunExtras& extras, ToolLog& log) {
   return [&options, &extras, &log, next_ns = std::uint64_t{0}](std::uint64_t now_ns) mutable {
     if (extras.phased) extras.phased->beat(now_ns);
+    if (extras.cpu) extras.cpu->beat(now_ns);
     if ((!extras.emulation && !extras.kernel) || now_ns < next_ns) return;
     next_ns = now_ns + k_emulation_logged_every_ns;
     if (extras.kernel) log_kernel(options, *extras.kernel, /*ended=*/false, log);

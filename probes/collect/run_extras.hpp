@@ -1,4 +1,5 @@
-/// What a run may have besides its recording: phases, emulated hardware, other loader settings, fewer CPUs.
+/// What a run may have besides its recording: phases, emulated hardware, other loader settings, fewer CPUs, samples of
+/// CPU time.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +10,7 @@
 
 #include "core/result.hpp"
 #include "probes/collect/cpu_limit.hpp"
+#include "probes/collect/cpu_probe.hpp"
 #include "probes/collect/emulation.hpp"
 #include "probes/collect/kernel_limits.hpp"
 #include "probes/collect/phased_run.hpp"
@@ -23,6 +25,7 @@ struct RunExtras {
   std::optional<Emulation> emulation{};
   std::optional<KernelLimits> kernel{};  ///< instead of it, where the kernel limits the hardware
   std::unique_ptr<PhasedRun> phased{};   ///< nothing where the run is passive
+  std::unique_ptr<CpuProbe> cpu{};       ///< nothing where it was not asked for
 };
 
 /// Groups that the command joins; none where the kernel limits nothing.
@@ -34,12 +37,15 @@ struct RunExtras {
 /// Everything that `options` ask for in `folder`; what is impaired goes to `log`.
 [[nodiscard]] Result<RunExtras> begin_extras(const RecordOptions& options, const RunFolder& folder, ToolLog& log);
 
+/// Starts the command by `start`, with the CPU probe where there is one.
+[[nodiscard]] Launched launch_with(const RunExtras& extras, const std::function<Launched()>& start);
+
 /// What happens besides watching, ten times a second. What became of the emulation so far is logged now and then: a
 /// tool that is killed leaves it, too.
 [[nodiscard]] std::function<void(std::uint64_t)> beat_of(const RecordOptions& options, const RunExtras& extras,
                                                          ToolLog& log);
 
 /// What became of them, when the command has ended.
-void log_extras(const RecordOptions& options, const RunExtras& extras, ToolLog& log);
+void log_extras(const RecordOptions& options, const RunExtras& extras, const RunFolder& folder, ToolLog& log);
 
 }  // namespace stallcast::collect

@@ -110,6 +110,7 @@ void Watch::edge(std::uint64_t now) {
     if (pairs_begin_ns_ && now < *pairs_begin_ns_) next_edge_ns_ = std::min(next_edge_ns_, *pairs_begin_ns_);
   }
   const bool details = now >= next_details_ns_;
+  if (options_.on_recording) options_.on_recording(recording);
   if (compared || details) tick(now, recording, details);
   control_.recording.store(recording ? 1 : 0, std::memory_order_relaxed);
 }

@@ -206,12 +206,46 @@ Profile compute_bound() {
   return passive({0.0940, 0.012, 0.002, 0.010, 0.00018, 0.0041, 0.0});
 }
 
+/// As on a virtual machine: no hardware counters.
+Cpu sampled() {
+  const std::string no_hardware = "this machine has no such counter (a virtual machine without them)";
+  Cpu cpu;
+  cpu.source = "perf_event_open";
+  cpu.sampled_hz = 97.0;
+  cpu.kernel = true;
+  cpu.worker_samples = 8204;
+  cpu.main_samples = 2310;
+  cpu.workers = {
+      {"JPEG decode", "libjpeg.so.62.3.0", "", Estimate<Fraction>{0.61, 0.59, 0.63, 8204}},
+      {"image operations (Pillow)", "_imaging.cpython-311-x86_64-linux-gnu.so", "",
+       Estimate<Fraction>{0.14, 0.13, 0.15, 8204}},
+      {"memory copy", "libc.so.6", "memmove", Estimate<Fraction>{0.09, 0.08, 0.10, 8204}},
+      {"Python interpreter", "python3.11", "_PyEval_EvalFrameDefault", Estimate<Fraction>{0.08, 0.07, 0.09, 8204}},
+      {"kernel (page faults, reads)", "[kernel]", "clear_page_erms", Estimate<Fraction>{0.05, 0.04, 0.06, 8204}},
+      {"other", "libz.so.1.2.13", "", Estimate<Fraction>{0.03, 0.02, 0.04, 8204}}};
+  cpu.main = {
+      {"convolution (torch)", "libtorch_cpu.so", "dnnl_primitive_execute", Estimate<Fraction>{0.83, 0.81, 0.85, 2310}},
+      {"Python interpreter", "python3.11", "_PyEval_EvalFrameDefault", Estimate<Fraction>{0.17, 0.15, 0.19, 2310}}};
+  cpu.counters.span = Seconds(58.0);
+  cpu.counters.task_clock = Seconds(108.4);
+  cpu.counters.context_switches = 41234;
+  cpu.counters.migrations = 310;
+  cpu.counters.minor_faults = 1902345;
+  cpu.counters.major_faults = 12;
+  cpu.counters.cycles = cpu.counters.instructions = cpu.counters.llc_misses =
+      Measured<std::int64_t>::absent(no_hardware);
+  cpu.counters.hardware_running = Measured<Fraction>::absent(no_hardware);
+  cpu.processes = {{4712, "pt_data_worker", "worker", 4102}, {4711, "python3", "main", 2310}};
+  return cpu;
+}
+
 Profile prep_bound() {
   Profile p = passive({0.1510, 0.382, 0.012, 0.370, 0.00021, 0.0080, 0.0});
   add_operators(p);
   p.issues.push_back({"loader-start-up", Severity::info, 3,
                       "the first batch of a pass took 1.8 s longer than the others",
                       "persistent_workers=True keeps the workers between passes"});
+  p.cpu = sampled();
   return p;
 }
 
@@ -312,6 +346,10 @@ Profile multi_rank() {
     p.points.push_back({{{"workers", "2"}}, phase, "differential", rate, {}});
   }
   p.points[2].premises.push_back(p.premises[0]);
+  const std::string refused = "the kernel refused perf_event_open (Permission denied; kernel.perf_event_paranoid is 3)";
+  p.cpu.source = "perf_event_open";
+  p.cpu.worker_samples = p.cpu.main_samples = Measured<std::int64_t>::absent(refused);
+  p.cpu.counters.context_switches = p.cpu.counters.cycles = p.cpu.counters.llc_misses = p.cpu.worker_samples;
   add_phases(p);
   return p;
 }
@@ -372,6 +410,12 @@ Profile hostile() {
   p.timeline[3].phase = s[11];
   p.timeline[4].phase = s[0];
   p.phases = {{s[0], 0, 20.0, 40.0, s[1]}, {s[13], 1, 40.0, 60.0, s[12]}};
+  p.cpu = sampled();
+  p.cpu.source = s[5];
+  p.cpu.workers[0] = {s[0], s[3], s[14], p.cpu.workers[0].share};
+  p.cpu.workers[1] = {s[8], s[7], s[12], p.cpu.workers[1].share};
+  p.cpu.main[0] = {s[4], s[9], s[1], p.cpu.main[0].share};
+  p.cpu.processes.push_back({1, s[0], s[13], 1});
   for (const std::string& text : s) p.issues.push_back({text, Severity::warning, 2, text, text});
   return p;
 }
