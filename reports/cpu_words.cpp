@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "reports/escape.hpp"
 #include "reports/html_sections.hpp"
 
 namespace stallcast::reports {
