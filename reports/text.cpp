@@ -99,7 +99,8 @@ void print_operators(const ReportData& data, TextPage& page) {
                                             predicted ? "without: samples/s" : ""),
                                 Paint::dim));
   for (const OperatorRow& row : rows) {
-    const std::string name = row.where.empty() ? row.name : row.name + " " + row.where;
+    const auto same = std::count_if(rows.begin(), rows.end(), [&](const OperatorRow& x) { return x.name == row.name; });
+    const std::string name = same < 2 || row.where.empty() ? row.name : row.name + ", " + row.where;
     page.line(fmt::format("  {} {}  {} {}", padded(shortened(name, 27), 27), padded(row.share, 6, true),
                           padded(shortened(row.wall, 22), 22), shortened(row.without, k_text_width - 61)));
   }
