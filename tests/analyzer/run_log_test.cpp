@@ -180,7 +180,7 @@ TEST_CASE("what was emulated is known from the start of the run, and what became
   CHECK(log.emulation.misses.value_or(0) == 13);
   REQUIRE(log.emulation.hit_bytes.has_value());
   CHECK(*log.emulation.hit_bytes == doctest::Approx(0.3));
-  CHECK(log.emulation.requests == 15);
+  CHECK(log.emulation.requests.value_or(0) == 15);
   CHECK(log.emulation.late.value_or(Seconds(0.0)) == Seconds(0.25));
   CHECK(log.emulation.mapped_files.value_or(0) == 2);
   CHECK(parse_run_log("").emulation.with == "nothing");
