@@ -56,7 +56,7 @@ class Operators(CliTest):
         script = self.folder / "train.py"
         script.write_text(JOB)
         self.environment["STALLCAST_OVERHEAD"] = "off"
-        done = self.profile(PYTHON, script, workers)
+        done = self.profile(PYTHON, script, workers, options=["--force"])
         self.assert_status(done, 0)
         profile = json.loads((self.out / "profile.json").read_text())
         self.assertNotIn("shim-failed", self.issues())
