@@ -15,7 +15,7 @@ struct Row {
 
 constexpr Row k_rows[] = {
     {"[kernel]", "", "kernel (page faults, reads)"},
-    {"[jit]", "", "code compiled at run time"},
+    {"[jit]", "", "code compiled at run time (JIT)"},
     {"[unknown]", "", "unknown"},
     {"[vdso]", "", "reading clocks"},
     {"libstallcast_", "", "stallcast's own recording"},
@@ -102,6 +102,7 @@ constexpr Row k_rows[] = {
     {"_multiarray_umath", "", "NumPy"},
     {"_pocketfft", "", "FFT"},
     {"libfftw", "", "FFT"},
+    {"libdnnl", "", "convolution (oneDNN)"},
     {"libtorch_cpu", "gemm|addmm", "linear algebra"},
     {"libtorch_cpu", "dnnl|mkldnn|xnn|nnp_|conv", "convolution (torch)"},
     {"libtorch_cpu", "cat_|Cat|::cat|stack", "tensor cat (torch)"},

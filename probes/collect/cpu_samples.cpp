@@ -34,6 +34,10 @@ void CpuSamples::take(const PerfRecord& record) {
   if (record.kind == PerfKind::name && record.pid == record.tid && names_.size() < k_most_names) {
     names_[record.pid] = record.text;
   }
+  const bool forked = record.kind == PerfKind::fork && record.pid != record.parent_pid;
+  if (forked && names_.contains(record.parent_pid) && names_.size() < k_most_names) {
+    names_[record.pid] = std::string(names_[record.parent_pid]);
+  }
   if (record.kind == PerfKind::sample) {
     keep(record);
   } else {

@@ -113,7 +113,9 @@ void name_libc(std::vector<Asked>& asked) {
                                   [](std::uint64_t address, const auto& entry) { return address < entry.first; });
     if (after == entries.begin()) continue;
     --after;
-    if (one.address - after->first < k_most_libc_bytes) one.symbol = after->second;
+    // The others are short and lie among much else: they only bound what may be called a copy.
+    const bool moves = after->second.starts_with("mem") && after->second.find("ch") == std::string::npos;
+    if (moves && one.address - after->first < k_most_libc_bytes) one.symbol = after->second;
   }
 }
 
