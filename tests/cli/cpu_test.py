@@ -65,8 +65,11 @@ class Passive(Probe):
 
     def test_a_killed_tool_does_not_touch_the_job(self):
         mark = self.folder / "done"
-        tool = self.start("sh", "-c", f"sleep 1; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; touch {mark}")
-        self.wait_for(self.run_folders, "the run folder")
+        begun = self.folder / "begun"
+        tool = self.start(
+            "sh", "-c", f"touch {begun}; sleep 1; i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done; touch {mark}"
+        )
+        self.wait_for(begun.exists, "the begin of the job")
         tool.send_signal(signal.SIGKILL)
         tool.wait()
         self.wait_for(mark.exists, "the end of the job")
