@@ -1,6 +1,7 @@
 /// Samples to shares: which of them count, what they are called, how far a share can be trusted.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
