@@ -153,7 +153,8 @@ bool read_worker(const Profile& profile, JobModel& job) {
     job.storage_s = storage / job.miss;
     job.storage_presence = std::min(1.0, job.rate * storage / std::max(1, job.workers));
     if (!share_known) {
-      job.notes.emplace_back("how much came from storage was not measured: every read is taken to have come from there");
+      job.notes.emplace_back(
+          "how much came from storage was not measured: every read is taken to have come from there");
     }
   } else {
     miss_input(

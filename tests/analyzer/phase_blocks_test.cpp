@@ -153,7 +153,7 @@ TEST_CASE("a block between replayed ones: what fills the queue and what is made 
   for (std::uint64_t i = 0; i < 16; ++i) {
     const double begun = 20.0 * static_cast<double>(i / 2) + 3.0 * static_cast<double>(i % 2);
     const double put = begun + (i == 15 ? 12.0 : 20.0);  // alone, the last one is made sooner
-    const double got = i == 15 ? 162.0 : put + 1.0;  // in order
+    const double got = i == 15 ? 162.0 : put + 1.0;      // in order
     made.deliver(i, i == 0 ? 0.0 : got - 1.0, got, begun);
     Delivery& delivery = made.consumer.passes[0].deliveries.back();
     delivery.made.header.aux = static_cast<std::uint32_t>(i % 2);
