@@ -57,7 +57,7 @@ std::vector<OperatorRow> operator_rows(const ReportData& data) {
   }
   if (rows.empty()) return rows;
   OperatorRow last;
-  last.name = lines > 0 ? "everything else (" + plural(lines, "operator") + ")" : "everything else";
+  last.name = lines > 0 ? "all else (" + plural(lines, "operator") + ")" : "all else";
   last.share = percent(std::max(0.0, others));
   if (seconds > 0.0) last.wall = scaled(seconds, time_scale(seconds));
   rows.push_back(std::move(last));

@@ -95,15 +95,16 @@ void print_operators(const ReportData& data, TextPage& page) {
   if (rows.empty()) return;
   page.heading(operator_title(data.profile));
   const bool predicted = !data.options.without_operator.empty();
-  const char* heads = predicted ? "own time (95 %)        without: samples/s" : "own time (95 %)";
-  page.line("  " + page.painted(fmt::format("{:<27} {:>6}  {}", "operator", "share", heads), Paint::dim));
+  page.line("  " +
+            page.painted(fmt::format("{:<27} {:>6}  {}", "operator", "share",
+                                     predicted ? "own time (95 %)        without: samples/s" : "own time (95 %)"),
+                         Paint::dim));
   for (const OperatorRow& row : rows) {
     const auto same = std::count_if(rows.begin(), rows.end(), [&](const OperatorRow& x) { return x.name == row.name; });
     const std::string name = same < 2 || row.where.empty() ? row.name : row.name + ", " + row.where;
-    const std::string columns =
-        fmt::format("  {} {}  {} {}", padded(shortened(name, 27), 27), padded(row.share, 6, true),
-                    padded(shortened(row.wall, 22), 22), shortened(row.without, k_text_width - 61));
-    page.line(columns.substr(0, columns.find_last_not_of(' ') + 1));
+    const std::string cost = fmt::format("  {} {}  ", padded(shortened(name, 27), 27), padded(row.share, 6, true));
+    const std::string wall = shortened(row.wall, 22);
+    page.line(row.without.empty() ? cost + wall : cost + padded(wall, 23) + shortened(row.without, k_text_width - 61));
   }
   page.item("", 2, operator_note(data), Paint::dim);
 }
