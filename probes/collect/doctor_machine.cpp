@@ -110,9 +110,8 @@ DoctorCheck check_perf(const fs::path& root) {
   const PerfPermission permission = ask_perf();
   const bool hardware = permission.user && can_count(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
   const char* samples = permission.kernel ? "yes, the kernel too" : permission.user ? "user space only" : "no";
-  check.seen =
-      fmt::format("perf_event_paranoid is {}; samples of CPU time {}, cycles {}",
-                  level ? std::string(trim(*level)) : "not readable", samples, hardware ? "yes" : "no");
+  check.seen = fmt::format("perf_event_paranoid is {}; samples of CPU time {}, cycles {}",
+                           level ? std::string(trim(*level)) : "not readable", samples, hardware ? "yes" : "no");
   if (permission.kernel && hardware) return check;
   check.state = permission.user ? CheckState::limited : CheckState::missing;
   if (!permission.user) {
