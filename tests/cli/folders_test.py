@@ -31,7 +31,7 @@ class Output(CliTest):
         self.assertEqual((self.out / "thesis").read_text(), "years")
         self.assertEqual((self.out / "recordings/notes.txt").read_text(), "mine")
         new = sorted(path.name for path in (self.out / "recordings").iterdir())
-        self.assertEqual(set(old) & set(new), {"cpu_samples", "tool.jsonl"})
+        self.assertEqual(set(old) & set(new), {"tool.jsonl", "cpu_samples"})
 
     def test_a_forced_run_that_cannot_start_keeps_the_old_results(self):
         self.assert_status(self.profile(PYTHON, JOB, 20, 0.01), 0)
