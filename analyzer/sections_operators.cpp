@@ -21,6 +21,13 @@ Estimate<Q> as(const Estimate<double>& plain) {
   return {Q(plain.mean), Q(plain.ci95_low), Q(plain.ci95_high), plain.n};
 }
 
+/// Of values none of which is negative: a few large ones make an interval that reaches below 0.
+Estimate<double> ratio(const std::vector<double>& top, const std::vector<double>& bottom) {
+  Estimate<double> estimate = ratio_of_sums(top, bottom);
+  estimate.ci95_low = std::max(0.0, estimate.ci95_low);
+  return estimate;
+}
+
 /// One row's values, whole by whole.
 struct Series {
   std::vector<double> wall{};
@@ -55,15 +62,15 @@ double sum(const std::vector<double>& values) {
 void set_wall(Operator& row, const Series& series, const Bases& bases) {
   row.samples = static_cast<std::int64_t>(std::llround(sum(bases.samples)));
   row.calls_per_sample = series.calls / sum(bases.samples);
-  row.wall = as<SecondsPerSample>(ratio_of_sums(series.wall, bases.samples));
-  row.busy = ratio_of_sums(series.wall, bases.busy);
+  row.wall = as<SecondsPerSample>(ratio(series.wall, bases.samples));
+  row.busy = ratio(series.wall, bases.busy);
   row.wall_s = series.each;
 }
 
 void set_cpu(Operator& row, const Series& series, const Bases& bases) {
-  row.cpu = as<SecondsPerSample>(ratio_of_sums(series.cpu, bases.samples));
+  row.cpu = as<SecondsPerSample>(ratio(series.cpu, bases.samples));
   if (sum(bases.busy_cpu) > 0.0) {
-    row.cpu_share = ratio_of_sums(series.cpu, bases.busy_cpu);
+    row.cpu_share = ratio(series.cpu, bases.busy_cpu);
   } else {
     row.cpu_share = MeasuredEstimate<Fraction>::absent("the making thread's CPU clock was not recorded");
   }

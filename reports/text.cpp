@@ -102,9 +102,10 @@ void print_operators(const ReportData& data, TextPage& page) {
   for (const OperatorRow& row : rows) {
     const auto same = std::count_if(rows.begin(), rows.end(), [&](const OperatorRow& x) { return x.name == row.name; });
     const std::string name = same < 2 || row.where.empty() ? row.name : row.name + ", " + row.where;
-    const std::string cost = fmt::format("  {} {}  ", padded(shortened(name, 27), 27), padded(row.share, 6, true));
-    const std::string wall = shortened(row.wall, 22);
-    page.line(row.without.empty() ? cost + wall : cost + padded(wall, 23) + shortened(row.without, k_text_width - 61));
+    const std::string line =
+        fmt::format("  {} {}  {} {}", padded(shortened(name, 27), 27), padded(row.share, 6, true),
+                    padded(shortened(row.wall, 22), 22), shortened(row.without, k_text_width - 61));
+    page.line(line.substr(0, line.find_last_not_of(' ') + 1));
   }
   page.item("", 2, operator_note(data), Paint::dim);
 }
