@@ -32,7 +32,7 @@ std::string lower(std::string_view text) {
 std::string take_ending(std::string_view& name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return "";
-  const std::string ending = lower(name.substr(dot + 1));
+  std::string ending = lower(name.substr(dot + 1));
   name = name.substr(0, dot);
   return ending;
 }

@@ -28,7 +28,7 @@ const CpuFunctions* named(const std::vector<CpuFunctions>& works, const std::str
 
 /// A run in which every maker is sampled `per_batch` times while it makes a batch, three of four in libjpeg, and as
 /// often before its first batch, in Python.
-RunData sampled_run(JobSpec spec, int per_batch) {
+RunData sampled_run(const JobSpec& spec, int per_batch) {
   RunData run = make_run(spec);
   record::CpuRecording cpu;
   cpu.run_id = run.log.run_id;

@@ -1,5 +1,6 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "analyzer/analyze.hpp"
@@ -33,7 +34,8 @@ RunData run_with(const JobSpec& spec, const std::vector<double>& from_storage) {
            consumer.passes[pass + 1].deliveries.front().wait.begin_ns <= tick.t_ns) {
       ++pass;
     }
-    wanted += from_storage[pass] * (static_cast<double>(tick.tree_read_bytes) - seen);
+    wanted +=
+        from_storage[std::min(pass, from_storage.size() - 1)] * (static_cast<double>(tick.tree_read_bytes) - seen);
     seen = static_cast<double>(tick.tree_read_bytes);
     tick.tree_read_bytes = static_cast<std::int64_t>(wanted);
   }

@@ -151,7 +151,8 @@ TEST_CASE("a block between replayed ones: what fills the queue and what is made 
   Recorded made(Phase::cached, 16, 2);
   made.consumer.loaders[1].prefetch_factor = 2;
   for (std::uint64_t i = 0; i < 16; ++i) {
-    const double begun = 20.0 * static_cast<double>(i / 2) + 3.0 * static_cast<double>(i % 2);
+    const std::uint64_t pair = i / 2;
+    const double begun = 20.0 * static_cast<double>(pair) + 3.0 * static_cast<double>(i % 2);
     const double put = begun + (i == 15 ? 12.0 : 20.0);  // alone, the last one is made sooner
     const double got = i == 15 ? 162.0 : put + 1.0;      // in order
     made.deliver(i, i == 0 ? 0.0 : got - 1.0, got, begun);
