@@ -7,7 +7,9 @@
 ///
 /// Worked example, 2 workers x prefetch 2. Deliveries 0-3 of a cold block were under way when it began; delivery 4 is
 /// the first that was begun inside. The workers begin batch 20, which is cached, when 17 has been delivered. The window
-/// is 4..17. Round-robin makes arrivals come in bunches of 2, so both ends are averaged over 2 arrivals: time from (t4
+/// is 4..17. Beside a synthetic block the workers rest: the window of one that follows it begins when the queue has had
+/// time to fill, that of one before it ends when the first worker has nothing more to make. Round-robin makes arrivals
+/// come in bunches of 2, so both ends are averaged over 2 arrivals: time from (t4
 /// + t5) / 2 to (t16 + t17) / 2 for the 12 batches 6..17.
 #pragma once
 

@@ -25,7 +25,7 @@ constexpr std::uint64_t k_main_cluster_ns = 1'000'000'000ULL;
 struct Stretch {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
-  bool from_memory = true;  ///< or as found
+  bool counts = true;  ///< not what phases have put in the way of what was found
 };
 
 using Stretches = std::vector<Stretch>;
@@ -107,8 +107,7 @@ Roles roles_of(const RunData& run) {
 }
 
 struct Tallies {
-  CpuTally from_memory{};  ///< of makers
-  CpuTally all{};          ///< likewise, with what was made from storage
+  CpuTally makers{};
   CpuTally main{};
   std::map<std::int64_t, CpuProcess> processes{};
 };
@@ -133,12 +132,11 @@ void count_launch(const RunData& run, Tallies& tallies) {
     if (role == roles.end()) continue;
     const record::CpuSymbol& symbol = run.cpu->symbols[sample.symbol];
     if (const Stretch* made = at(role->second.making, sample.t_ns)) {
-      if (made->from_memory) tallies.from_memory.add(made->begin_ns, symbol);
-      tallies.all.add(made->begin_ns, symbol);
+      if (made->counts) tallies.makers.add(made->begin_ns, symbol);
       continue;
     }
     const Stretch* trained = at(role->second.training, sample.t_ns);
-    if (trained != nullptr && trained->from_memory) tallies.main.add(sample.t_ns / k_main_cluster_ns, symbol);
+    if (trained != nullptr && trained->counts) tallies.main.add(sample.t_ns / k_main_cluster_ns, symbol);
   }
 }
 
@@ -251,8 +249,7 @@ Cpu cpu_of(const std::vector<Launch>& launches) {
     count_launch(run, tallies);
   }
   if (cpu.source.empty()) return cpu;
-  const bool enough = tallies.from_memory.samples() >= k_fewest_samples;
-  fill_functions(enough ? tallies.from_memory : tallies.all, absent, "the making of batches", cpu.worker_samples,
+  fill_functions(tallies.makers, absent, "the making of batches from memory or as found", cpu.worker_samples,
                  cpu.workers);
   fill_functions(tallies.main, absent, "the training process", cpu.main_samples, cpu.main);
   fill_processes(tallies, cpu.processes);

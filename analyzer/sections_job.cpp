@@ -119,6 +119,53 @@ std::string folder_of(const std::map<std::uint64_t, const record::PathEntry*>& p
   return deepest;
 }
 
+Dataset no_files(const char* reason) {
+  Dataset out;
+  out.files_seen = Measured<std::int64_t>::absent(reason);
+  out.bytes_seen = out.bytes_total = Measured<Bytes>::absent(reason);
+  out.bytes_per_sample = Measured<BytesPerSample>::absent(reason);
+  out.file_size_bytes = Measured<Distribution>::absent(reason);
+  out.small_files = Measured<Fraction>::absent(reason);
+  out.layout = "unknown";
+  return out;
+}
+
+/// The key of the largest value; empty if there is none.
+template <class Number>
+std::string largest(const std::map<std::string, Number>& of) {
+  const auto most =
+      std::max_element(of.begin(), of.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most != of.end() ? most->first : std::string();
+}
+
+void fill_sizes(const RunData& run, const std::map<std::uint64_t, const record::PathEntry*>& paths, Dataset& out) {
+  Distribution sizes;
+  double bytes_seen = 0.0;
+  std::map<std::string, int> filesystems;
+  std::map<std::string, double> formats;  // bytes in files of each
+  std::int64_t small = 0;
+  for (const auto& [id, path] : paths) {
+    if (out.example_path.empty()) out.example_path = path->path;
+    const auto type = run.log.filesystems.find(path->device);
+    if (type != run.log.filesystems.end()) ++filesystems[type->second];
+    if (path->size_bytes == UINT64_MAX) continue;
+    sizes.add(static_cast<double>(path->size_bytes));
+    bytes_seen += static_cast<double>(path->size_bytes);
+    if (path->size_bytes < k_small_file_bytes) ++small;
+    formats[format_of(path->path)] += static_cast<double>(path->size_bytes);
+  }
+  out.filesystem = largest(filesystems);
+  if (sizes.n == 0) {
+    out.small_files = Measured<Fraction>::absent("the sizes of the files were not seen");
+    return;
+  }
+  out.file_size_bytes = sizes;
+  out.bytes_seen = Bytes(bytes_seen);
+  out.small_files = static_cast<double>(small) / static_cast<double>(sizes.n);
+  const std::string main_format = largest(formats);
+  if (formats[main_format] > 0.5 * bytes_seen) out.format = main_format;
+}
+
 }  // namespace
 
 Job job_of(const RunData& run, const std::vector<RankView>& ranks) {
@@ -185,47 +232,11 @@ std::vector<Rank> ranks_of(const std::vector<RankView>& ranks) {
 Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
   Dataset out;
   const auto paths = files_read(run);
-  if (paths.empty()) {
-    const char* reason = "no sample was seen reading a file (mapped files are read unseen)";
-    out.files_seen = Measured<std::int64_t>::absent(reason);
-    out.bytes_seen = out.bytes_total = Measured<Bytes>::absent(reason);
-    out.bytes_per_sample = Measured<BytesPerSample>::absent(reason);
-    out.file_size_bytes = Measured<Distribution>::absent(reason);
-    out.small_files = Measured<Fraction>::absent(reason);
-    out.layout = "unknown";
-    return out;
-  }
+  if (paths.empty()) return no_files("no sample was seen reading a file (mapped files are read unseen)");
   out.files_seen = static_cast<std::int64_t>(paths.size());
   out.layout = is_shard_layout(run, *out.files_seen) ? "shards" : "files";
-  Distribution sizes;
-  double bytes_seen = 0.0;
-  std::map<std::string, int> filesystems;
-  std::map<std::string, double> formats;  // bytes in files of each
-  std::int64_t small = 0;
-  for (const auto& [id, path] : paths) {
-    if (out.example_path.empty()) out.example_path = path->path;
-    const auto type = run.log.filesystems.find(path->device);
-    if (type != run.log.filesystems.end()) ++filesystems[type->second];
-    if (path->size_bytes == UINT64_MAX) continue;
-    sizes.add(static_cast<double>(path->size_bytes));
-    bytes_seen += static_cast<double>(path->size_bytes);
-    if (path->size_bytes < k_small_file_bytes) ++small;
-    formats[format_of(path->path)] += static_cast<double>(path->size_bytes);
-  }
-  const auto most = std::max_element(filesystems.begin(), filesystems.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != filesystems.end()) out.filesystem = most->first;
-  if (sizes.n > 0) {
-    out.file_size_bytes = sizes;
-    out.bytes_seen = Bytes(bytes_seen);
-    out.small_files = static_cast<double>(small) / static_cast<double>(sizes.n);
-    const auto main_format = std::max_element(formats.begin(), formats.end(),
-                                              [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (main_format->second > 0.5 * bytes_seen) out.format = main_format->first;
-  } else {
-    out.small_files = Measured<Fraction>::absent("the sizes of the files were not seen");
-  }
   out.folder = folder_of(paths);
+  fill_sizes(run, paths, out);
   double bytes_read = 0.0;
   const std::vector<const record::SampleRecord*> samples = training_samples(run, ranks);
   for (const record::SampleRecord* sample : samples) bytes_read += static_cast<double>(sample->read_bytes);

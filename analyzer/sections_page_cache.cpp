@@ -67,12 +67,6 @@ struct Span {
   std::uint64_t last_batch = 0;
 };
 
-double delivered(const Tick& tick) {
-  double sum = 0.0;
-  for (const RankTick& rank : tick.ranks) sum += static_cast<double>(rank.samples);
-  return sum;
-}
-
 std::map<std::int64_t, Span> spans_of(const std::vector<RankView>& ranks) {
   std::map<std::int64_t, Span> spans;
   for (const RankView& rank : ranks) {
@@ -89,22 +83,6 @@ std::map<std::int64_t, Span> spans_of(const std::vector<RankView>& ranks) {
     }
   }
   return spans;
-}
-
-/// Bytes that the making of one delivered sample reads, over whatever was recorded of it; 0 if nothing was.
-double read_per_sample(const std::vector<RankView>& ranks) {
-  double read = 0.0;
-  double samples = 0.0;
-  for (const RankView& rank : ranks) {
-    for (const Pass* pass : rank.window.passes) {
-      for (const Delivery& delivery : pass->deliveries) {
-        if (!delivery.made_known || delivery.made.samples == 0) continue;
-        read += static_cast<double>(delivery.made.io.read_bytes);
-        samples += delivery.made.samples;
-      }
-    }
-  }
-  return samples > 0.0 ? read / samples : 0.0;
 }
 
 bool evaluated_within(const std::vector<RankView>& ranks, const Span& span) {
@@ -126,13 +104,7 @@ bool begin_seen(const LoaderFacts& loader, const Span& span) {
 
 /// Why no epoch can be looked at; empty if some may.
 std::string reason_against(const RunData& run, const std::vector<RankView>& ranks, double per_sample) {
-  const Emulation& emulation = run.log.emulation;
-  const bool in_front = std::any_of(emulation.settings.begin(), emulation.settings.end(), [](const auto& item) {
-    return item.first.starts_with("storage_") || item.first.starts_with("cache");
-  });
-  if (in_front && emulation.with != "kernel") {
-    return "the storage was emulated: the page cache had another part";
-  }
+  if (storage_is_emulated(run)) return "the storage was emulated: the page cache had another part";
   if (per_sample <= 0.0) return "no read of a file was seen while batches were made";
   for (const RankView& rank : ranks) {
     if (rank.consumer->host != ranks.front().consumer->host) return "the ranks lie on several hosts";
@@ -152,7 +124,7 @@ Courses courses_of(const RunData& run) {
     courses.until_ns = std::min(courses.until_ns, consumer.phases_begin_ns);
   }
   for (const Tick& tick : run.log.ticks) {
-    courses.samples.add(tick.t_ns, delivered(tick));
+    courses.samples.add(tick.t_ns, delivered_at(tick));
     if (tick.tree_read_bytes >= 0) courses.storage.add(tick.t_ns, static_cast<double>(tick.tree_read_bytes));
   }
   return courses;

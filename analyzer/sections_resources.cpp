@@ -72,17 +72,12 @@ MeasuredEstimate<SecondsPerSample> tree_cpu(const RunData& run) {
   std::vector<double> cpu;
   std::vector<double> samples;
   const Tick* before = nullptr;
-  const auto delivered = [](const Tick& tick) {
-    double sum = 0.0;
-    for (const RankTick& rank : tick.ranks) sum += static_cast<double>(rank.samples);
-    return sum;
-  };
   for (const Tick& tick : run.log.ticks) {
     if (tick.tree_cpu_ns < 0) continue;
-    if (before != nullptr && delivered(*before) > 0.0 && delivered(tick) > delivered(*before) &&
+    if (before != nullptr && delivered_at(*before) > 0.0 && delivered_at(tick) > delivered_at(*before) &&
         tick.tree_cpu_ns >= before->tree_cpu_ns) {
       cpu.push_back(static_cast<double>(tick.tree_cpu_ns - before->tree_cpu_ns) * 1e-9);
-      samples.push_back(delivered(tick) - delivered(*before));
+      samples.push_back(delivered_at(tick) - delivered_at(*before));
     }
     before = &tick;
   }
@@ -124,12 +119,6 @@ struct TickSpan {
 
 constexpr char k_no_span[] = "/proc/PID/io could not be read, or the run was too short";
 
-double delivered_at(const Tick& tick) {
-  double delivered = 0.0;
-  for (const RankTick& rank : tick.ranks) delivered += static_cast<double>(rank.samples);
-  return delivered;
-}
-
 /// Reading goes ahead of delivering by what the loader prefetches: as long as batches come, as much is read between two
 /// ticks as is delivered. Once all have come the workers have read nothing for a while, or are gone with their
 /// counters.
@@ -155,28 +144,6 @@ TickSpan delivering_span(const RunData& run) {
     }
   }
   return span;
-}
-
-/// By the interposer: what the kernel limits is real storage, and /proc says what came from it.
-bool storage_is_emulated(const RunData& run) {
-  if (run.log.emulation.with == "kernel") return false;
-  const auto& settings = run.log.emulation.settings;
-  return std::any_of(settings.begin(), settings.end(),
-                     [](const auto& item) { return item.first.starts_with("storage_"); });
-}
-
-/// Bytes that the making of batches read for one sample; 0 where none was seen.
-double read_per_sample(const std::vector<RankView>& ranks) {
-  double read = 0.0;
-  double samples = 0.0;
-  for (const RankView& rank : ranks) {
-    for (const SteadyStep& step : rank.window.steps) {
-      if (!step.delivery->made_known) continue;
-      read += static_cast<double>(step.delivery->made.io.read_bytes);
-      samples += step.samples;
-    }
-  }
-  return samples > 0.0 ? read / samples : 0.0;
 }
 
 void fill_storage(const RunData& run, const std::vector<RankView>& ranks, Resources& out) {
@@ -223,6 +190,33 @@ void fill_memory(const RunData& run, const Host& host, Resources& out) {
 }
 
 }  // namespace
+
+double read_per_sample(const std::vector<RankView>& ranks) {
+  double read = 0.0;
+  double samples = 0.0;
+  for (const RankView& rank : ranks) {
+    for (const SteadyStep& step : rank.window.steps) {
+      if (!step.delivery->made_known) continue;
+      read += static_cast<double>(step.delivery->made.io.read_bytes);
+      samples += step.samples;
+    }
+  }
+  return samples > 0.0 ? read / samples : 0.0;
+}
+
+/// By the interposer: what the kernel limits is real storage, and /proc says what came from it.
+bool storage_is_emulated(const RunData& run) {
+  if (run.log.emulation.with == "kernel") return false;
+  const auto& settings = run.log.emulation.settings;
+  return std::any_of(settings.begin(), settings.end(),
+                     [](const auto& item) { return item.first.starts_with("storage_"); });
+}
+
+double delivered_at(const Tick& tick) {
+  double delivered = 0.0;
+  for (const RankTick& rank : tick.ranks) delivered += static_cast<double>(rank.samples);
+  return delivered;
+}
 
 Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>& ranks) {
   if (storage_is_emulated(run)) {

@@ -96,6 +96,12 @@ std::string beside_words(const Findings& f) {
   return "; as the run was found, " + percent(found.mean);
 }
 
+/// What is not told from no waiting at all has no level above "fine".
+Level told_level(const Estimate<Fraction>& wait) {
+  const Level level = level_of(wait.mean);
+  return wait.ci95_low > 0.0 || level == Level::fine ? level : Level::unknown;
+}
+
 std::string verdict_words(const Profile& p, const Findings& f) {
   if (f.breakdowns.empty()) {
     return "How much of each step is spent waiting for data could not be measured: " + p.stalls.as_is_wait.reason() +
@@ -182,15 +188,14 @@ Level level_of(Fraction wait) {
 Findings find(const Profile& p) {
   Findings f;
   f.breakdowns = breakdowns_of(p);
-  if (!f.breakdowns.empty()) f.level = level_of(1.0 - slice_of(f.breakdowns.front(), "compute")->share.mean);
+  if (!f.breakdowns.empty()) f.level = told_level(wait_of(f.breakdowns.front()));
   f.level_words = level_words(f.level);
   f.verdict = sentence(verdict_words(p, f));
   f.outcome_note = outcome_note(p);
   f.confidence = confidence_of(p, f);
   f.why = why_of(p);
-  const bool shown = !f.breakdowns.empty() && wait_of(f.breakdowns.front()).ci95_low > 0.0;
-  f.next = next_steps_of(p, shown || f.level == Level::fine ? f.level : Level::unknown);
-  if (f.next.empty() && f.level != Level::unknown) f.next.push_back(measure_again(f.confidence));
+  f.next = next_steps_of(p, f.level);
+  if (f.next.empty() && !f.breakdowns.empty()) f.next.push_back(measure_again(f.confidence));
   f.missing = missing_of(p);
   for (Missing& missing : f.missing) missing.reason = without_stop(missing.reason);
   f.overhead = overhead_words(p.overhead);

@@ -72,7 +72,10 @@ void add_job(const Profile& p, Collector& missing) {
 }
 
 void add_cpu(const Cpu& cpu, Collector& missing) {
-  if (cpu.source.empty()) return;
+  if (cpu.source.empty()) {
+    missing.note("where CPU time goes", "it was not sampled, or the tool ended before the job");
+    return;
+  }
   missing.add("where the workers' CPU time goes", cpu.worker_samples);
   missing.add("where the main process's CPU time goes", cpu.main_samples);
   missing.add("context switches", cpu.counters.context_switches);

@@ -113,31 +113,15 @@ Object* call_collate(Object* self, Object* positional, Object* named) {
 }
 
 Object* dataset_proxy_type() {
-  TypeSlot slots[] = {{k_mp_subscript, pointer(get_sample)},
-                      {k_mp_length, pointer(forward_length)},
-                      {k_tp_iter, pointer(forward_iter)},
-                      {k_tp_getattro, pointer(forward_get_attr)},
-                      {k_tp_setattro, pointer(forward_set_attr)},
-                      {k_tp_repr, pointer(forward_repr)},
-                      {k_tp_traverse, pointer(traverse)},
-                      {k_tp_clear, pointer(clear)},
-                      {k_tp_dealloc, pointer(deallocate)},
-                      {k_tp_new, pointer(refuse_new)},
-                      {0, nullptr}};
-  return make_type("stallcast_shim.DatasetProxy", slots);
+  const TypeSlot own[] = {{k_mp_subscript, pointer(get_sample)},
+                          {k_mp_length, pointer(forward_length)},
+                          {k_tp_iter, pointer(forward_iter)}};
+  return make_proxy_type("stallcast_shim.DatasetProxy", own);
 }
 
 Object* timed_call_type() {
-  TypeSlot slots[] = {{k_tp_call, pointer(call_collate)},
-                      {k_tp_getattro, pointer(forward_get_attr)},
-                      {k_tp_setattro, pointer(forward_set_attr)},
-                      {k_tp_repr, pointer(forward_repr)},
-                      {k_tp_traverse, pointer(traverse)},
-                      {k_tp_clear, pointer(clear)},
-                      {k_tp_dealloc, pointer(deallocate)},
-                      {k_tp_new, pointer(refuse_new)},
-                      {0, nullptr}};
-  return make_type("stallcast_shim.TimedCall", slots);
+  const TypeSlot own[] = {{k_tp_call, pointer(call_collate)}};
+  return make_proxy_type("stallcast_shim.TimedCall", own);
 }
 
 /// Must outlive the functions made of them.

@@ -87,17 +87,8 @@ Object* get_operator(Object* self, Object* object, Object* type) {
 }
 
 Object* timed_operator_type() {
-  TypeSlot slots[] = {{k_tp_call, pointer(call_operator)},
-                      {k_tp_descr_get, pointer(get_operator)},
-                      {k_tp_getattro, pointer(forward_get_attr)},
-                      {k_tp_setattro, pointer(forward_set_attr)},
-                      {k_tp_repr, pointer(forward_repr)},
-                      {k_tp_traverse, pointer(traverse)},
-                      {k_tp_clear, pointer(clear)},
-                      {k_tp_dealloc, pointer(deallocate)},
-                      {k_tp_new, pointer(refuse_new)},
-                      {0, nullptr}};
-  return make_type("stallcast_shim.TimedOperator", slots, k_flag_method_descriptor);
+  const TypeSlot own[] = {{k_tp_call, pointer(call_operator)}, {k_tp_descr_get, pointer(get_operator)}};
+  return make_proxy_type("stallcast_shim.TimedOperator", own, k_flag_method_descriptor);
 }
 
 /// know_operator(object, number, before, chain, after): True if there was room for it.

@@ -1,8 +1,5 @@
 /// doctor: cores, control groups, clock, counters.
-#include <linux/perf_event.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -24,19 +21,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// True if the kernel lets us count this event of our own process, in user space.
-bool can_count(std::uint32_t type, std::uint64_t event) {
-  perf_event_attr attributes{};
-  attributes.size = sizeof attributes;
-  attributes.type = type;
-  attributes.config = event;
-  attributes.disabled = 1;
-  attributes.exclude_kernel = 1;
-  attributes.exclude_hv = 1;
-  const long counter = syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
-  if (counter < 0) return false;
-  close(static_cast<int>(counter));
-  return true;
+bool has_cycles(bool kernel) {
+  PerfCounters counters;
+  counters.open(kernel);
+  const auto& all = counters.counters();
+  return std::any_of(all.begin(), all.end(),
+                     [](const auto& counter) { return counter.name == "cycles" && counter.absent.empty(); });
 }
 
 std::string cgroup_version(const fs::path& root) {
@@ -141,7 +131,7 @@ DoctorCheck check_perf(const fs::path& root) {
   DoctorCheck check{.id = "perf_events"};
   const auto level = read_text(root / "proc/sys/kernel/perf_event_paranoid");
   const PerfPermission permission = ask_perf();
-  const bool hardware = permission.user && can_count(PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES);
+  const bool hardware = permission.user && has_cycles(permission.kernel);
   const char* samples = permission.kernel ? "yes, the kernel too" : permission.user ? "user space only" : "no";
   check.seen = fmt::format("perf_event_paranoid is {}; samples of CPU time {}, cycles {}",
                            level ? std::string(trim(*level)) : "not readable", samples, hardware ? "yes" : "no");

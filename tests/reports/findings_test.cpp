@@ -247,6 +247,16 @@ TEST_CASE("what cannot be told from 0 calls for nothing") {
   CHECK(unclear.next.front().key == "measure-again");
 }
 
+TEST_CASE("a waiting that cannot be told from none is called nothing") {
+  Profile p = with_wait(0.21, 0.03);
+  p.stalls.as_is_wait = Estimate<Fraction>{0.21, -0.07, 0.48, 4};
+  const Findings f = find(p);
+  CHECK(f.level == Level::unknown);
+  CHECK(f.verdict.find("input-bound") == std::string::npos);
+  REQUIRE(f.next.size() == 1);
+  CHECK(f.next.front().key == "measure-again");
+}
+
 TEST_CASE("workers that queue for a core need no company") {
   Profile p = testing::prep_bound();
   p.host.usable_cpus = 8.0;
