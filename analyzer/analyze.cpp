@@ -7,6 +7,7 @@
 
 #include "analyzer/sections.hpp"
 #include "analyzer/storage_summary.hpp"
+#include "analyzer/warnings.hpp"
 
 namespace stallcast {
 namespace {
@@ -170,7 +171,8 @@ Profile analyze_launches(std::span<const RunData> launches) {
   for (const RunData& further : launches.subspan(1)) add_launch(further, phased, profile);
   sections::fill_differential(phased, profile);
   profile.cpu = sections::cpu_of(phased);
-  sections::add_checks(run, ranks, profile);
+  profile.gpu = sections::gpu_of(run, ranks, static_cast<double>(profile.job.batches_per_step.value_or(1)));
+  sections::add_warnings(run, ranks, profile);
   sections::check_page_cache(profile.page_cache, profile.issues);
   return profile;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "analyzer/run_data.hpp"
+#include "probes/record/gpu_file.hpp"
 
 namespace stallcast {
 namespace {
@@ -66,6 +67,19 @@ void take_cpu_samples(const fs::path& path, RunData& run) {
   } else if (run.log.run_id == recording.value().run_id) {
     run.cpu = std::move(recording).value();
   }
+}
+
+/// The recordings of GPUs that lie there; those of another run are left out.
+void take_gpus(const fs::path& place, RunData& run) {
+  std::error_code failed;
+  for (fs::directory_iterator entry(place, failed), end; !failed && entry != end; entry.increment(failed)) {
+    if (!record::is_gpu_file(entry->path().filename().string())) continue;
+    std::ifstream stream(entry->path(), std::ios::binary);
+    GpuRecording gpu = parse_gpu_recording(std::string{std::istreambuf_iterator<char>(stream), {}});
+    if (gpu.run_folder == "stallcast-" + run.log.run_id) run.gpus.push_back(std::move(gpu));
+  }
+  std::sort(run.gpus.begin(), run.gpus.end(),
+            [](const GpuRecording& a, const GpuRecording& b) { return a.pid < b.pid; });
 }
 
 /// Recordings of another run (a stale or mixed folder) would corrupt every figure: they are left out, and counted.
@@ -131,6 +145,7 @@ Result<RunData> load_run(const fs::path& folder) {
   take_log(place / "tool.jsonl", run);
   read_folder(place, run);
   take_cpu_samples(place / record::k_cpu_file, run);
+  take_gpus(place, run);
   if (run.processes.empty()) {
     // Recordings that cannot be read (of a newer version, say) are another matter than a job that left none.
     const auto refused = std::find_if(run.issues.begin(), run.issues.end(),

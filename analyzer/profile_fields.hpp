@@ -220,6 +220,36 @@ void describe(A& a, As<A, Emulation>& v) {
 }
 
 template <class A>
+void describe(A& a, As<A, GpuDevice>& v) {
+  a.field("rank", v.rank);
+  a.field("pid", v.pid);
+  a.field("device", v.device);
+  a.field("name", v.name);
+  a.field("memory_bytes", v.memory);
+  a.field("multiprocessors", v.multiprocessors);
+  a.field("pci", v.pci);
+  a.field("link", v.link);
+}
+
+template <class A>
+void describe(A& a, As<A, Gpu>& v) {
+  a.field("source", v.source);
+  a.field("library", v.library);
+  a.field("devices", v.devices);
+  a.field("busy_frac", v.busy);
+  a.field("exposed_copy_frac", v.exposed);
+  a.field("idle_frac", v.idle);
+  a.field("starved_frac", v.starved);
+  a.field("busy_s", v.busy_time);
+  a.field("copy_in_s", v.copy_in_time);
+  a.field("exposed_copy_s", v.exposed_time);
+  a.field("copy_in_bytes", v.bytes_in);
+  a.field("kernels", v.kernels);
+  a.field("pageable_frac", v.pageable);
+  a.field("dropped", v.dropped);
+}
+
+template <class A>
 void describe(A& a, As<A, CpuFunctions>& v) {
   a.field("name", v.name);
   a.field("library", v.library);
@@ -327,6 +357,7 @@ void describe(A& a, As<A, Profile>& v) {
   if (A::k_reading || !v.storage.path.empty()) a.optional("storage", v.storage);
   a.optional("page_cache", v.page_cache);
   if (A::k_reading || !v.cpu.source.empty()) a.optional("cpu", v.cpu);
+  if (A::k_reading || !v.gpu.source.empty()) a.optional("gpu", v.gpu);
   a.field("measured_s", v.measured_s);
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/gpu_recording.hpp"
 #include "analyzer/run_log.hpp"
 #include "core/data_issue.hpp"
 #include "core/result.hpp"
@@ -77,6 +78,7 @@ struct RunData {
   std::vector<record::ProcessRecording> processes{};
   std::vector<Consumer> consumers{};
   std::optional<record::CpuRecording> cpu{};  ///< absent: an older run, one without the CPU probe, or a killed tool
+  std::vector<GpuRecording> gpus{};           ///< of the processes that used one
   std::vector<DataIssue> issues{};
 };
 

@@ -181,6 +181,9 @@ ProcessTick process_tick(const json& item) {
   process.rss_bytes = integer(item, "rss_bytes");
   process.anon_bytes = integer(item, "anon_bytes");
   process.pss_bytes = integer(item, "pss_bytes");
+  process.pss_anon_bytes = integer(item, "pss_anon_bytes");
+  process.swap_bytes = integer(item, "swap_bytes");
+  process.cpus = text(item, "cpus");
   return process;
 }
 
@@ -190,6 +193,10 @@ void take_tick(const json& line, RunLog& log) {
   tick.recording = integer(line, "recording", 1) != 0;
   tick.tree_cpu_ns = integer(line, "tree_cpu_ns");
   tick.tree_read_bytes = integer(line, "read_bytes_tree");
+  tick.shm_free_bytes = integer(line, "shm_free_bytes");
+  tick.quota_periods = integer(line, "quota_periods");
+  tick.quota_throttled = integer(line, "quota_throttled");
+  tick.quota_throttled_ns = integer(line, "quota_throttled_ns");
   if (const auto ranks = line.find("ranks"); ranks != line.end() && ranks->is_array()) {
     for (const json& item : *ranks) tick.ranks.push_back(rank_tick(item));
   }

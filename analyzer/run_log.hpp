@@ -36,7 +36,10 @@ struct ProcessTick {
   std::int64_t major_faults = -1;
   std::int64_t rss_bytes = -1;
   std::int64_t anon_bytes = -1;
-  std::int64_t pss_bytes = -1;
+  std::int64_t pss_bytes = -1;       ///< read more rarely than the others; likewise the next
+  std::int64_t pss_anon_bytes = -1;  ///< the part of it that no file backs
+  std::int64_t swap_bytes = -1;
+  std::string cpus{};  ///< that it may run on, as the kernel lists them; empty: not known
 };
 
 struct Tick {
@@ -46,6 +49,11 @@ struct Tick {
   std::vector<ProcessTick> processes{};
   std::int64_t tree_cpu_ns = -1;      ///< cumulative, whole process tree
   std::int64_t tree_read_bytes = -1;  ///< likewise, from storage
+  std::int64_t shm_free_bytes = -1;   ///< of /dev/shm
+  /// Of the control groups around the tool (collect::CpuThrottling): periods, those used up, time stopped; cumulative.
+  std::int64_t quota_periods = -1;
+  std::int64_t quota_throttled = -1;
+  std::int64_t quota_throttled_ns = -1;
 };
 
 /// How fast this machine reads resident files; absent in logs of versions that did not measure it.

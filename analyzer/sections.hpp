@@ -48,6 +48,9 @@ struct Launch {
 [[nodiscard]] std::vector<Operator> operators_of(const RunData& run, const std::vector<RankView>& ranks,
                                                  std::vector<DataIssue>& issues);
 
+/// What the ranks' GPUs did in the steps as found. Every figure is absent with the reason where CUPTI told nothing.
+[[nodiscard]] Gpu gpu_of(const RunData& run, const std::vector<RankView>& ranks, double batches_per_step);
+
 /// Files, bytes, sizes, layout, from the job's own reads.
 [[nodiscard]] Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks);
 
@@ -77,6 +80,9 @@ void add_phases(const RunData& run, const RankView& rank, std::size_t most_rows,
 /// Whether reads paid for storage that the job's own processes emulated: then the kernel's counts are not of them.
 [[nodiscard]] bool storage_is_emulated(const RunData& run);
 
+/// Whether the rank's torch could use a GPU.
+[[nodiscard]] bool uses_cuda(const RankView& rank);
+
 /// Bytes that the making of batches read for one sample; 0 where none was seen.
 [[nodiscard]] double read_per_sample(const std::vector<RankView>& ranks);
 
@@ -95,8 +101,5 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile);
 
 /// Where the job's CPU time went, of all launches together; without a source where none was sampled.
 [[nodiscard]] Cpu cpu_of(const std::vector<Launch>& launches);
-
-/// Warnings that follow from the figures: drift, too short, oversubscription, epoch pauses, small /dev/shm, ...
-void add_checks(const RunData& run, const std::vector<RankView>& ranks, Profile& profile);
 
 }  // namespace stallcast::sections

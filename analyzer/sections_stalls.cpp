@@ -77,11 +77,6 @@ Estimate<Fraction> share(double mean, const JobTimes& times, double replay_error
   return {mean, std::max(0.0, mean - half), std::min(1.0, mean + half), times.n};
 }
 
-bool uses_cuda(const RankView& rank) {
-  return rank.consumer->description.find("\"cuda\": true") != std::string::npos ||
-         rank.consumer->description.find("\"cuda\":true") != std::string::npos;
-}
-
 double share_without_wait(const RankView& rank) {
   const auto& steps = rank.window.steps;
   const auto count = std::count_if(steps.begin(), steps.end(),
@@ -267,6 +262,11 @@ void divide_waiting(const std::vector<RankView>& ranks, const ReplayMachine& mac
 }
 
 }  // namespace
+
+bool uses_cuda(const RankView& rank) {
+  return rank.consumer->description.find("\"cuda\": true") != std::string::npos ||
+         rank.consumer->description.find("\"cuda\":true") != std::string::npos;
+}
 
 void fill_rates_and_stalls(const std::vector<RankView>& ranks, const ReplayMachine& machine, Profile& profile) {
   const JobTimes times = job_times(ranks);

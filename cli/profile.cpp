@@ -36,6 +36,9 @@ constexpr char k_overhead_variable[] = "STALLCAST_OVERHEAD";
 /// off: no samples of CPU time, for who watches the job with perf already or wants nothing but the recording.
 constexpr char k_cpu_variable[] = "STALLCAST_CPU_PROBE";
 
+/// off: no records of the GPU, for who traces it already or doubts what it costs.
+constexpr char k_gpu_variable[] = "STALLCAST_GPU_PROBE";
+
 struct ProfileOptions {
   std::string output{};
   std::string phases = "cold,cached,synthetic,supply";
@@ -73,14 +76,20 @@ Status take_overhead_duty(RecordOptions& record) {
   return {};
 }
 
-Status take_cpu_probe(RecordOptions& record) {
-  const char* name = std::getenv(k_cpu_variable);
+/// on (where it is not set) or off.
+Result<bool> switched_on(const char* variable) {
+  const char* name = std::getenv(variable);
   const std::string_view wanted = name == nullptr ? "on" : name;
-  if (wanted != "on" && wanted != "off") {
-    return Error{ErrorCode::usage, fmt::format("{}={} is not known", k_cpu_variable, wanted), "use on or off"};
-  }
-  record.cpu_probe = wanted == "on";
-  return {};
+  if (wanted == "on" || wanted == "off") return wanted == "on";
+  return Error{ErrorCode::usage, fmt::format("{}={} is not known", variable, wanted), "use on or off"};
+}
+
+Status take_probes(RecordOptions& record) {
+  const auto cpu = switched_on(k_cpu_variable);
+  if (!cpu) return cpu.error();
+  record.cpu_probe = cpu.value();
+  const auto gpu = switched_on(k_gpu_variable);  // child_environment() reads it again
+  return gpu ? Status{} : gpu.error();
 }
 
 /// What the thread that makes the estimates tells the one that shows the progress.
@@ -165,7 +174,7 @@ Result<RecordOptions> record_options(const ProfileOptions& options, const Sessio
     record.recording_budget = bytes.value();
   }
   STALLCAST_RETURN_IF_ERROR(take_overhead_duty(record));
-  STALLCAST_RETURN_IF_ERROR(take_cpu_probe(record));
+  STALLCAST_RETURN_IF_ERROR(take_probes(record));
   if (options.verbose) {
     record.on_start = [](const std::filesystem::path& folder) {
       print_note("recording in " + folder.string() + " (stallcast analyze recovers it if this tool is killed)");

@@ -60,6 +60,7 @@ void read_step(const Profile& profile, JobModel& job) {
   if (!known(profile.resources.consumer_cpu)) {
     job.notes.emplace_back("the step's own use of CPU cores was not measured: it is taken not to need any");
   }
+  if (known(profile.gpu.busy_time)) job.kernel_s = std::max(0.0, profile.gpu.busy_time->mean.value()) / batches;
   if (step_known && job.workers > 0) job.receive_cpu_s = std::max(0.0, all_cpu - cpu);
   // Without workers it makes the batches as well.
   if (!step_known && job.workers == 0) cpu = std::max(0.0, cpu - job.cpu_s * job.batch);
@@ -109,6 +110,12 @@ void take_interference_out(JobModel& job) {
   }
   job.step_cpu_s = std::min(job.step_cpu_s, job.compute_s / slow.step);
   job.device_s = std::max(0.0, job.compute_s - job.step_cpu_s * slow.step);
+  if (job.kernel_s) {
+    // A host that spins while it waits for the device looks like one that computes: the device knows better.
+    job.kernel_s = std::min(*job.kernel_s, job.compute_s);
+    job.device_s = std::max(job.device_s, *job.kernel_s);
+    job.step_cpu_s = std::min(job.step_cpu_s, (job.compute_s - job.device_s) / slow.step);
+  }
 }
 
 template <class Q>

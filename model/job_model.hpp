@@ -59,7 +59,10 @@ struct JobModel {
   double receive_cpu_s = 0.0;  ///< of one batch: what the consumer computes to receive it
   double device_s = 0.0;       ///< of one batch: the part of it that needs no core
   double step_cpu_s = 0.0;     ///< of one batch: wall time of the rest when undisturbed
-  double step_threads = 1.0;   ///< cores that the rest uses
+  /// Of device_s, the time in which kernels ran: what a faster accelerator shortens. The rest are copies that nothing
+  /// hides, gaps between launches, and the main thread. Absent where the GPU was not traced: all of device_s then.
+  std::optional<double> kernel_s{};
+  double step_threads = 1.0;  ///< cores that the rest uses
 
   /// How much longer computing takes than the job itself explains: other jobs took cores (or a core's second thread)
   /// meanwhile. Predictions hold beside the same disturbance.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "model/cache.hpp"
 #include "model/operators.hpp"
@@ -78,6 +79,19 @@ Status apply_loader(const JobModel& job, const Scenario& scenario, Setting& sett
   return {};
 }
 
+/// What no accelerator shortens, where the GPU was traced.
+void note_floor(const JobModel& job, Setting& setting) {
+  if (!job.kernel_s || setting.speedup <= 1.0) return;
+  const double rest = job.compute_s - *job.kernel_s;
+  if (!(rest > 0.01 * job.compute_s)) return;
+  char text[220];
+  std::snprintf(text, sizeof text,
+                "kernels take %.0f %% of a step's computing; copies that nothing hides, launches and the main thread "
+                "take %.1f ms, which a faster GPU does not shorten: it gains at most %.1fx there",
+                100.0 * *job.kernel_s / job.compute_s, 1e3 * rest, job.compute_s / rest);
+  setting.notes.emplace_back(text);
+}
+
 Status apply_machine(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
   if (scenario.cpus) {
     for (const MissingInput& missing : job.missing) {
@@ -101,6 +115,7 @@ Status apply_machine(const JobModel& job, const Scenario& scenario, Setting& set
     setting.speedup = *scenario.gpu_speedup;
     uncertain.step += squared(k_speedup_sd * doublings(setting.speedup, 1.0));
     depart(setting, setting.speedup, 1.0);
+    note_floor(job, setting);
   }
   return {};
 }
@@ -249,8 +264,9 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
     const double scale = std::exp(parameters.step + error.step * setting.step_sd) * setting.batch / job.batch;
     // A host that computes most of the step, or spins beside its device, is sped up with it; a small part is overhead.
     const bool mostly_cpu = job.step_cpu_s > 0.5 * job.compute_s;
-    const bool cpu_too = mostly_cpu != error.other_step;
-    in.device_s = job.device_s * scale / setting.speedup;
+    const bool cpu_too = !job.kernel_s && mostly_cpu != error.other_step;
+    const double faster = job.kernel_s.value_or(job.device_s);
+    in.device_s = (job.device_s - faster + faster / setting.speedup) * scale;
     in.step_cpu_s = job.step_cpu_s * scale / (cpu_too ? setting.speedup : 1.0);
     in.exchange_s = setting.exposed_s;
     in.device_s += setting.exposed_s + setting.straggling * (in.device_s + in.step_cpu_s);

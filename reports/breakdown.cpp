@@ -32,6 +32,7 @@ Slice slice(const char* key, const char* label, const Estimate<Fraction>& share,
 
 void add_wait_slices(Breakdown& b, const Estimate<Fraction>& wait, const Estimate<Fraction>* fetch,
                      const Estimate<Fraction>* prep, const Estimate<Fraction>* receive) {
+  b.wait = wait;
   b.slices.push_back(slice("compute", "compute", one_minus(wait), b.step));
   if (fetch == nullptr || prep == nullptr) {
     b.slices.push_back(slice("wait", "wait for data", wait, b.step));
@@ -47,6 +48,16 @@ void add_wait_slices(Breakdown& b, const Estimate<Fraction>& wait, const Estimat
   if (wait.mean - parts.mean < k_other_from) return;
   const Estimate<Fraction> other = sum_of(wait, {-parts.mean, -parts.ci95_high, -parts.ci95_low, parts.n});
   if (!holds_zero(other)) b.slices.push_back(slice("other", "wait: none of these", other, b.step));
+}
+
+/// Takes out of computing what the GPU waits for copies in, where it was traced and that shows.
+void add_copies(const Gpu& gpu, Breakdown& b) {
+  const auto* exposed = usable(gpu.exposed);
+  if (exposed == nullptr || exposed->mean < k_other_from || holds_zero(*exposed)) return;
+  Slice& compute = b.slices.front();
+  const Estimate<Fraction> less{-exposed->mean, -exposed->ci95_high, -exposed->ci95_low, exposed->n};
+  compute = slice("compute", "compute", sum_of(compute.share, less), b.step);
+  b.slices.insert(b.slices.begin() + 1, slice("copy", "copies to the GPU", *exposed, b.step));
 }
 
 /// Samples of one step of all ranks: from the job's settings, else from the step and the rate as found.
@@ -86,9 +97,11 @@ std::optional<Breakdown> found_breakdown(const Profile& p) {
   const auto* wait = usable(p.stalls.as_is_wait);
   if (wait == nullptr) return std::nullopt;
   // What phases divided is the cold step; the split as found is attributed even in a run that had phases.
-  Breakdown found{"as_is", found_title(p), speaks_of_cold(p) ? "attributed" : p.stalls.method, p.resources.step, {}};
+  Breakdown found{"as_is", found_title(p), speaks_of_cold(p) ? "attributed" : p.stalls.method, p.resources.step, {},
+                  {}};
   add_wait_slices(found, *wait, usable(p.stalls.as_is_fetch), usable(p.stalls.as_is_prep),
                   usable(p.stalls.as_is_receive));
+  add_copies(p.gpu, found);
   return found;
 }
 
@@ -105,7 +118,7 @@ std::optional<Breakdown> cold_breakdown(const Profile& p) {
   if (fetch == nullptr || prep == nullptr) return std::nullopt;
   const char* title =
       found_is_cold(p) ? "with every byte read from storage, as it was found" : "with every byte read from storage";
-  Breakdown cold{"cold", title, p.stalls.method, cold_step(p), {}};
+  Breakdown cold{"cold", title, p.stalls.method, cold_step(p), {}, {}};
   add_wait_slices(cold, cold_wait(p), fetch, prep, usable(p.stalls.receive));
   return cold;
 }

@@ -56,11 +56,8 @@ Epoch epoch_of(const Breakdown& b, const Estimate<SamplesPerSecond>& rate, const
   Epoch epoch{b.state, b.title, {}, std::nullopt, part_of("whole", "in all", whole, epochs)};
   for (const Slice& slice : b.slices) {
     epoch.parts.push_back(part_of(slice.key.c_str(), slice.label, share_of(whole, slice.share), epochs));
-    if (slice.key != "compute") continue;
-    const Estimate<Fraction> wait{1.0 - slice.share.mean, 1.0 - slice.share.ci95_high, 1.0 - slice.share.ci95_low,
-                                  slice.share.n};
-    epoch.lost = part_of("lost", "lost to waiting", share_of(whole, wait), epochs);
   }
+  epoch.lost = part_of("lost", "lost to waiting", share_of(whole, b.wait), epochs);
   return epoch;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "reports/format.hpp"
+#include "reports/gpu_words.hpp"
 #include "reports/storage_words.hpp"
 
 namespace stallcast::reports {
@@ -78,6 +79,7 @@ std::vector<Fact> environment_facts(const Profile& p) {
   List list;
   list.add("machine", machine_words(p.host));
   list.add("CPUs", cpu_words(p.host));
+  list.add("GPU", gpu_device_words(p.gpu));
   list.add("memory", bytes(p.host.memory));
   list.add("memory limit", p.host.memory_limit ? bytes(*p.host.memory_limit) : p.host.memory_limit.reason());
   list.add("/dev/shm free", p.host.shm_free, [](Bytes b) { return bytes(b); });

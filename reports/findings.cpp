@@ -38,7 +38,7 @@ struct Part {
 constexpr double k_nearly_all = 0.85;  ///< of the waiting, from which one part of it may stand for the whole
 
 double wait_percent(const Breakdown& b) {
-  return 100.0 * (1.0 - slice_of(b, "compute")->share.mean);
+  return 100.0 * b.wait.mean;
 }
 
 /// The parts of the wait that are distinguishable from 0, and whether one was left out for not being so.
@@ -81,16 +81,11 @@ std::string parts_words(const Breakdown& b, int places) {
   return text;
 }
 
-Estimate<Fraction> wait_of(const Breakdown& b) {
-  const Estimate<Fraction>& compute = slice_of(b, "compute")->share;
-  return {1.0 - compute.mean, 1.0 - compute.ci95_high, 1.0 - compute.ci95_low, compute.n};
-}
-
 /// "; as the run was found, 21 %": only where that is another share, beyond both intervals.
 std::string beside_words(const Findings& f) {
   if (f.breakdowns.size() < 2 || f.breakdowns[1].state != "as_is") return "";
-  const Estimate<Fraction> shown = wait_of(f.breakdowns[0]);
-  const Estimate<Fraction> found = wait_of(f.breakdowns[1]);
+  const Estimate<Fraction> shown = f.breakdowns[0].wait;
+  const Estimate<Fraction> found = f.breakdowns[1].wait;
   if (shown.ci95_low <= found.ci95_high && found.ci95_low <= shown.ci95_high) return "";
   if (found.ci95_low <= 0.0) return "; as the run was found, at most " + percent(std::max(0.0, found.ci95_high));
   return "; as the run was found, " + percent(found.mean);
@@ -108,7 +103,7 @@ std::string verdict_words(const Profile& p, const Findings& f) {
            ".";
   }
   const Breakdown& b = f.breakdowns.front();
-  const Estimate<Fraction> wait = wait_of(b);
+  const Estimate<Fraction> wait = b.wait;
   const bool cold = b.state == "cold" && !found_is_cold(p);
   if (wait.ci95_low <= 0.0) {
     return fmt::format("No measurable waiting for data{}: at most {} of each step{}.",
@@ -188,7 +183,7 @@ Level level_of(Fraction wait) {
 Findings find(const Profile& p) {
   Findings f;
   f.breakdowns = breakdowns_of(p);
-  if (!f.breakdowns.empty()) f.level = told_level(wait_of(f.breakdowns.front()));
+  if (!f.breakdowns.empty()) f.level = told_level(f.breakdowns.front().wait);
   f.level_words = level_words(f.level);
   f.verdict = sentence(verdict_words(p, f));
   f.outcome_note = outcome_note(p);

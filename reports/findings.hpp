@@ -37,7 +37,8 @@ struct Breakdown {
   std::string title{};   ///< "as the run was found"
   std::string method{};  ///< attributed | differential
   MeasuredEstimate<Seconds> step{};
-  std::vector<Slice> slices{};
+  Estimate<Fraction> wait{};    ///< for data, all of it
+  std::vector<Slice> slices{};  ///< of the whole step
 };
 
 /// A labelled statement: "workers", "2 of 2 busy 97 % of the time".

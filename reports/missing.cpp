@@ -86,8 +86,11 @@ void add_cpu(const Cpu& cpu, Collector& missing) {
 /// What no profile of this version holds, and what this run was not asked for.
 void add_unasked(const Profile& p, Collector& missing) {
   const std::string no_device = "no accelerator was traced: what happens on it shows as compute";
-  missing.note("copies to the device", no_device);
-  missing.note("the device's busy time and gaps", no_device);
+  const std::string reason = p.gpu.source.empty() ? no_device : p.gpu.busy.reason();
+  if (!p.gpu.busy) {
+    missing.note("copies to the device", reason);
+    missing.note("the device's busy time and gaps", reason);
+  }
   if (!p.storage.path.empty()) return;
   missing.note("how storage answers to more reads in flight",
                "the job's own reads alone were seen; `stallcast storage PATH` asks the storage itself");

@@ -117,6 +117,19 @@ std::optional<NextStep> cheaper_handover(const Case& c) {
       c.receive};
 }
 
+std::optional<NextStep> hide_copies(const Case& c) {
+  const auto* exposed = usable(c.p.gpu.exposed);
+  if (exposed == nullptr || holds_zero(*exposed) || exposed->mean < k_moderate_from) return std::nullopt;
+  std::string why =
+      fmt::format("the GPU waits {} of each step for copies that no kernel hides", percent(exposed->mean));
+  if (c.p.gpu.pageable && *c.p.gpu.pageable > 0.0) {
+    why += fmt::format("; {} of the bytes come from memory that is not pinned", percent(*c.p.gpu.pageable));
+  }
+  return NextStep{"hide-copies", "Copy the next batch while this one computes",
+                  why + ": pin_memory=True, .to(device, non_blocking=True) one batch ahead on a stream of its own",
+                  exposed->mean};
+}
+
 std::optional<NextStep> contended_cores(const Case& c) {
   if (!c.waits() || !c.workers_queue() || !c.cores_are_idle()) return std::nullopt;
   return NextStep{
@@ -213,10 +226,10 @@ std::optional<NextStep> all_ranks(const Case& c) {
       0.04};
 }
 
-constexpr std::array<Rule, 15> k_rules = {no_loader,      leave_it,       start_workers,    more_workers,
-                                          more_cores,     cheaper_prep,   cheaper_handover, contended_cores,
-                                          fewer_threads,  keep_in_memory, faster_storage,   larger_reads,
-                                          resident_reads, slow_rank,      all_ranks};
+constexpr std::array<Rule, 16> k_rules = {no_loader,       leave_it,       start_workers,    more_workers,
+                                          more_cores,      cheaper_prep,   cheaper_handover, hide_copies,
+                                          contended_cores, fewer_threads,  keep_in_memory,   faster_storage,
+                                          larger_reads,    resident_reads, slow_rank,        all_ranks};
 
 /// What cannot be told from 0 calls for nothing to be bought.
 double told_from_zero(const MeasuredEstimate<Fraction>& share) {

@@ -89,6 +89,14 @@ void add_times(const Resources& r, std::string& out) {
   samples.estimate(label("part", "tree_cpu"), r.tree_cpu);
 }
 
+void add_gpu(const Gpu& gpu, std::string& out) {
+  Family shares(out, "stallcast_gpu_step_ratio", "ratio", "Share of a step's time that the GPU was in a state.");
+  shares.estimate(label("state", "busy"), gpu.busy);
+  shares.estimate(label("state", "exposed_copy"), gpu.exposed);
+  shares.estimate(label("state", "idle"), gpu.idle);
+  shares.estimate(label("state", "starved"), gpu.starved);
+}
+
 void add_ranks(const Profile& p, std::string& out) {
   Family waits(out, "stallcast_rank_wait_ratio", "ratio", "Share of its steps that a rank waits for data.");
   for (const Rank& rank : p.ranks) {
@@ -128,6 +136,7 @@ std::string render_openmetrics(const ReportData& data) {
   add_rates(data.profile, out);
   add_stalls(data.profile, out);
   add_times(data.profile.resources, out);
+  add_gpu(data.profile.gpu, out);
   add_ranks(data.profile, out);
   add_predictions(data, out);
   add_health(data.profile, out);

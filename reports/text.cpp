@@ -30,7 +30,7 @@ Paint paint_of(Level level) {
 }
 
 Paint paint_of(const Slice& slice) {
-  if (slice.key == "compute") return Paint::green;
+  if (slice.key == "compute" || slice.key == "copy") return Paint::green;
   return slice.key == "prep" ? Paint::yellow : slice.key == "fetch" ? Paint::blue : Paint::red;
 }
 

@@ -7,6 +7,7 @@
 #include "reports/derived.hpp"
 #include "reports/findings.hpp"
 #include "reports/format.hpp"
+#include "reports/gpu_words.hpp"
 #include "reports/page_cache_words.hpp"
 
 namespace stallcast::reports {
@@ -125,6 +126,7 @@ std::vector<Fact> why_of(const Profile& p) {
   add("worker CPU", cpu_words(p.cpu));
   add("cores", cores_words(p, d));
   add("compute", interference_words(p));
+  add("GPU", gpu_words(p.gpu));
   add("reads", source_words(p));
   add("memory", memory_words(p));
   add("page cache", page_cache_words(p));

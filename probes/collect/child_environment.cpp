@@ -10,6 +10,9 @@ namespace stallcast::collect {
 namespace {
 
 constexpr char k_capture_library_variable[] = "STALLCAST_CAPTURE_LIB";
+constexpr char k_gpu_library_variable[] = "STALLCAST_GPU_LIB";  ///< for the shim, which tells it to yield
+constexpr char k_injection_variable[] = "CUDA_INJECTION64_PATH";
+constexpr char k_gpu_probe_variable[] = "STALLCAST_GPU_PROBE";
 
 bool is_entry_of(const std::string& entry, const std::string& name) {
   return entry.size() > name.size() && entry[name.size()] == '=' && entry.compare(0, name.size(), name) == 0;
@@ -20,6 +23,21 @@ std::string preload_list(const std::string& ours, const std::string& theirs) {
   if (theirs.empty()) return ours;
   const bool sanitizer = theirs.find("san.so") != std::string::npos;
   return sanitizer ? theirs + ":" + ours : ours + ":" + theirs;
+}
+
+/// The CUDA driver loads one library so: whoever was there first keeps the place.
+void add_gpu_probe(const std::vector<std::string>& own, const Installation& installation, ChildEnvironment& result) {
+  const std::string library = installation.gpu_library.string();
+  if (library.empty() || variable(own, k_gpu_probe_variable) == "off") return;
+  const std::string theirs = variable(own, k_injection_variable);
+  if (theirs.empty() || theirs == library) {
+    result.added.emplace_back(k_injection_variable, library);
+    result.added.emplace_back(k_gpu_library_variable, library);
+    return;
+  }
+  result.issues.push_back({"gpu-probe-yields", Severity::info, 1,
+                           "CUDA_INJECTION64_PATH is set to " + theirs + ": the job's own profiler keeps the GPU",
+                           "unset it to have the GPU's time divided"});
 }
 
 DataIssue unusable_path(const char* list, const std::string& path, const char* lost) {
@@ -60,6 +78,7 @@ ChildEnvironment child_environment(const std::vector<std::string>& own, const In
   } else {
     result.issues.push_back(unusable_path("PYTHONPATH", python, "Python loaders were not recorded"));
   }
+  add_gpu_probe(own, installation, result);
   return result;
 }
 

@@ -14,6 +14,7 @@
 #include "fmt/format.h"
 #include "probes/collect/command_facts.hpp"
 #include "probes/collect/doctor.hpp"
+#include "probes/collect/installation.hpp"
 #include "probes/collect/text_file.hpp"
 
 namespace stallcast::collect {
@@ -131,6 +132,12 @@ DoctorCheck check_cupti(const fs::path& root, const std::string& search_path) {
   DoctorCheck check{.id = "cupti"};
   const std::string file = found_in_folders(cupti_folders(root, search_path));
   check.seen = !file.empty() ? file : found_by_loader();
+  const auto installation = find_installation();
+  if (!check.seen.empty() && installation && installation.value().gpu_library.empty()) {
+    check.state = CheckState::limited;
+    check.consequence = "this stallcast was built without CUPTI's headers: the GPU's own time is not divided";
+    check.hint = "build it where a CUDA toolkit is (cmake -DSTALLCAST_CUPTI=ON)";
+  }
   if (!check.seen.empty()) return check;
   check.state = CheckState::missing;
   check.seen = "libcupti was not found";

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/cpu_list.hpp"
 #include "probes/collect/cgroup_limits.hpp"
 #include "probes/collect/text_file.hpp"
 
@@ -55,7 +56,8 @@ void read_cpus(const fs::path& root, HostFacts& facts) {
 int affinity_cpus(const fs::path& root) {
   const std::string status = read_text(root / "proc/self/status").value_or("");
   for (const std::string_view line : split_lines(status)) {
-    if (const auto list = value_of(line, "Cpus_allowed_list")) return count_cpu_list(*list);
+    if (const auto list = value_of(line, "Cpus_allowed_list"))
+      return static_cast<int>(parse_cpu_list(*list).value_or(std::set<int>{}).size());
   }
   return 0;
 }
@@ -81,30 +83,18 @@ std::uint64_t total_memory(const fs::path& root) {
   return 0;
 }
 
+}  // namespace
+
 std::optional<std::uint64_t> free_bytes(const fs::path& folder) {
   struct statvfs space {};
   if (statvfs(folder.c_str(), &space) != 0) return std::nullopt;
   return static_cast<std::uint64_t>(space.f_bavail) * space.f_frsize;
 }
 
-}  // namespace
-
 void limit_by_quota(double quota, HostFacts& facts) {
   if (quota >= facts.usable_cpus) return;
   facts.usable_cpus = quota;
   facts.usable_cpus_limited_by = "cgroup quota";
-}
-
-int count_cpu_list(std::string_view text) {
-  std::uint64_t count = 0;
-  for (const std::string_view part : split_fields(trim(text), ',')) {
-    const std::size_t dash = part.find('-');
-    const auto first = parse_u64(part.substr(0, dash));
-    const auto last = dash == std::string_view::npos ? first : parse_u64(part.substr(dash + 1));
-    if (!first || !last || *last < *first || *last > 1'000'000) return 0;
-    count += *last - *first + 1;
-  }
-  return static_cast<int>(count);
 }
 
 bool is_recordable_variable(std::string_view name) {

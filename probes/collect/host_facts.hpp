@@ -28,11 +28,11 @@ struct HostFacts {
 /// `environment` ("NAME=value" entries).
 [[nodiscard]] HostFacts read_host_facts(const std::filesystem::path& root, const std::vector<std::string>& environment);
 
+/// What an unprivileged process may still write below `folder`; nothing if it cannot be asked.
+[[nodiscard]] std::optional<std::uint64_t> free_bytes(const std::filesystem::path& folder);
+
 /// As if a control group of ours had this quota (CPU seconds a second), where it is the lower limit.
 void limit_by_quota(double quota, HostFacts& facts);
-
-/// The list of CPUs as the kernel writes it: "0-3,8" -> 5. Malformed text counts as 0.
-[[nodiscard]] int count_cpu_list(std::string_view text);
 
 /// True for variables that say how much of the machine a job may use, or which rank it is; nothing else is recorded.
 [[nodiscard]] bool is_recordable_variable(std::string_view name);

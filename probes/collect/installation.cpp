@@ -11,11 +11,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char k_library_name[] = "libstallcast_capture.so";
+constexpr char k_gpu_library_name[] = "libstallcast_cupti.so";
 
 /// From the folder of the executable: the install tree first, then the build tree.
 const std::array<const char*, 5> k_library_folders = {"../" STALLCAST_INSTALL_LIBDIR "/stallcast",
                                                       "../" STALLCAST_INSTALL_LIBDIR, "../lib/stallcast", "../lib",
                                                       "../probes/capture"};
+const std::array<const char*, 5> k_gpu_library_folders = {"../" STALLCAST_INSTALL_LIBDIR "/stallcast",
+                                                          "../" STALLCAST_INSTALL_LIBDIR, "../lib/stallcast", "../lib",
+                                                          "../probes/capture/gpu"};
 const std::array<const char*, 1> k_python_folders = {"../share/stallcast/python"};
 
 template <std::size_t N>
@@ -40,7 +44,8 @@ Result<Installation> find_installation_at(const fs::path& executable_folder) {
   if (library.empty()) return missing("the capture library", executable_folder);
   const fs::path python = first_with(executable_folder, k_python_folders, "sitecustomize.py");
   if (python.empty()) return missing("the Python part", executable_folder);
-  return Installation{library / k_library_name, python};
+  const fs::path gpu = first_with(executable_folder, k_gpu_library_folders, k_gpu_library_name);
+  return Installation{library / k_library_name, python, gpu.empty() ? gpu : gpu / k_gpu_library_name};
 }
 
 Result<Installation> find_installation() {

@@ -10,6 +10,7 @@ namespace stallcast::collect {
 struct Installation {
   std::filesystem::path capture_library{};  ///< libstallcast_capture.so
   std::filesystem::path python_folder{};    ///< holds sitecustomize.py
+  std::filesystem::path gpu_library{};      ///< libstallcast_cupti.so; empty: it was built without
 };
 
 /// Looks around the running executable. environment error if a part is missing.

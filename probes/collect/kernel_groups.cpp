@@ -13,6 +13,7 @@
 
 #include "core/clock.hpp"
 #include "fmt/format.h"
+#include "probes/collect/cpu_throttling.hpp"
 #include "probes/collect/text_file.hpp"
 
 namespace stallcast::collect {
@@ -104,14 +105,8 @@ void read_storage(const GroupPlan& group, const std::vector<BlockDevice>& disks,
 }
 
 void read_cpu(const GroupPlan& group, GroupReadings& out) {
-  const std::string text = read_text(group.folder / "cpu.stat").value_or("");
-  for (const std::string_view line : split_lines(text)) {
-    const auto words = split_fields(line);
-    if (words.size() != 2) continue;
-    const auto value = parse_u64(words[1]);
-    if (words[0] == "throttled_time") out.throttled_ns = value;
-    if (words[0] == "throttled_usec" && value) out.throttled_ns = *value * 1000;
-  }
+  const auto counts = parse_cpu_stat(read_text(group.folder / "cpu.stat").value_or(""));
+  if (counts) out.throttled_ns = counts->time_ns;
 }
 
 /// "stallcast-6918a3c2-..." -> the second in which its run began.

@@ -43,7 +43,10 @@ Json process_json(const Process& process) {
           {"major_faults", process.stat.major_faults},
           {"rss_bytes", process.stat.rss_bytes},
           {"anon_bytes", or_null(process.anonymous_bytes)},
-          {"pss_bytes", or_null(process.proportional_bytes)}};
+          {"pss_bytes", process.proportional ? Json(process.proportional->bytes) : Json(nullptr)},
+          {"pss_anon_bytes", process.proportional ? or_null(process.proportional->anonymous_bytes) : Json(nullptr)},
+          {"swap_bytes", process.status ? Json(process.status->swap_bytes) : Json(nullptr)},
+          {"cpus", process.status ? Json(process.status->cpus) : Json(nullptr)}};
 }
 
 }  // namespace
@@ -104,6 +107,10 @@ std::string to_line(const TickLine& tick) {
                   {"processes", std::move(processes)},
                   {"tree_cpu_ns", tick.tree_cpu_ns},
                   {"read_bytes_tree", or_null(tick.tree_read_bytes)},
+                  {"shm_free_bytes", or_null(tick.shm_free_bytes)},
+                  {"quota_periods", tick.throttling ? Json(tick.throttling->periods) : Json(nullptr)},
+                  {"quota_throttled", tick.throttling ? Json(tick.throttling->throttled) : Json(nullptr)},
+                  {"quota_throttled_ns", tick.throttling ? Json(tick.throttling->time_ns) : Json(nullptr)},
                   {"tool_cpu_ns", tick.tool_cpu_ns}});
 }
 

@@ -10,6 +10,7 @@
 
 #include "fmt/format.h"
 #include "probes/record/cpu_recording.hpp"
+#include "probes/record/gpu_file.hpp"
 
 namespace stallcast::collect {
 namespace {
@@ -57,7 +58,7 @@ bool is_ours(const fs::directory_entry& entry) {
   std::error_code ignored;
   return entry.symlink_status(ignored).type() == fs::file_type::regular &&
          (entry.path().extension() == ".rec" || entry.path().filename() == k_tool_log_file ||
-          entry.path().filename() == record::k_cpu_file);
+          entry.path().filename() == record::k_cpu_file || record::is_gpu_file(entry.path().filename().string()));
 }
 
 Result<std::vector<fs::path>> our_files(const fs::path& folder) {

@@ -61,6 +61,17 @@ std::optional<IoCounters> parse_io(std::string_view text) {
   return IoCounters{*read_bytes, *rchar};
 }
 
+std::optional<StatusFacts> parse_status(std::string_view text) {
+  StatusFacts facts;
+  constexpr std::string_view k_cpus = "Cpus_allowed_list:";
+  for (const std::string_view line : split_lines(text)) {
+    if (line.substr(0, k_cpus.size()) == k_cpus) facts.cpus = std::string(trim(line.substr(k_cpus.size())));
+  }
+  if (facts.cpus.empty()) return std::nullopt;
+  facts.swap_bytes = number_after(text, "VmSwap:").value_or(0) * 1024;  // not there for kernel threads and the dead
+  return facts;
+}
+
 ProcessReader::ProcessReader(std::filesystem::path proc) : proc_(std::move(proc)), real_(proc_ == "/proc") {}
 
 std::filesystem::path ProcessReader::file(pid_t pid, const char* name) const {
@@ -103,10 +114,18 @@ std::optional<std::uint64_t> ProcessReader::anonymous_bytes(pid_t pid) const {
   return (*resident - *shared) * page_bytes();
 }
 
-std::optional<std::uint64_t> ProcessReader::proportional_bytes(pid_t pid) const {
+std::optional<StatusFacts> ProcessReader::status(pid_t pid) const {
+  const auto text = read_text(file(pid, "status"));
+  return text ? parse_status(*text) : std::nullopt;
+}
+
+std::optional<ProportionalSet> ProcessReader::proportional(pid_t pid) const {
   const auto text = read_text(file(pid, "smaps_rollup"));
   const auto kib = text ? number_after(*text, "Pss:") : std::nullopt;
-  return kib ? std::optional<std::uint64_t>(*kib * 1024) : std::nullopt;
+  if (!kib) return std::nullopt;
+  ProportionalSet set{*kib * 1024, std::nullopt};
+  if (const auto anonymous = number_after(*text, "Pss_Anon:")) set.anonymous_bytes = *anonymous * 1024;
+  return set;
 }
 
 std::optional<std::string> ProcessReader::command_line(pid_t pid) const {

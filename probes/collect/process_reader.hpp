@@ -29,8 +29,22 @@ struct IoCounters {
   std::uint64_t rchar = 0;       ///< asked for by read calls, from wherever
 };
 
+/// What /proc/PID/status says that nothing else does.
+struct StatusFacts {
+  std::string cpus{};            ///< that it may run on, as the kernel lists them: "0-3,8"
+  std::uint64_t swap_bytes = 0;  ///< of its memory, out on swap
+};
+
+/// Memory of a process, each page divided by the number of processes that map it. A page that a fork has shared and
+/// that somebody then writes to (a reference count will do) becomes the writer's own: this alone shows such growth.
+struct ProportionalSet {
+  std::uint64_t bytes = 0;
+  std::optional<std::uint64_t> anonymous_bytes{};  ///< the part that no file backs; newer kernels (5.x) say it
+};
+
 [[nodiscard]] std::optional<StatLine> parse_stat(std::string_view text);
 [[nodiscard]] std::optional<IoCounters> parse_io(std::string_view text);
+[[nodiscard]] std::optional<StatusFacts> parse_status(std::string_view text);
 
 /// Reads processes under a proc folder; tests give it a made-up one.
 class ProcessReader {
@@ -53,8 +67,10 @@ class ProcessReader {
   /// Resident bytes that no file backs: resident minus shared of statm.
   [[nodiscard]] std::optional<std::uint64_t> anonymous_bytes(pid_t pid) const;
 
+  [[nodiscard]] std::optional<StatusFacts> status(pid_t pid) const;
+
   /// Proportional set. Costly: the kernel walks the page tables.
-  [[nodiscard]] std::optional<std::uint64_t> proportional_bytes(pid_t pid) const;
+  [[nodiscard]] std::optional<ProportionalSet> proportional(pid_t pid) const;
 
   /// Arguments of the command line.
   [[nodiscard]] std::optional<std::string> command_line(pid_t pid) const;

@@ -94,7 +94,8 @@ void ProcessTree::measure_details(bool proportional) {
     process.io = reader_.io(process.pid);
     process.run_delay_ns = reader_.run_delay_ns(process.pid);
     process.anonymous_bytes = reader_.anonymous_bytes(process.pid);
-    if (proportional) process.proportional_bytes = reader_.proportional_bytes(process.pid);
+    process.status = reader_.status(process.pid);
+    process.proportional = proportional ? reader_.proportional(process.pid) : std::nullopt;
     if (process.io) {
       sum += process.io->read_bytes;
     } else if (reader_.stat(process.pid)) {

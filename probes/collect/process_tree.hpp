@@ -34,7 +34,8 @@ struct Process {
   std::optional<std::uint64_t> run_delay_ns{};  ///< of the main thread
   std::optional<IoCounters> io{};
   std::optional<std::uint64_t> anonymous_bytes{};
-  std::optional<std::uint64_t> proportional_bytes{};  ///< as of the last reading that asked for it
+  std::optional<StatusFacts> status{};
+  std::optional<ProportionalSet> proportional{};  ///< absent in readings that did not ask for it
 };
 
 class ProcessTree {

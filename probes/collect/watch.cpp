@@ -9,6 +9,8 @@
 
 #include "core/clock.hpp"
 #include "probes/collect/command_facts.hpp"
+#include "probes/collect/cpu_throttling.hpp"
+#include "probes/collect/host_facts.hpp"
 #include "probes/collect/log_lines.hpp"
 #include "probes/collect/rank_reading.hpp"
 #include "probes/collect/text_file.hpp"
@@ -56,6 +58,7 @@ class Watch {
   SignalGate& gate_;
   ProcessTree tree_;
   const WatchOptions& options_;
+  CpuThrottlingReader throttling_{"/"};
   WatchEnd end_{};
   bool ended_ = false;
   bool hurry_ = false;  ///< somebody wants us gone: no grace
@@ -133,6 +136,8 @@ void Watch::tick(std::uint64_t now, bool recording, bool details) {
     measure_details(now);
     line.processes = &tree_.processes();
     line.tree_read_bytes = tree_.read_bytes();
+    line.shm_free_bytes = free_bytes("/dev/shm");
+    line.throttling = throttling_.read();
   }
   line.tool_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   log_.append(to_line(line));

@@ -11,7 +11,7 @@ namespace {
 
 using testing::FakeRoot;
 
-const Installation k_installation{"/opt/s/lib/libstallcast_capture.so", "/opt/s/share/stallcast/python"};
+const Installation k_installation{"/opt/s/lib/libstallcast_capture.so", "/opt/s/share/stallcast/python", {}};
 
 TEST_CASE("ours come first, what was there stays") {
   const std::vector<std::string> own = {"PATH=/bin", "LD_PRELOAD=/usr/lib/libjemalloc.so", "PYTHONPATH=/home/me/lib",
@@ -42,10 +42,26 @@ TEST_CASE("a sanitizer's run-time library keeps the first place") {
 }
 
 TEST_CASE("a path that the lists cannot hold is an issue, not a broken command") {
-  const Installation odd{"/opt/my tools/libstallcast_capture.so", "/opt/a:b/python"};
+  const Installation odd{"/opt/my tools/libstallcast_capture.so", "/opt/a:b/python", {}};
   const ChildEnvironment child = child_environment({"LD_PRELOAD=/x.so"}, odd, "/tmp/r");
   CHECK(child.issues.size() == 2);
   CHECK(variable(merged_environment({"LD_PRELOAD=/x.so"}, child.added), "LD_PRELOAD") == "/x.so");
+}
+
+TEST_CASE("the GPU probe comes along where the job has none") {
+  Installation with_gpu = k_installation;
+  with_gpu.gpu_library = "/opt/s/lib/libstallcast_cupti.so";
+  const auto injection = [&](const std::vector<std::string>& own) {
+    return variable(merged_environment(own, child_environment(own, with_gpu, "/tmp/r").added), "CUDA_INJECTION64_PATH");
+  };
+  CHECK(injection({}) == "/opt/s/lib/libstallcast_cupti.so");
+  CHECK(injection({"STALLCAST_GPU_PROBE=off"}).empty());
+  CHECK(injection({"CUDA_INJECTION64_PATH=/opt/nsight.so"}) == "/opt/nsight.so");
+  const auto issues = child_environment({"CUDA_INJECTION64_PATH=/opt/nsight.so"}, with_gpu, "/tmp/r").issues;
+  REQUIRE(issues.size() == 1);
+  CHECK(issues.front().id == "gpu-probe-yields");
+  const Variables without = child_environment({}, k_installation, "/tmp/r").added;
+  CHECK(variable(merged_environment({}, without), "CUDA_INJECTION64_PATH").empty());
 }
 
 TEST_CASE("the parts are found in an install tree and in a build tree, and missed by name") {
@@ -58,6 +74,10 @@ TEST_CASE("the parts are found in an install tree and in a build tree, and misse
   const auto found = find_installation_at(install.path() / "bin");
   REQUIRE(found.ok());
   CHECK(found.value().capture_library == std::filesystem::canonical(install.path()) / "lib/libstallcast_capture.so");
+  CHECK(found.value().gpu_library.empty());
+  install.put("lib/libstallcast_cupti.so", "");
+  CHECK(find_installation_at(install.path() / "bin").value().gpu_library ==
+        std::filesystem::canonical(install.path()) / "lib/libstallcast_cupti.so");
 
   FakeRoot build;
   build.put("cli/stallcast", "").put("probes/capture/libstallcast_capture.so", "");

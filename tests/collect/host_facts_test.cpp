@@ -86,15 +86,6 @@ TEST_CASE("only allow-listed variables are taken") {
   CHECK(facts.environment.at("RANK") == "3");
 }
 
-TEST_CASE("lists of CPUs") {
-  CHECK(count_cpu_list("0-3,8") == 5);
-  CHECK(count_cpu_list("7\n") == 1);
-  CHECK(count_cpu_list("") == 0);
-  CHECK(count_cpu_list("3-1") == 0);
-  CHECK(count_cpu_list("a-b") == 0);
-  CHECK(count_cpu_list("0-99999999999") == 0);
-}
-
 TEST_CASE("the machine of this test has cores and a name") {
   const HostFacts facts = read_host_facts("/", {});
   CHECK(facts.logical_cpus >= 1);

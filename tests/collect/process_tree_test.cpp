@@ -109,14 +109,32 @@ TEST_CASE("no /proc/PID/io: absent and counted") {
   CHECK(tree.without_io() == 1);
   CHECK_FALSE(tree.read_bytes().has_value());
   CHECK_FALSE(tree.processes()[0].io.has_value());
-  CHECK_FALSE(tree.processes()[0].proportional_bytes.has_value());
-  root.put("100/io", "rchar: 9\nread_bytes: 512\n").put("100/smaps_rollup", "00-ff ---p\nRss: 9 kB\nPss:  8 kB\n");
+  CHECK_FALSE(tree.processes()[0].proportional.has_value());
+  root.put("100/io", "rchar: 9\nread_bytes: 512\n")
+      .put("100/smaps_rollup", "00-ff ---p\nRss: 9 kB\nPss:  8 kB\nPss_Anon: 5 kB\n");
+  root.put("100/status", "Name:\tx\nVmSwap:\t      12 kB\nCpus_allowed:\t34\nCpus_allowed_list:\t2,4-5\n");
   root.put("100/schedstat", "1 777 3\n").put("100/statm", "100 40 10 1 0 5 0\n");
   tree.measure_details(true);
   CHECK(tree.read_bytes().value() == 512);
-  CHECK(tree.processes()[0].proportional_bytes.value() == 8192);
+  REQUIRE(tree.processes()[0].proportional.has_value());
+  CHECK(tree.processes()[0].proportional->bytes == 8192);
+  CHECK(tree.processes()[0].proportional->anonymous_bytes.value() == 5120);
+  REQUIRE(tree.processes()[0].status.has_value());
+  CHECK(tree.processes()[0].status->cpus == "2,4-5");
+  CHECK(tree.processes()[0].status->swap_bytes == 12288);
   CHECK(tree.processes()[0].run_delay_ns.value() == 777);
   CHECK(tree.processes()[0].anonymous_bytes.value() == 30 * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
+  tree.measure_details(false);
+  CHECK_FALSE(tree.processes()[0].proportional.has_value());  // not a copy of the reading before
+}
+
+TEST_CASE("a kernel that does not divide the proportional set, and a status without swap") {
+  FakeRoot root;
+  root.put("100/smaps_rollup", "00-ff ---p\nPss:  8 kB\n").put("100/status", "Cpus_allowed_list:\t0-1\n");
+  const ProcessReader reader(root.path());
+  CHECK_FALSE(reader.proportional(100)->anonymous_bytes.has_value());
+  CHECK(reader.status(100)->swap_bytes == 0);
+  CHECK_FALSE(parse_status("Name:\tx\n").has_value());
 }
 
 TEST_CASE("a variable's name in an environment, never its value") {

@@ -100,6 +100,19 @@ TEST_CASE("a tick holds slots, processes and sums") {
   CHECK(full["processes"][0]["name"] == "python");
   CHECK(full["processes"][0]["read_bytes"].is_null());
   CHECK(full["processes"][0]["pss_bytes"].is_null());
+  CHECK(full["processes"][0]["cpus"].is_null());
+  CHECK(full["quota_periods"].is_null());
+  processes[0].status = StatusFacts{"0-1", 4096};
+  processes[0].proportional = ProportionalSet{8192, 4096};
+  tick.throttling = CpuThrottling{100, 7, 12345};
+  tick.shm_free_bytes = 1 << 20;
+  const json told = json::parse(to_line(tick));
+  CHECK(told["processes"][0]["cpus"] == "0-1");
+  CHECK(told["processes"][0]["swap_bytes"] == 4096);
+  CHECK(told["processes"][0]["pss_anon_bytes"] == 4096);
+  CHECK(told["quota_throttled"] == 7);
+  CHECK(told["quota_throttled_ns"] == 12345);
+  CHECK(told["shm_free_bytes"] == 1 << 20);
   CHECK(full["read_bytes_tree"] == 4096);
 }
 

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -50,6 +51,30 @@ TEST_CASE("asked for nothing, or for what was measured, the measured rate comes 
     CHECK_FALSE(prediction.extrapolated);
     CHECK(prediction.epoch->value() == doctest::Approx(50'000.0 / prediction.throughput.mean.value()));
   }
+}
+
+TEST_CASE("a faster GPU shortens its kernels, where they were traced, and says what it cannot shorten") {
+  TrueJob job;
+  job.cores = 8.0;
+  job.cpu_s = 1e-4;
+  Profile profile = profile_of(job);
+  const double compute = profile.resources.compute->mean.value();
+  const auto gain = [&] {
+    return answer(profile, {"gpu_speedup=2"}).throughput.mean.value() / answer(profile, {}).throughput.mean.value();
+  };
+  CHECK(gain() > 1.8);  // untraced, the device is taken for all of it
+  profile.gpu.source = "CUPTI";
+  profile.gpu.busy_time =
+      Estimate<Seconds>{Seconds(0.7 * compute), Seconds(0.69 * compute), Seconds(0.71 * compute), 100};
+  CHECK(gain() == doctest::Approx(1.0 / 0.65).epsilon(0.04));
+  const auto notes = answer(profile, {"gpu_speedup=2"}).notes;
+  CHECK(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+    return note.find("kernels take 70 %") == 0 && note.find("at most 3.3x") != std::string::npos;
+  }));
+  // A host that spins while it waits for the device shows as computing all the time; the kernels tell it apart.
+  profile.resources.step_cpu = Estimate<SecondsPerSample>{
+      SecondsPerSample(compute / 32.0), SecondsPerSample(compute / 33.0), SecondsPerSample(compute / 31.0), 100};
+  CHECK(gain() == doctest::Approx(1.0 / 0.65).epsilon(0.04));
 }
 
 TEST_CASE("more workers for a starved job") {

@@ -9,6 +9,7 @@
 
 #include "random_profile.hpp"
 #include "reports/derived.hpp"
+#include "reports/facts.hpp"
 #include "sample_profiles.hpp"
 
 namespace stallcast::reports {
@@ -255,6 +256,41 @@ TEST_CASE("a waiting that cannot be told from none is called nothing") {
   CHECK(f.verdict.find("input-bound") == std::string::npos);
   REQUIRE(f.next.size() == 1);
   CHECK(f.next.front().key == "measure-again");
+}
+
+TEST_CASE("a GPU that waits for copies is said so, and what hides them") {
+  Profile p = testing::prep_bound();
+  const auto nothing_missing = find(p).missing.size();
+  p.gpu.source = "CUPTI";
+  p.gpu.busy = Estimate<Fraction>{0.50, 0.49, 0.51, 100};
+  p.gpu.exposed = Estimate<Fraction>{0.12, 0.11, 0.13, 100};
+  p.gpu.idle = Estimate<Fraction>{0.38, 0.36, 0.40, 100};
+  p.gpu.starved = Estimate<Fraction>{0.31, 0.30, 0.32, 100};
+  p.gpu.pageable = 1.0;
+  p.gpu.devices = {GpuDevice{}, GpuDevice{}};
+  p.gpu.devices[0].name = p.gpu.devices[1].name = "NVIDIA H200";
+  const Findings f = find(p);
+  CHECK(advises(p, "hide-copies"));
+  CHECK(f.missing.size() == nothing_missing - 1);
+  const auto said = [&](const std::string& label) {
+    const auto fact = std::find_if(f.why.begin(), f.why.end(), [&](const Fact& one) { return one.label == label; });
+    return fact != f.why.end() ? fact->text : std::string();
+  };
+  CHECK(said("GPU").find("busy 50 % (49 to 51) of a step, copies that nothing hides 12 %") == 0);
+  CHECK(said("GPU").find("of which 31 % of the step while a batch was waited for") != std::string::npos);
+  CHECK(environment_facts(p)[2].text == "2 x NVIDIA H200");
+  double whole = 0.0;
+  for (const Slice& slice : f.breakdowns.front().slices) whole += slice.share.mean;
+  CHECK(whole == doctest::Approx(1.0).epsilon(0.01));
+  CHECK(f.breakdowns.front().slices[1].key == "copy");
+  CHECK(f.breakdowns.front().wait.mean == doctest::Approx(p.stalls.as_is_wait->mean));
+  p.gpu.exposed = Estimate<Fraction>{0.12, -0.11, 0.35, 3};
+  CHECK_FALSE(advises(p, "hide-copies"));
+  p.gpu = Gpu{};
+  p.gpu.source = "nothing";
+  p.gpu.busy = MeasuredEstimate<Fraction>::absent("held by somebody");
+  const auto missing = find(p).missing;
+  CHECK(std::any_of(missing.begin(), missing.end(), [](const Missing& m) { return m.reason == "held by somebody"; }));
 }
 
 TEST_CASE("workers that queue for a core need no company") {

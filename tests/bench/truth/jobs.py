@@ -48,6 +48,12 @@ def train_command(data, *arguments):
     return [training_python(), str(SAMPLE / "train.py"), data, "--print-every", "0", "--json", *map(str, arguments)]
 
 
+def warm_imports():
+    """Brings what the job imports into memory: a storage limit holds for libraries, too, and start-up is measured
+    without one. Pages leave memory by themselves on some machines, so this comes right before a run."""
+    subprocess.run([training_python(), "-c", "import numpy, PIL.Image, torch, torch.utils.data"], check=True)
+
+
 def run_plain(command):
     """Runs the job; returns the summary that it prints last."""
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,

@@ -6,6 +6,7 @@ import sys
 _PATCHES = {
     "torch.utils.data.dataloader": "loader",
     "torch.optim.optimizer": "optimizer",
+    "torch.autograd.profiler": "gpu",
     "torch.serialization": "throwaway",
     "torch.distributed.checkpoint.state_dict_saver": "throwaway",
     "safetensors.torch": "throwaway",

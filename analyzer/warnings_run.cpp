@@ -1,0 +1,144 @@
+/// Warnings about the run itself: how long, how steady, who waits for whom.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+
+#include "analyzer/statistics.hpp"
+#include "analyzer/warnings.hpp"
+
+namespace stallcast::sections {
+namespace {
+
+constexpr std::size_t k_blocks = 12;          ///< that a trend is looked for in
+constexpr std::size_t k_fewest_batches = 10;  ///< of a worker that is compared with others
+
+/// Time per sample of each batch that a worker of the rank made, as logarithms, by the worker's number.
+std::map<std::uint32_t, std::vector<double>> makings_of(const RankView& rank) {
+  std::map<std::uint32_t, std::vector<double>> makings;
+  for (const SteadyStep& step : rank.window.steps) {
+    if (step.delivery == nullptr || !step.delivery->made_known) continue;
+    const record::BatchRecord& made = step.delivery->made;
+    if (made.header.aux == UINT32_MAX || made.samples == 0 || made.end_ns <= made.begin_ns) continue;
+    makings[made.header.aux].push_back(std::log(static_cast<double>(made.end_ns - made.begin_ns) / made.samples));
+  }
+  std::erase_if(makings, [](const auto& one) { return one.second.size() < k_fewest_batches; });
+  return makings;
+}
+
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+std::string few_steps(const Evidence& e, double threshold) {
+  std::size_t steps = 0;
+  for (const RankView& rank : e.ranks) steps += rank.window.steps.size();
+  if (static_cast<double>(steps) >= threshold) return {};
+  return "only " + std::to_string(steps) + " steady steps were seen";
+}
+
+std::string drift(const Evidence& e, double threshold) {
+  const std::vector<SteadyStep>& steps = e.ranks.front().window.steps;
+  if (steps.size() < 5 * k_blocks) return {};
+  std::vector<double> means;
+  for (std::size_t block = 0; block < k_blocks; ++block) {
+    const std::size_t from = block * steps.size() / k_blocks;
+    const std::size_t to = (block + 1) * steps.size() / k_blocks;
+    double sum = 0.0;
+    for (std::size_t i = from; i < to; ++i) sum += steps[i].step_s();
+    means.push_back(sum / static_cast<double>(to - from));
+  }
+  const Estimate<double> trend = relative_trend(means);
+  const bool clear = trend.ci95_low > 0.0 || trend.ci95_high < 0.0;
+  if (!clear || std::abs(trend.mean) < threshold) return {};
+  return "steps became " + fixed(100.0 * std::abs(trend.mean), 0) + (trend.mean > 0.0 ? " % slower" : " % faster") +
+         " over the measured window";
+}
+
+std::string epoch_pauses(const Evidence& e, double threshold) {
+  const SteadyWindow& window = e.ranks.front().window;
+  if (window.first_wait_s.size() < 2 || window.steps.empty()) return {};
+  // The first epoch's pause holds imports and cold caches; the later ones are what repeats.
+  const double pauses = std::accumulate(window.first_wait_s.begin() + 1, window.first_wait_s.end(), 0.0);
+  const double steady = std::accumulate(window.steps.begin(), window.steps.end(), 0.0,
+                                        [](double sum, const SteadyStep& step) { return sum + step.step_s(); });
+  if (pauses < threshold * (steady + pauses)) return {};
+  const double each = pauses / static_cast<double>(window.first_wait_s.size() - 1);
+  return "each epoch begins with a pause of " + fixed(each, 2) + " s until the first batch arrives";
+}
+
+std::string ranks_missing(const Evidence& e, double threshold) {
+  const Job& job = e.profile.job;
+  if (job.ranks_seen >= threshold * job.ranks_expected) return {};
+  return "recordings of " + std::to_string(job.ranks_seen) + " ranks of " + std::to_string(job.ranks_expected) +
+         " were seen";
+}
+
+std::string slow_rank(const Evidence& e, double threshold) {
+  std::string seen;
+  double most = threshold;
+  for (const Rank& rank : e.profile.ranks) {
+    std::vector<double> others;
+    for (const Rank& other : e.profile.ranks) {
+      if (&other != &rank && other.wait) others.push_back(other.wait->mean);
+    }
+    if (!rank.wait || others.empty()) continue;
+    const double usual = median_of(others);
+    const double beyond = rank.wait->ci95_low - usual;
+    if (beyond <= most) continue;
+    most = beyond;
+    seen = "rank " + std::to_string(rank.rank) + " (" + rank.host + ") waits for data " +
+           fixed(100.0 * rank.wait->mean, 0) + " % of each step, the others " + fixed(100.0 * usual, 0) + " %";
+  }
+  return seen;
+}
+
+std::string slow_worker(const Evidence& e, double threshold) {
+  std::string seen;
+  double most = std::log1p(threshold);
+  for (const RankView& rank : e.ranks) {
+    const auto makings = makings_of(rank);
+    for (const auto& [worker, own] : makings) {
+      std::vector<double> others;
+      for (const auto& [other, theirs] : makings) {
+        if (other != worker) others.insert(others.end(), theirs.begin(), theirs.end());
+      }
+      if (others.empty()) continue;
+      const Estimate<double> mine = mean_of(own);
+      const Estimate<double> usual = mean_of(others);
+      const double sure = mine.mean - usual.mean - std::hypot(mine.mean - mine.ci95_low, usual.mean - usual.ci95_low);
+      if (sure <= most) continue;
+      most = sure;
+      seen = "worker " + std::to_string(worker) + " takes " + fixed(std::exp(mine.mean - usual.mean), 1) +
+             " times as long for a sample as the others (" + std::to_string(own.size()) + " batches)";
+    }
+  }
+  return seen;
+}
+
+std::string reads_unseen(const Evidence& e, double threshold) {
+  double mapped = 0.0;
+  double storage = 0.0;
+  for (const record::ProcessRecording& process : e.run.processes)
+    mapped += static_cast<double>(process.info.mapped_bytes);
+  for (const Tick& tick : e.run.log.ticks) storage = std::max(storage, static_cast<double>(tick.tree_read_bytes));
+  const Dataset& dataset = e.profile.dataset;
+  const bool no_reads = !dataset.bytes_per_sample || dataset.bytes_per_sample->value() <= 0.0;
+  if (!no_reads || mapped <= 0.0 || storage <= threshold) return {};
+  return "the data set seems to be read through mapped files: read time is inside prep here";
+}
+
+std::string not_pinned(const Evidence& e, double) {
+  for (const RankView& rank : e.ranks) {
+    if (uses_cuda(rank) && rank.window.loader.pin_memory == 0) {
+      return "a GPU is there, and its loader hands over pageable memory (pin_memory=False)";
+    }
+  }
+  return {};
+}
+
+}  // namespace stallcast::sections

@@ -1,0 +1,267 @@
+/// libstallcast_cupti.so: the CUDA driver loads it into a process that uses a GPU (CUDA_INJECTION64_PATH) and calls
+/// InitializeInjection() from within cuInit. From then on CUPTI hands over records of kernels, copies and waits; a
+/// thread of ours folds them into bins twice a second and appends those to gpu-PID.jsonl in the run's folder.
+///
+/// A guest's rules: memory is bounded (buffers, intervals that are kept), what does not fit is dropped and counted; an
+/// error of CUPTI's ends our part and leaves its words; the job's own profiler comes first (stallcast_gpu_yield).
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/clock.hpp"
+#include "probes/capture/gpu/cupti.hpp"
+#include "probes/capture/gpu/decode.hpp"
+#include "probes/capture/gpu/devices.hpp"
+#include "probes/capture/gpu/lines.hpp"
+#include "probes/record/control.hpp"
+#include "probes/record/gpu_file.hpp"
+
+namespace stallcast::gpu {
+namespace {
+
+constexpr std::size_t k_buffer_bytes = 1U << 20U;
+constexpr std::size_t k_most_buffers = 16;
+constexpr std::size_t k_most_pending = 400'000;  ///< intervals of 56 bytes
+constexpr auto k_period = std::chrono::milliseconds(500);
+constexpr std::uint64_t k_patience_ns = 1'000'000'000;  ///< after which an interval that ended has come
+constexpr std::array k_kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
+
+std::uint64_t now_ns() {
+  return monotonic_ns();
+}
+
+class Probe {
+ public:
+  explicit Probe(const std::string& run_folder);
+
+  void start();
+  /// Ends our part for good; `reason` stands in the recording.
+  void stop(const std::string& reason);
+  void finish();
+
+  void give_buffer(std::uint8_t** buffer, std::size_t* size);
+  void take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes);
+
+ private:
+  void run();
+  void flush(std::uint64_t horizon_ns);
+  void write(const std::string& text);
+  [[nodiscard]] std::int64_t clock_offset() const;
+
+  pid_t pid_ = getpid();
+  std::string folder_;  ///< last component of the run's folder
+  Cupti cupti_ = load_cupti();
+  int fd_ = -1;
+  bool own_clock_ = false;
+  std::atomic<bool> ended_{false};
+  std::atomic<std::int64_t> offset_ns_{0};
+  std::mutex decoding_{};
+  Decoder decoder_{};
+  // CUPTI asks for buffers with locks of its own held: nothing of CUPTI's or the driver's is called under this one.
+  std::mutex mutex_{};
+  std::condition_variable wake_{};
+  Timeline timeline_{now_ns()};
+  Coverage coverage_{};
+  std::set<std::uint32_t> devices_{};
+  std::set<std::uint32_t> described_{};
+  std::vector<std::unique_ptr<std::uint8_t[]>> buffers_{};
+  std::vector<std::uint8_t*> free_{};
+};
+
+Probe* g_probe = nullptr;  // never deleted: CUPTI may call until the process is gone
+
+void buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
+  *most_records = 0;  // as many as fit
+  g_probe->give_buffer(buffer, size);
+}
+
+void buffer_completed(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t, std::size_t bytes) {
+  g_probe->take_buffer(context, stream, buffer, bytes);
+}
+
+Probe::Probe(const std::string& run_folder) : folder_(run_folder.substr(run_folder.rfind('/') + 1)) {
+  const std::string path = run_folder + "/" + record::gpu_file(pid_);
+  fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
+/// A line that does not fit on the disk is torn: the last one that can be read says until when all is told.
+void Probe::write(const std::string& text) {
+  std::size_t done = 0;
+  while (fd_ >= 0 && done < text.size()) {
+    const ssize_t wrote = ::write(fd_, text.data() + done, text.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) {
+      close(fd_);
+      fd_ = -1;
+      return;
+    }
+    done += static_cast<std::size_t>(wrote);
+  }
+}
+
+void Probe::start() {
+  std::uint32_t version = 0;
+  if (cupti_.reason.empty()) cupti_.version(&version);
+  write(to_line(FirstLine{pid_, folder_, now_ns(), cupti_.path, version}));
+  if (!cupti_.reason.empty()) return stop(cupti_.reason);
+  own_clock_ = cupti_.register_clock != nullptr && cupti_.register_clock(now_ns) == CUPTI_SUCCESS;
+  CUptiResult result = cupti_.register_callbacks(buffer_requested, buffer_completed);
+  for (std::size_t i = 0; result == CUPTI_SUCCESS && i < k_kinds.size(); ++i) result = cupti_.enable(k_kinds[i]);
+  if (result != CUPTI_SUCCESS) return stop("CUPTI gives no records: " + cupti_.words(result));
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);  // the job's signals are not for us
+  std::thread(&Probe::run, this).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+void Probe::stop(const std::string& reason) {
+  if (ended_.exchange(true)) return;
+  if (cupti_.reason.empty()) {
+    cupti_.flush_all(0);
+    for (const CUpti_ActivityKind kind : k_kinds) cupti_.disable(kind);
+  }
+  flush(now_ns());
+  write(absent_line(now_ns(), reason));
+  wake_.notify_all();
+}
+
+void Probe::finish() {
+  if (getpid() != pid_ || ended_.exchange(true)) return;
+  cupti_.flush_all(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+  flush(now_ns());
+  wake_.notify_all();
+}
+
+void Probe::run() {
+  while (!ended_) {
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait_for(lock, k_period, [this] { return ended_.load(); });
+    }
+    if (ended_) return;
+    if (!own_clock_) offset_ns_ = clock_offset();
+    const std::uint64_t begin_ns = now_ns();
+    cupti_.flush_all(0);  // calls take_buffer(): the lock must be free
+    if (!ended_) flush(begin_ns - k_patience_ns);
+  }
+}
+
+/// CLOCK_MONOTONIC minus CUPTI's clock: of the try that took least.
+std::int64_t Probe::clock_offset() const {
+  std::int64_t offset = 0;
+  std::uint64_t shortest = UINT64_MAX;
+  for (int i = 0; i < 5; ++i) {
+    std::uint64_t theirs = 0;
+    const std::uint64_t before = now_ns();
+    if (cupti_.timestamp(&theirs) != CUPTI_SUCCESS) continue;
+    const std::uint64_t after = now_ns();
+    if (after - before >= shortest) continue;
+    shortest = after - before;
+    offset = static_cast<std::int64_t>(before + shortest / 2 - theirs);
+  }
+  return offset;
+}
+
+void Probe::flush(std::uint64_t horizon_ns) {
+  std::set<std::uint32_t> undescribed;
+  {
+    std::lock_guard lock(mutex_);
+    for (const std::uint32_t device : devices_) {
+      if (described_.insert(device).second) undescribed.insert(device);
+    }
+  }
+  std::string text;
+  for (const std::uint32_t device : undescribed) text += to_line(device_facts(device));
+  std::lock_guard lock(mutex_);
+  for (const Bins& bins : timeline_.settle(horizon_ns)) text += to_line(bins);
+  coverage_.until_ns = timeline_.settled_ns();
+  coverage_.late = timeline_.late();
+  write(text + to_line(coverage_));
+}
+
+void Probe::give_buffer(std::uint8_t** buffer, std::size_t* size) {
+  std::lock_guard lock(mutex_);
+  *buffer = nullptr;  // CUPTI drops what it cannot store, and counts it
+  *size = 0;
+  if (free_.empty()) {
+    if (buffers_.size() >= k_most_buffers) return;
+    // operator new aligns to 16 bytes, CUPTI wants 8.
+    buffers_.push_back(std::unique_ptr<std::uint8_t[]>(new (std::nothrow) std::uint8_t[k_buffer_bytes]));
+    if (!buffers_.back()) return buffers_.pop_back();
+    free_.push_back(buffers_.back().get());
+  }
+  *buffer = free_.back();
+  *size = k_buffer_bytes;
+  free_.pop_back();
+}
+
+void Probe::take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes) {
+  if (buffer == nullptr) return;
+  std::vector<Interval> intervals;
+  std::uint64_t records = 0;
+  {
+    std::lock_guard lock(decoding_);
+    CUpti_Activity* record = nullptr;
+    for (; cupti_.next_record(buffer, bytes, &record) == CUPTI_SUCCESS; ++records) {
+      if (const auto interval = decoder_.decode(*record, offset_ns_)) intervals.push_back(*interval);
+    }
+  }
+  std::size_t dropped = 0;
+  if (cupti_.dropped_records(context, stream, &dropped) != CUPTI_SUCCESS) dropped = 0;
+  std::lock_guard lock(mutex_);
+  coverage_.records += records;
+  coverage_.dropped += dropped;
+  for (const Interval& interval : intervals) {
+    if (timeline_.pending() >= k_most_pending) {
+      ++coverage_.dropped;
+      continue;
+    }
+    if (interval.what != Activity::wait) devices_.insert(interval.device);
+    timeline_.add(interval);
+  }
+  free_.push_back(buffer);
+}
+
+}  // namespace
+}  // namespace stallcast::gpu
+
+#define STALLCAST_GPU_EXPORT extern "C" __attribute__((visibility("default")))
+
+/// What the CUDA driver calls, once a process. Always 1: a failure of ours is not the job's.
+STALLCAST_GPU_EXPORT int InitializeInjection() {
+  using stallcast::gpu::g_probe;
+  const char* folder = std::getenv(stallcast::record::k_env_run_dir);
+  if (g_probe != nullptr || folder == nullptr || *folder == '\0') return 1;
+  try {
+    g_probe = new stallcast::gpu::Probe(folder);
+    g_probe->start();
+    std::atexit([] { g_probe->finish(); });
+  } catch (...) {
+    // Out of memory or of threads: there is no GPU part then.
+  }
+  return 1;
+}
+
+/// The job is about to use CUPTI itself (torch.profiler): our part ends here, with `who` as the reason.
+STALLCAST_GPU_EXPORT void stallcast_gpu_yield(const char* who) {
+  using stallcast::gpu::g_probe;
+  if (g_probe != nullptr) g_probe->stop(std::string("yielded to ") + (who != nullptr ? who : "the job's own profiler"));
+}

@@ -1,0 +1,185 @@
+/// Each row of the table: said where its evidence is there, not said where it is not.
+#include "analyzer/warnings.hpp"
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "analyzer/analyze.hpp"
+#include "tests/analyzer/run_builder.hpp"
+
+using namespace stallcast;
+using namespace stallcast::synthetic;
+
+namespace {
+
+std::string said(const Profile& profile, const std::string& id) {
+  for (const DataIssue& issue : profile.issues) {
+    if (issue.id == id) return issue.detail;
+  }
+  return {};
+}
+
+/// Two workers that are there for `seconds`, one reading of the log a second.
+RunData long_run() {
+  JobSpec spec = prep_bound();
+  spec.batches = 400;
+  spec.persistent = true;
+  return make_run(spec);
+}
+
+/// The log's worker at each tick; the builder writes one down.
+template <class Change>
+void each_worker(RunData& run, Change change) {
+  int number = 0;
+  for (Tick& tick : run.log.ticks) {
+    for (ProcessTick& process : tick.processes) {
+      if (process.pid == k_first_consumer_pid + 1) change(process, number);
+    }
+    ++number;
+  }
+}
+
+bool has(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_CASE("every row has its own name, a threshold that is explained, and a remedy") {
+  std::set<std::string> ids;
+  for (const sections::Warning& warning : sections::warning_table()) {
+    CAPTURE(warning.id);
+    CHECK(ids.insert(warning.id).second);
+    CHECK(std::string(warning.hint).size() > 10);
+    CHECK((warning.threshold == 0.0) == std::string(warning.of).empty());
+  }
+}
+
+TEST_CASE("a healthy run is warned of nothing") {
+  const Profile profile = analyze_run(long_run());
+  for (const sections::Warning& warning : sections::warning_table()) {
+    CAPTURE(warning.id);
+    CHECK(said(profile, warning.id).empty());
+  }
+}
+
+TEST_CASE("workers that may run on one core") {
+  RunData run = long_run();
+  each_worker(run, [](ProcessTick& process, int) { process.cpus = "3"; });
+  CHECK(has(said(analyze_run(run), "workers-pinned"), "2 workers may run on 1 of "));
+  each_worker(run, [](ProcessTick& process, int) { process.cpus = "0-1"; });
+  CHECK(said(analyze_run(run), "workers-pinned").empty());  // two workers need no more
+  each_worker(run, [](ProcessTick& process, int) { process.cpus = "garbage"; });
+  CHECK(said(analyze_run(run), "workers-pinned").empty());
+}
+
+TEST_CASE("a core of its own for each worker is no complaint") {
+  RunData run = long_run();
+  for (Tick& tick : run.log.ticks) {
+    ProcessTick other = tick.processes.back();
+    other.pid = k_first_consumer_pid + 2;
+    other.cpus = "5";
+    tick.processes.back().cpus = "4";
+    tick.processes.push_back(other);
+  }
+  CHECK(said(analyze_run(run), "workers-pinned").empty());
+}
+
+TEST_CASE("a quota that is used up in one period of ten") {
+  RunData run = long_run();
+  std::int64_t number = 0;
+  for (Tick& tick : run.log.ticks) {
+    tick.quota_periods = 1000 + 10 * number;
+    tick.quota_throttled = 500 + number;
+    tick.quota_throttled_ns = 7'000'000'000 + 50'000'000 * number++;
+  }
+  CHECK(has(said(analyze_run(run), "cpu-throttled"), "in 10 % of its periods"));
+  for (Tick& tick : run.log.ticks) tick.quota_throttled = 500;  // all of it was before this job
+  CHECK(said(analyze_run(run), "cpu-throttled").empty());
+  for (Tick& tick : run.log.ticks) tick.quota_periods = -1;
+  CHECK(said(analyze_run(run), "cpu-throttled").empty());
+}
+
+TEST_CASE("/dev/shm fills up") {
+  RunData run = long_run();
+  for (Tick& tick : run.log.ticks) tick.shm_free_bytes = 64'000'000;
+  CHECK(said(analyze_run(run), "shm-nearly-full").empty());
+  run.log.ticks[3].shm_free_bytes = 8'000'000;
+  CHECK(has(said(analyze_run(run), "shm-nearly-full"), "56 MB were in use"));
+  for (Consumer& consumer : run.consumers) consumer.phases_begin_ns = run.log.ticks[3].t_ns;
+  CHECK(said(analyze_run(run), "shm-nearly-full").empty());  // from there on it may be what we stage
+}
+
+TEST_CASE("memory on swap") {
+  RunData run = long_run();
+  each_worker(run, [](ProcessTick& process, int) {
+    process.rss_bytes = 900'000'000;
+    process.swap_bytes = 5'000'000;
+  });
+  CHECK(said(analyze_run(run), "swapping").empty());
+  each_worker(run, [](ProcessTick& process, int number) { process.swap_bytes = number < 5 ? 0 : 300'000'000; });
+  CHECK(has(said(analyze_run(run), "swapping"), "300 MB of the job's memory (25 %)"));
+}
+
+TEST_CASE("memory that grows, by the proportional set where there is one") {
+  RunData run = long_run();
+  each_worker(run, [](ProcessTick& process, int number) { process.anon_bytes = 300'000'000 + 20'000'000L * number; });
+  const std::string grown = said(analyze_run(run), "memory-growth");
+  CHECK(has(grown, "the memory of 1 worker grew by 1.2 GB a minute"));
+  // Pages that the fork has shared count as the worker's own from the beginning; their copies are seen here alone.
+  each_worker(run, [](ProcessTick& process, int number) {
+    process.anon_bytes = 300'000'000;
+    if (number % 2 == 0) process.pss_anon_bytes = 100'000'000 + 10'000'000L * number;
+  });
+  CHECK(has(said(analyze_run(run), "memory-growth"), "600 MB a minute"));
+  each_worker(run,
+              [](ProcessTick& process, int number) { process.pss_anon_bytes = number < 5 ? 50'000'000 : 400'000'000; });
+  CHECK(said(analyze_run(run), "memory-growth").empty());  // it took its buffers, and that was it
+}
+
+TEST_CASE("one worker that is slower than the others") {
+  RunData run = long_run();
+  for (Delivery& delivery : run.consumers[0].passes[0].deliveries) {
+    record::BatchRecord& made = delivery.made;
+    if (delivery.made_known && made.header.aux == 1) made.end_ns += (made.end_ns - made.begin_ns) / 2;
+  }
+  CHECK(has(said(analyze_run(run), "slow-worker"), "worker 1 takes 1.5 times as long"));
+}
+
+TEST_CASE("one rank that waits longer than the others") {
+  JobSpec spec = compute_bound();
+  spec.ranks = 3;
+  const RunData run = make_run(spec);
+  Profile profile = analyze_run(run);
+  REQUIRE(profile.ranks.size() == 3);
+  const std::vector<sections::RankView> none;
+  CHECK(sections::slow_rank({run, none, profile}, 0.05).empty());
+  profile.ranks[1].wait = Estimate<Fraction>{0.30, 0.28, 0.32, 100};
+  CHECK(has(sections::slow_rank({run, none, profile}, 0.05), "rank 1 "));
+  profile.ranks[1].wait = Estimate<Fraction>{0.30, 0.02, 0.58, 5};
+  CHECK(sections::slow_rank({run, none, profile}, 0.05).empty());  // it cannot be told
+}
+
+TEST_CASE("OpenCV's own threads in every worker") {
+  RunData run = long_run();
+  const double cores = run.log.host->usable_cpus;
+  for (record::ProcessRecording& process : run.processes) {
+    for (record::TextEntry& entry : process.texts) {
+      if (!has(entry.json, "\"role\":\"worker\"")) continue;
+      entry.json = R"({"role":"worker","torch_threads":1,"opencv_threads":)" + std::to_string(int(cores) + 1) + "}";
+    }
+  }
+  CHECK(has(said(analyze_run(run), "opencv-threads"), "each of 2 workers"));
+}
+
+TEST_CASE("pageable memory matters where there is a GPU") {
+  RunData run = long_run();
+  for (auto& [id, loader] : run.consumers[0].loaders) loader.pin_memory = 0;
+  CHECK(said(analyze_run(run), "not-pinned").empty());
+  run.consumers[0].description = R"({"role": "consumer", "cuda": true})";
+  CHECK_FALSE(said(analyze_run(run), "not-pinned").empty());
+  for (auto& [id, loader] : run.consumers[0].loaders) loader.pin_memory = 1;
+  CHECK(said(analyze_run(run), "not-pinned").empty());
+}
+
+}  // namespace

@@ -1,0 +1,112 @@
+/// libstallcast_cupti.so as the CUDA driver would use it, in a process of its own, with a libcupti that plays a script.
+/// No GPU is needed, and none has run this.
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "analyzer/gpu_recording.hpp"
+
+namespace stallcast {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Yield = void (*)(const char*);
+
+/// What a process that uses a GPU for `milliseconds` leaves.
+GpuRecording recorded(const char* script, int milliseconds, bool yields = false) {
+  std::string folder = (fs::temp_directory_path() / "stallcast-XXXXXX").string();
+  REQUIRE(mkdtemp(folder.data()) != nullptr);
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    setenv("STALLCAST_RUN_DIR", folder.c_str(), 1);
+    setenv("STALLCAST_CUPTI_LIB", STALLCAST_FAKE_CUPTI_LIB, 1);
+    setenv("STALLCAST_FAKE_CUPTI", script, 1);
+    void* library = dlopen(STALLCAST_GPU_LIB, RTLD_NOW | RTLD_LOCAL);
+    if (library == nullptr) _exit(3);
+    const auto initialize = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
+    if (initialize == nullptr || initialize() != 1 || initialize() != 1) _exit(4);
+    usleep(static_cast<useconds_t>(milliseconds) * 1000);
+    if (yields) reinterpret_cast<Yield>(dlsym(library, "stallcast_gpu_yield"))("torch.profiler");
+    if (yields) usleep(600'000);
+    std::exit(0);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFEXITED(status));
+  REQUIRE(WEXITSTATUS(status) == 0);
+  std::ifstream file(folder + "/gpu-" + std::to_string(child) + ".jsonl");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  GpuRecording recording = parse_gpu_recording(text);
+  CHECK(recording.pid == child);
+  CHECK(recording.bad_lines == 0);
+  CHECK(recording.run_folder == fs::path(folder).filename().string());
+  return recording;
+}
+
+void check_script(const GpuRecording& recording) {
+  CHECK(recording.absent.empty());
+  CHECK(recording.dropped == 0);
+  REQUIRE(recording.devices.count(0) == 1);
+  const GpuCourse& device = recording.devices.at(0);
+  const auto over_all = [&](const Cumulative& of) { return of.between(recording.begin_ns, recording.covered_ns); };
+  const double kernels = over_all(device.kernels);
+  REQUIRE(kernels >= 2.0);
+  CHECK(over_all(device.bytes_in) == doctest::Approx(kernels * 1e6).epsilon(0.35));  // the last may be cut
+  CHECK(over_all(device.exposed) / over_all(device.busy) == doctest::Approx(0.2).epsilon(0.2));
+  CHECK(over_all(device.busy) <= kernels * 0.030 + 1e-9);
+  CHECK(over_all(device.pageable) == over_all(device.bytes_in));
+}
+
+TEST_CASE("records become bins of time, in our clock") {
+  check_script(recorded("good", 2600));
+}
+
+TEST_CASE("a libcupti whose clock is its own") {
+  check_script(recorded("old", 2600));
+}
+
+TEST_CASE("somebody else holds CUPTI: the recording names the error") {
+  const GpuRecording recording = recorded("held", 50);
+  CHECK(recording.devices.empty());
+  CHECK(recording.absent.find("MULTIPLE_SUBSCRIBERS") != std::string::npos);
+  CHECK(recording.absent.find("(39)") != std::string::npos);
+}
+
+TEST_CASE("records for which CUPTI had no room are counted") {
+  const GpuRecording recording = recorded("full", 1200);
+  CHECK(recording.dropped >= 5);
+  CHECK(recording.devices.empty());
+}
+
+TEST_CASE("the job's own profiler gets CUPTI, and the recording says until when it holds") {
+  const GpuRecording recording = recorded("good", 1700, /*yields=*/true);
+  CHECK(recording.absent == "yielded to torch.profiler");
+  CHECK(recording.devices.count(0) == 1);
+}
+
+TEST_CASE("a library that is no libcupti") {
+  const pid_t child = fork();
+  REQUIRE(child >= 0);
+  if (child == 0) {
+    unsetenv("STALLCAST_RUN_DIR");  // a process outside of a run: nothing happens
+    void* library = dlopen(STALLCAST_GPU_LIB, RTLD_NOW | RTLD_LOCAL);
+    const auto initialize = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
+    _exit(initialize() == 1 ? 0 : 5);
+  }
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  CHECK(WEXITSTATUS(status) == 0);
+}
+
+}  // namespace
+}  // namespace stallcast
