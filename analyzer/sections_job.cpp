@@ -105,8 +105,9 @@ std::string folder_of(const std::map<std::uint64_t, const record::PathEntry*>& p
   std::size_t count = 0;
   for (const auto& [id, path] : paths) {
     const std::string& name = path->path;
-    if (name.empty() || name.front() != '/') continue;
+    if (name.empty()) continue;
     ++count;
+    if (name.front() != '/') continue;  // recordings of older versions: relative to a folder that is not known
     for (std::size_t slash = name.find('/', 1); slash != std::string::npos; slash = name.find('/', slash + 1)) {
       ++files[name.substr(0, slash)];
     }

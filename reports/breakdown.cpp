@@ -105,11 +105,34 @@ std::optional<Breakdown> found_breakdown(const Profile& p) {
   return found;
 }
 
+template <class Q>
+double relative_half(const Estimate<Q>& e) {
+  return (e.ci95_high.value() - e.ci95_low.value()) / (2.0 * e.mean.value());
+}
+
 /// All waiting of a cold step; profiles of older versions count taking over batches as preparing them.
+///
+/// Its parts are uncertain against each other (what one has too much the other has too little): where the cached rate
+/// is uncertain, so is how the waiting divides, and not how much there is. That follows from two rates alone, 1 -
+/// T_synthetic / T_cold less the interference; their interval, and what the parts add up to beside it.
 Estimate<Fraction> cold_wait(const Profile& p) {
-  const Estimate<Fraction> made = sum_of(*p.stalls.fetch, *p.stalls.prep);
-  const auto* receive = usable(p.stalls.receive);
-  return receive != nullptr ? sum_of(made, *receive) : made;
+  Estimate<Fraction> parts = sum_of(*p.stalls.fetch, *p.stalls.prep);
+  if (const auto* receive = usable(p.stalls.receive)) parts = sum_of(parts, *receive);
+  const auto* synthetic = usable(p.rates.synthetic);
+  const auto* cold = usable(p.rates.cold);
+  if (synthetic == nullptr || cold == nullptr || p.stalls.method != "differential") return parts;
+  if (!(synthetic->mean.value() > 0.0) || !(cold->mean.value() > 0.0)) return parts;
+  const double computing = cold->mean.value() / synthetic->mean.value();
+  double half = computing * std::hypot(relative_half(*cold), relative_half(*synthetic));
+  double mean = 1.0 - computing;
+  if (const auto* slowed = usable(p.stalls.interference)) {
+    mean -= slowed->mean;
+    half = std::hypot(half, (slowed->ci95_high - slowed->ci95_low) / 2.0);
+  }
+  half = std::max(half, std::abs(mean - parts.mean));
+  const double half_of_parts = (parts.ci95_high - parts.ci95_low) / 2.0;
+  if (!(half < half_of_parts)) return parts;
+  return {parts.mean, parts.mean - half, parts.mean + half, parts.n};
 }
 
 std::optional<Breakdown> cold_breakdown(const Profile& p) {

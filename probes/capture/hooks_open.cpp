@@ -61,7 +61,7 @@ int creat_as(Symbol symbol, const char* path, mode_t mode) {
 
 }  // namespace
 
-void note_opened(int fd, const char* path, int flags, std::uint64_t begin_ns, std::uint64_t ns) {
+void note_opened(int fd, int folder, const char* path, int flags, std::uint64_t begin_ns, std::uint64_t ns) {
   Thread& thread = t_thread;
   if (!owns_memory(thread)) return;
   const Opened opened = describe_open(path, flags);
@@ -73,7 +73,7 @@ void note_opened(int fd, const char* path, int flags, std::uint64_t begin_ns, st
   bool unseen = false;
   if (opened.file_id != 0 && listed) {
     const Busy busy(thread);
-    unseen = note_path(thread, opened.file_id, path, opened.length, fd);
+    unseen = note_path(thread, opened.file_id, folder, path, opened.length, fd);
   }
   count_open(thread, {.fd = fd, .unseen = unseen, .file_id = opened.file_id, .begin_ns = begin_ns, .ns = ns});
 }

@@ -8,8 +8,9 @@
 
 namespace stallcast::capture {
 
-/// `fd` now stands for `path`: remembered, counted, and named in the recording at first sight.
-void note_opened(int fd, const char* path, int flags, std::uint64_t begin_ns, std::uint64_t ns);
+/// `fd` now stands for `path` (relative to `folder`, or whole): remembered, counted, and named in the recording at
+/// first sight.
+void note_opened(int fd, int folder, const char* path, int flags, std::uint64_t begin_ns, std::uint64_t ns);
 
 /// `fd` was closed, or is about to be closed by something that closes more than it.
 inline FdTotals about_to_close(int fd) {
@@ -49,7 +50,7 @@ __attribute__((noinline)) int open_through_phase(int folder, const char* path, i
     if (begin_ns != 0) count_metadata(t_thread, ns, 0);
     return fd;
   }
-  note_opened(fd, path, flags, begin_ns, ns);
+  note_opened(fd, folder, path, flags, begin_ns, ns);
   if (copy.path[0] != '\0') {
     staged_opened(fd, copy);
   } else {
@@ -67,7 +68,7 @@ inline int open_through(int folder, const char* path, int flags, Call call, MayS
   const int fd = call(folder, path);
   const std::uint64_t ns = begin_ns != 0 ? monotonic_ns() - begin_ns : 0;
   if (fd >= 0) {
-    note_opened(fd, path, flags, begin_ns, ns);
+    note_opened(fd, folder, path, flags, begin_ns, ns);
   } else if (begin_ns != 0) {
     count_metadata(t_thread, ns, 0);
   }

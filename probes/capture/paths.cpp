@@ -71,6 +71,25 @@ bool is_import(const char* path, std::size_t length) {
   return ends_with(path, length, ".so") || ends_with(path, length, ".py") || ends_with(path, length, ".pyc");
 }
 
+/// `path`, which is relative to `folder`, as a whole name; its length, 0 where the folder has no name or it is too
+/// long. Not asked of the file's own descriptor: a phase may have opened a copy in its place.
+std::size_t whole_name(int folder, const char* path, std::size_t length, char (&name)[k_longest_path + 1]) {
+  const raw::ErrnoKeeper keeper;
+  char link[k_fd_link_bytes];
+  const char* of = folder == AT_FDCWD ? "/proc/self/cwd" : fd_link(folder, link);
+  const ssize_t taken = raw::read_link(of, name, k_longest_path);
+  if (taken <= 0 || name[0] != '/') return 0;
+  auto end = static_cast<std::size_t>(taken);
+  if (end > 1) name[end++] = '/';
+  while (length > 2 && path[0] == '.' && path[1] == '/') {
+    path += 2;
+    length -= 2;
+  }
+  if (end + length > k_longest_path) return 0;
+  memcpy(name + end, path, length);
+  return end + length;
+}
+
 }  // namespace
 
 std::uint64_t hash_path(const char* path, std::size_t length) {
@@ -99,9 +118,15 @@ Opened describe_open(const char* path, int flags) {
   return opened;
 }
 
-bool note_path(Thread& thread, std::uint64_t file_id, const char* path, std::size_t length, int fd) {
+bool note_path(Thread& thread, std::uint64_t file_id, int folder, const char* path, std::size_t length, int fd) {
   SeenId* table = seen_table();
   if (table == nullptr || see(table, file_id)) return false;
+  char whole[k_longest_path + 1];
+  const std::size_t whole_length = length > 0 && path[0] == '/' ? 0 : whole_name(folder, path, length, whole);
+  if (whole_length > 0) {
+    path = whole;
+    length = whole_length;
+  }
   const auto padded = static_cast<std::uint32_t>((length + 7) / 8 * 8);
   auto* room = reserve<record::PathRecord>(thread, record::Kind::path, static_cast<std::uint32_t>(length), padded);
   if (room == nullptr) return true;
@@ -146,7 +171,7 @@ std::uint64_t adopt_path(Thread& thread, int fd, std::uint64_t known_id) {
   const Opened opened = describe_open(path, O_RDONLY);
   if (opened.file_id == 0) return known_id;
   const std::uint64_t id = known_id != 0 ? known_id : opened.file_id;
-  note_path(thread, id, path, opened.length, fd);
+  note_path(thread, id, AT_FDCWD, path, opened.length, fd);
   struct stat status {};
   if (thread.unsized_path != nullptr && raw::stat_fd(fd, &status) == 0) {
     note_size(thread, fd, static_cast<std::uint64_t>(status.st_size), status.st_dev);

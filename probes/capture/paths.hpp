@@ -20,8 +20,10 @@ struct Opened {
 Opened describe_open(const char* path, int flags);
 
 /// Writes the path record of a file that this process has not seen yet. A bounded table remembers the ids and forgets
-/// some: a path may be written twice, never lost. The size is filled in later, by note_size(). True: not seen yet.
-bool note_path(Thread& thread, std::uint64_t file_id, const char* path, std::size_t length, int fd);
+/// some: a path may be written twice, never lost. A path that is relative to `folder` (a
+/// descriptor, or AT_FDCWD) is written whole: nobody knows later what that was. The size is filled in later, by
+/// note_size(). True: not seen yet.
+bool note_path(Thread& thread, std::uint64_t file_id, int folder, const char* path, std::size_t length, int fd);
 
 /// The application asked fstat() about `fd`: its answer goes into the path record that was just written for it.
 void note_size(Thread& thread, int fd, std::uint64_t size_bytes, std::uint64_t device);

@@ -152,7 +152,7 @@ void StoragePool::decide_cold(bool memory_only) {
     }
   } else if (!droppable) {
     no_cold_ = evict_ == StorageEvict::own
-                   ? "all of the files is in memory already, and is left there (--evict own)"
+                   ? "all of the files are in memory already, and are left there (--evict own)"
                    : "the files cannot be dropped from memory: they are mapped, locked or being written";
   }
 }

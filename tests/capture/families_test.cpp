@@ -184,4 +184,17 @@ TEST_CASE("the size of a file is what the application was told by fstat") {
   }
 }
 
+TEST_CASE("a relative path is written whole") {
+  const DataFile data;
+  const std::string relative = std::filesystem::relative(data.path()).string();
+  REQUIRE(relative.front() != '/');
+  for (const std::string family : {"open", "openat", "fopen"}) {
+    CAPTURE(family);
+    const auto recording = record_family(family, relative, "sample");
+    REQUIRE(recording.paths.size() == 1);
+    CHECK(recording.paths.front().path == (std::filesystem::current_path() / relative).string());
+    CHECK(recording.files.front().file_id == recording.paths.front().file_id);
+  }
+}
+
 }  // namespace stallcast::test

@@ -120,6 +120,20 @@ TEST_CASE("the same relative name in another folder finds its own file") {
   CHECK(run.evidence().at(1).staged_opens == 1);
 }
 
+TEST_CASE("a name that is relative to a descriptor is recorded whole, of a staged copy too") {
+  const Data data;
+  PhasedRun run;
+  const std::string here = "openat:" + data.folder.path().string() + ":a";
+  run.guest({begin(Phase::cold, 0), here, "end"});
+  run.guest({begin(Phase::cached, 1), here, "end"});  // its first sight of the file is a copy
+  const auto all = run.folder().recordings();
+  REQUIRE(all.size() == 2);
+  for (const auto& process : all) {
+    REQUIRE(process.paths.size() == 1);
+    CHECK(process.paths.front().path == data.folder.path().string() + "/a");
+  }
+}
+
 TEST_CASE("a redirected descriptor has the file's size and flags, and is another inode") {
   const Data data;
   PhasedRun run;

@@ -104,6 +104,20 @@ TEST_CASE("a run that was found cold has one state, not two") {
         "preparing samples.");
 }
 
+TEST_CASE("how much a cold step waits is known better than how that divides") {
+  Profile p = testing::multi_rank();                         // 905 (899 to 911) and 548 (534 to 562) samples/s
+  p.stalls.fetch = Estimate<Fraction>{0.30, 0.05, 0.55, 4};  // a cached rate that nobody could settle
+  p.stalls.prep = Estimate<Fraction>{0.0945, -0.16, 0.345, 4};
+  p.stalls.interference = p.stalls.receive = Estimate<Fraction>{0.0, 0.0, 0.0, 4};
+  const Breakdown cold = breakdowns_of(p).front();
+  CHECK(cold.wait.mean == doctest::Approx(1.0 - 548.0 / 905.0).epsilon(0.001));
+  CHECK(cold.wait.ci95_high - cold.wait.mean == doctest::Approx(548.0 / 905.0 * 14.0 / 548.0).epsilon(0.05));
+  CHECK(cold.slices[1].share.ci95_low == 0.05);
+  // Parts that do not fit the rates are not made to look sure of themselves.
+  p.stalls.fetch = Estimate<Fraction>{0.50, 0.25, 0.75, 4};
+  CHECK(breakdowns_of(p).front().wait.ci95_low == doctest::Approx(1.0 - 548.0 / 905.0));
+}
+
 TEST_CASE("a cold step that does not wait distinguishably is no stall, whatever its mean") {
   Profile p = testing::multi_rank();
   p.stalls.as_is_wait = Estimate<Fraction>{0.012, 0.002, 0.022, 100};

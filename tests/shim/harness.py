@@ -39,6 +39,14 @@ class Result:
         self.run = run
 
 
+def has_module(name):
+    """Whether a module, or one within a package, could be imported."""
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ImportError:  # of the package
+        return False
+
+
 class ShimTest(unittest.TestCase):
     """Tests with a folder of their own. NEEDS names a module without which its class is skipped."""
 
@@ -46,7 +54,7 @@ class ShimTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        if cls.NEEDS is not None and importlib.util.find_spec(cls.NEEDS) is None:
+        if cls.NEEDS is not None and not has_module(cls.NEEDS):
             raise unittest.SkipTest("%s has no %s" % (sys.executable, cls.NEEDS))
         cls.folder = tempfile.mkdtemp(prefix="stallcast-shim-")
 

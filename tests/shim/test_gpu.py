@@ -35,7 +35,7 @@ class GpuTest(ShimTest):
 
     def told(self, kind, **environment):
         result = self.python("-W", "ignore", self.write("job.py", JOB), kind, environment=environment)
-        self.assertEqual((result.status, result.err), (0, ""))
+        self.assertEqual(result.status, 0, result.err)  # newer profilers write what they do to stderr
         return result.out.strip()
 
     def test_the_probe_makes_room_for_the_jobs_own_profiler(self):

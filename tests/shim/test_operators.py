@@ -258,5 +258,33 @@ run(Images(None))
         self.assert_spun(12, self.times(maker)["Lambda", ""], 2)
 
 
+class TorchvisionV2Test(Operators):
+    NEEDS = "torchvision.transforms.v2"
+
+    def test_torchvision_v2(self):
+        maker = self.made(
+            """
+from torchvision.transforms import v2
+class Images(Data):
+    def __getitem__(self, index):
+        return self.transform(torch.full((3, 64, 64), index, dtype=torch.uint8))[0, 0, :1]
+chain = v2.Compose([
+    v2.Resize(48), v2.RandomApply([v2.RandomHorizontalFlip(1.0)], p=1.0), v2.ToDtype(torch.float32, scale=True),
+    v2.Lambda(plain_function), v2.Normalize([0.5] * 3, [0.5] * 3)])
+before = repr(chain)
+run(Images(chain))
+assert repr(chain) == before
+"""
+        )
+        times = self.times(maker)
+        for name, where in (
+            ("Compose", ""), ("Resize", "[0]"), ("RandomApply", "[1]"), ("RandomHorizontalFlip", "[1][0]"),
+            ("ToDtype", "[2]"), ("Normalize", "[4]"),
+        ):
+            self.assertEqual(len(times[name, "transform" + where]), 12, (name, where))
+        own = [spent for (name, _), spent in times.items() if name.startswith("Lambda")]
+        self.assert_spun(12, own[0], 2)
+
+
 if __name__ == "__main__":
     main()
