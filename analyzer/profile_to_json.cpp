@@ -3,7 +3,7 @@
 #include "analyzer/json_writer.hpp"
 #include "analyzer/profile_fields.hpp"
 #include "analyzer/profile_json.hpp"
-#include "core/private_file.hpp"
+#include "core/write_file.hpp"
 
 namespace stallcast {
 namespace {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -25,6 +26,8 @@ constexpr double k_most_unread = 0.02;  ///< of resident reads, from storage aft
 constexpr double k_burst_gap_s = 0.01;  ///< a pause that is longer than this,
 constexpr double k_burst_gap = 5.0;     ///< and that many times the mean one, lies between two bursts
 constexpr double k_fewest_reads = 4.0;
+constexpr double k_least_cold_s =
+    0.05;  ///< of cold reading: what a storage gives for less than this it may have saved up
 constexpr std::size_t k_segments = 4;
 
 const char* state_name(StorageState state) {
@@ -207,6 +210,16 @@ void set_absent(StoragePoint& point, const std::string& reason) {
   point.cpu_cores = Measured<double>::absent(reason);
 }
 
+double seconds_of(const std::vector<SteadyPart>& parts) {
+  return std::accumulate(parts.begin(), parts.end(), 0.0,
+                         [](double sum, const SteadyPart& part) { return sum + part.seconds; });
+}
+
+std::string too_short_words(double seconds) {
+  return fmt::format("all that could be read cold was read within {:.0f} ms: too short to tell a rate from a burst",
+                     1e3 * seconds);
+}
+
 void fill_point(const std::vector<const StorageWindow*>& all, StoragePointData& data) {
   StoragePoint& point = data.point;
   point.method = all.front()->evidence.method;
@@ -225,6 +238,10 @@ void fill_point(const std::vector<const StorageWindow*>& all, StoragePointData& 
   data.windows = settled(std::move(data.windows));
   std::vector<SteadyPart> parts;
   for (const StorageWindow* window : data.windows) parts.push_back(steady_part(*window));
+  if (data.state == StorageState::cold && seconds_of(parts) < k_least_cold_s) {
+    data.windows.clear();
+    return set_absent(point, too_short_words(seconds_of(parts)));
+  }
   if (parts.size() == 1) parts = segments_of(*data.windows.front());
   point.bandwidth = rate_of<BytesPerSecond>(parts, &SteadyPart::bytes);
   point.rate = rate_of<PerSecond>(parts, &SteadyPart::reads);

@@ -123,6 +123,7 @@ void describe(A& a, const StorageProfile& v) {
   a.field("tool_version", v.tool_version);
   a.field("path", v.path);
   a.field("evict", v.evict);
+  a.field("engine", v.engine);
   a.field("budget_s", v.budget_s);
   a.field("elapsed_s", v.elapsed_s);
   a.field("files", v.files);
@@ -137,6 +138,7 @@ StorageProfile analyze_storage(const record::StorageRecording& recording) {
   StorageProfile profile;
   profile.path = recording.files.path;
   profile.evict = recording.evict;
+  profile.engine = recording.engine;
   profile.budget_s = recording.budget_s;
   profile.elapsed_s = recording.elapsed_s;
   profile.files = files_facts(recording.files);

@@ -84,6 +84,7 @@ struct StorageProfile {
   std::string tool_version{};
   std::string path{};
   std::string evict{};
+  std::string engine = "threads";  ///< that kept cold reads in flight: threads | io_uring
   double budget_s = 0.0;
   double elapsed_s = 0.0;
   StorageFilesFacts files{};

@@ -9,7 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
-#include "core/private_file.hpp"
+#include "core/write_file.hpp"
 
 namespace stallcast::cli {
 namespace {
@@ -63,7 +63,7 @@ Result<int> compare_and_print(const DiffOptions& options) {
   rendering.color = to_stdout && stdout_has_color();
   const auto text = render_diff(comparison, judged, {options.before, options.after}, format.value(), rendering);
   if (!text) return text.error();
-  STALLCAST_RETURN_IF_ERROR(to_stdout ? print_result(text.value()) : write_private_file(options.output, text.value()));
+  STALLCAST_RETURN_IF_ERROR(to_stdout ? print_result(text.value()) : write_named_file(options.output, text.value()));
   return verdict_of(judged);
 }
 

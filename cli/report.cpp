@@ -7,7 +7,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
-#include "core/private_file.hpp"
+#include "core/write_file.hpp"
 
 namespace stallcast::cli {
 namespace {
@@ -49,7 +49,7 @@ Status make_report(const ReportOptions& options) {
   rendering.unicode = to_stdout && stdout_has_unicode();
   const auto text = render(profile.value(), extras.predictions, format.value(), rendering);
   if (!text) return text.error();
-  return to_stdout ? print_result(text.value()) : write_private_file(options.output, text.value());
+  return to_stdout ? print_result(text.value()) : write_named_file(options.output, text.value());
 }
 
 }  // namespace

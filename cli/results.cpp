@@ -5,7 +5,7 @@
 #include "analyzer/profile_json.hpp"
 #include "cli/answers.hpp"
 #include "cli/terminal.hpp"
-#include "core/private_file.hpp"
+#include "core/write_file.hpp"
 #include "model/curves.hpp"
 #include "model/grid.hpp"
 #include "model/operators.hpp"

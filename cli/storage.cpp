@@ -24,6 +24,7 @@ struct StorageCommand {
   std::string path{};
   std::string budget = "20s";
   std::string evict = "own";
+  std::string engine = "auto";
   bool json = false;
 };
 
@@ -42,6 +43,10 @@ Result<collect::StorageOptions> probe_options(const StorageCommand& command) {
                  "use own (pages that this probe brought in) or all (of the sampled files)"};
   }
   options.evict = command.evict == "all" ? collect::StorageEvict::all : collect::StorageEvict::own;
+  if (command.engine != "auto" && command.engine != "threads") {
+    return Error{ErrorCode::usage, fmt::format("--engine: '{}' is not known", command.engine), "use auto or threads"};
+  }
+  options.engine = command.engine == "auto" ? collect::StorageEngine::io_uring : collect::StorageEngine::threads;
   options.usable_cpus = collect::read_host_facts("/", {}).usable_cpus;
   options.on_progress = [](double spent, const std::string& what) {
     show_progress(fmt::format("{:3.0f} % | {}", 100.0 * std::min(spent, 1.0), what));
@@ -73,6 +78,11 @@ void add_storage(CLI::App& app, Session& session) {
       ->add_option("--evict", options->evict,
                    "Pages that may be dropped from memory for cold reads: own (default: those that this\n"
                    "probe brought in; files found in memory are left there) or all (of the sampled files)")
+      ->type_name("WHICH");
+  command
+      ->add_option("--engine", options->engine,
+                   "What keeps cold reads in flight: auto (default: io_uring where the kernel lets it) or\n"
+                   "threads (what the workers of a loader get)")
       ->type_name("WHICH");
   command->footer("Exit status: 4 if there is no such path, 5 if nothing in it can be read.");
   command->callback([options, &session] {

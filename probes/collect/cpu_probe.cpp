@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/clock.hpp"
-#include "core/private_file.hpp"
+#include "core/write_file.hpp"
 
 namespace stallcast::collect {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/private_file.hpp"
 #include "core/utf8.hpp"
+#include "core/write_file.hpp"
 
 namespace stallcast::collect {
 namespace {

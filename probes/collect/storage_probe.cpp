@@ -67,7 +67,18 @@ struct Point {
 class Probe {
  public:
   Probe(const StorageOptions& options, StoragePool& pool, record::StorageRecording& recording, std::uint64_t begin_ns)
-      : options_(options), pool_(pool), recording_(recording), begin_ns_(begin_ns), random_(options.seed) {}
+      : options_(options),
+        pool_(pool),
+        recording_(recording),
+        begin_ns_(begin_ns),
+        random_(options.seed),
+        reader_(options.brief ? StorageEngine::threads : options.engine) {
+    recording_.engine = reader_.engine();
+    if (reader_.no_queue_reason().empty()) return;
+    add_issue(recording_.issues,
+              {"no-io-uring", Severity::info, 1,
+               "reads were kept in flight by threads, which a fast storage outruns: " + reader_.no_queue_reason(), ""});
+  }
 
   void run() {
     const double paused_s = options_.brief ? k_paused_windows * k_paused_stretches * k_pause_s : 0.0;
@@ -240,7 +251,7 @@ class Probe {
   record::StorageRecording& recording_;
   std::uint64_t begin_ns_;
   std::mt19937_64 random_;
-  StorageReader reader_{};
+  StorageReader reader_;
   std::vector<Point> points_{};
 };
 

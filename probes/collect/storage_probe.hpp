@@ -8,6 +8,7 @@
 #include "core/quantity.hpp"
 #include "core/result.hpp"
 #include "probes/collect/storage_pool.hpp"
+#include "probes/collect/storage_reader.hpp"
 #include "probes/record/storage_recording.hpp"
 
 namespace stallcast::collect {
@@ -20,6 +21,8 @@ struct StorageOptions {
   std::uint64_t seed = 1;
   /// Cold reads of one kind alone, whole files where there are any: how the rate grows with reads in flight.
   bool brief = false;
+  /// A brief probe, which shall tell what the workers of a loader would get, always takes threads.
+  StorageEngine engine = StorageEngine::io_uring;
   double usable_cpus = 1.0;
   /// Called before each window with the share of the budget that is spent, and what comes now.
   std::function<void(double spent, const std::string& what)> on_progress{};

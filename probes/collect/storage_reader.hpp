@@ -33,11 +33,20 @@ struct WindowPlan {
   double pause_s = 0.0;        ///< nothing is begun in every second stretch of this length; 0: no pauses
 };
 
-/// The streams of a probe: a thread and a buffer for each read in flight. They do nothing else between two reads, as
-/// the workers of a loader that is bound by storage.
+namespace storage {
+class ReadQueue;
+}
+
+/// Who keeps the reads in flight.
+enum class StorageEngine {
+  threads,   ///< one for each, as the workers of a loader
+  io_uring,  ///< cold reads by a queue of the kernel's where it gives one, else threads
+};
+
+/// The streams of a probe: a buffer for each read in flight, and what keeps it in flight.
 class StorageReader {
  public:
-  StorageReader();
+  explicit StorageReader(StorageEngine engine);
   ~StorageReader();
   StorageReader(const StorageReader&) = delete;
   StorageReader& operator=(const StorageReader&) = delete;
@@ -47,10 +56,17 @@ class StorageReader {
   /// many of the tasks were begun. A read that fails is counted and left out.
   record::StorageWindow read(const std::vector<ReadTask>& tasks, const WindowPlan& plan, std::size_t& done);
 
+  /// "io_uring" or "threads": what cold reads are kept in flight by.
+  [[nodiscard]] const char* engine() const { return queue_ != nullptr ? "io_uring" : "threads"; }
+  /// Why there is no io_uring although it was asked for.
+  [[nodiscard]] const std::string& no_queue_reason() const { return no_queue_; }
+
  private:
   struct FreeBuffer {
     void operator()(char* buffer) const;
   };
+  std::unique_ptr<storage::ReadQueue> queue_{};
+  std::string no_queue_{};
   std::vector<std::unique_ptr<char, FreeBuffer>> buffers_{};
 };
 

@@ -97,6 +97,7 @@ struct StorageFiles {
 struct StorageRecording {
   StorageFiles files{};
   std::string evict = "own";
+  std::string engine = "threads";  ///< that kept cold reads in flight: threads | io_uring
   double budget_s = 0.0;
   double elapsed_s = 0.0;
   double usable_cpus = 0.0;

@@ -99,6 +99,27 @@ TEST_CASE("nothing read cold: no rates, with the reason") {
   CHECK(storage.ceiling_rate.reason() == "all of it is in memory");
 }
 
+TEST_CASE("a file or two, read again and again from what the storage had saved up, tell no rate") {
+  record::StorageRecording recording;
+  recording.files.path = "/data";
+  for (int round = 0; round < 12; ++round) {
+    record::StorageWindow window;
+    window.round = round;
+    window.begin_s = 0.1 * round;
+    window.stop_s = window.end_s = 0.2e-3;
+    window.reads = 1.0;
+    window.bytes = 97e3;
+    window.evidence.storage_bytes = 97e3;
+    window.progress = {{0.2e-3, 1.0, 97e3}};
+    recording.windows.push_back(window);
+  }
+  const Storage storage = storage_summary(recording);
+  CHECK(storage.rates.empty());
+  CHECK(storage.ceiling_rate.reason().find("too short to tell a rate from a burst") != std::string::npos);
+  for (record::StorageWindow& window : recording.windows) window.stop_s = window.end_s = window.progress[0].t_s = 0.01;
+  CHECK(storage_summary(recording).rates.size() == 1);
+}
+
 TEST_CASE("what is kept beside the recordings comes back") {
   const Folder folder;
   std::vector<DataIssue> issues;

@@ -4,10 +4,14 @@ import json
 import os
 import pathlib
 import shutil
+import signal
+import stat
 import subprocess
 import unittest
 
 from harness import CLI, JOB, PATIENCE_S, PYTHON, CliTest, as_nobody
+
+GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
 
 
 class Output(CliTest):
@@ -79,6 +83,36 @@ class Again(CliTest):
         self.assert_status(self.cli("report", self.out / "profile.json"), 0)
         self.assert_status(self.cli("report", self.out, "--format", "pdf"), 2)
         self.assert_status(self.cli("report", self.folder / "nothing"), 4)
+
+    def test_a_report_for_others_and_where_it_cannot_go(self):
+        profile = GOLDEN / "fetch-bound.json"
+        before = os.umask(0o022)
+        try:
+            self.assert_status(self.cli("report", profile, "-f", "openmetrics", "-o", self.folder / "job.prom"), 0)
+        finally:
+            os.umask(before)
+        # A textfile collector reads it under a name of its own.
+        self.assertEqual(stat.S_IMODE(os.stat(self.folder / "job.prom").st_mode), 0o644)
+        for name in ("text", "json", "html", "md", "csv", "perfetto", "openmetrics"):
+            with self.subTest(format=name):
+                with open("/dev/full", "wb") as full:
+                    done = subprocess.run([CLI, "report", profile, "-f", name], stdout=full, stderr=subprocess.PIPE,
+                                          env=self.environment, check=False)
+                self.assertEqual(done.returncode, 3)
+                self.assertIn(b"cannot write to stdout", done.stderr)
+                done = self.cli("report", profile, "-f", name, "-o", "/dev/full")
+                self.assert_status(done, 3)
+                self.assertIn(b"/dev/full", done.stderr)
+                reading, writing = os.pipe()
+                os.close(reading)
+                done = subprocess.run([CLI, "report", profile, "-f", name], stdout=writing, stderr=subprocess.PIPE,
+                                      env=self.environment, check=False)
+                os.close(writing)
+                self.assertIn(done.returncode, (3, -signal.SIGPIPE))
+                done = self.cli("report", profile, "-f", name, "-o", self.folder / "nowhere" / "report")
+                self.assert_status(done, 3)
+        self.assertEqual(self.cli("report", profile, "-o", "/dev/stdout").stdout, self.cli("report", profile).stdout)
+        self.assertTrue(stat.S_ISCHR(os.stat("/dev/full").st_mode))
 
     def test_analyze_again_gives_the_same_profile(self):
         self.assert_status(self.profile(PYTHON, JOB, 30, 0.01), 0)

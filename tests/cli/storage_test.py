@@ -80,20 +80,20 @@ class Storage(CliTest):
             self.assertTrue(self.measured(answer, read=read, state="cold"), read)
 
     def test_what_was_in_memory_stays_there(self):
-        paths = self.make(40, 100_000)
+        paths = self.make(600, 100_000)  # a rate needs more than a burst
         self.evict_or_skip(paths)
-        for path in paths[:20]:
+        for path in paths[:300]:
             pathlib.Path(path).read_bytes()
-        if resident_fraction(paths[:20]) < 1:
+        if resident_fraction(paths[:300]) < 1:
             self.skipTest("files do not stay in memory on this machine")
         answer = self.ask()
         self.assertTrue(self.measured(answer, read="whole_file", state="cold"))
         self.assertGreater(answer["files"]["resident_bytes_frac"], 0.4)
-        self.assertGreater(resident_fraction(paths[:20]), 0.95)
-        self.assertLess(resident_fraction(paths[20:]), 0.05)
+        self.assertGreater(resident_fraction(paths[:300]), 0.95)
+        self.assertLess(resident_fraction(paths[300:]), 0.05)
 
     def test_all_in_memory_is_left_there_unless_told_otherwise(self):
-        paths = self.make(20, 50_000)
+        paths = self.make(400, 100_000)
         self.evict_or_skip(paths)
         for path in paths:
             pathlib.Path(path).read_bytes()
@@ -148,6 +148,13 @@ class Storage(CliTest):
         self.assertEqual(answer["files"]["not_files"], 2)
         self.assertEqual(answer["files"]["dangling_links"], 2)
 
+    def test_who_keeps_the_reads_in_flight(self):
+        self.make(20, 40_000)
+        self.assertEqual(self.ask("--engine", "threads", budget="1s")["engine"], "threads")
+        answer = self.ask(budget="1s")
+        told = [issue["detail"] for issue in answer["issues"] if issue["id"] == "no-io-uring"]
+        self.assertEqual(answer["engine"], "threads" if told else "io_uring", told)
+
     def test_wrong_paths_and_wrong_words(self):
         self.assert_status(self.cli("storage", self.folder / "nowhere"), 4)
         os.mkfifo(self.folder / "pipe")
@@ -158,7 +165,7 @@ class Storage(CliTest):
         self.assert_status(done, 5)
         self.assertEqual(done.stdout, b"")
         self.assertIn(b"empty", done.stderr)
-        for words in (["--budget", "20"], ["--budget", "1ms"], ["--evict", "none"], []):
+        for words in (["--budget", "20"], ["--budget", "1ms"], ["--evict", "none"], ["--engine", "aio"], []):
             done = self.cli("storage", *([self.data] if words else []), *words)
             self.assert_status(done, 2)
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """The HTML report in a real browser: nothing fails, nothing is loaded, sliders say what `whatif` answers, and people can
-read it. Run as `browser_test.py SCREENSHOT_FOLDER`; the pictures are for people, not compared."""
+read it. Run as `browser_test.py SCREENSHOT_FOLDER`; the pictures are for people, not compared. With axe-core, a checker of
+accessibility (`pip install axe-playwright-python`, or its axe.min.js in $STALLCAST_AXE), that looks at every page, too."""
+import importlib.util
 import json
 import os
 import pathlib
@@ -57,6 +59,15 @@ DRAWN = """[...document.querySelectorAll("canvas")].map((canvas) => canvas.width
   new Set(new Uint32Array(canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data.buffer)).size > 3)"""
 
 
+def find_axe():
+    """The source of axe-core, or None."""
+    places = [os.environ.get("STALLCAST_AXE", "")]
+    package = importlib.util.find_spec("axe_playwright_python")
+    if package is not None:
+        places += [str(path) for path in pathlib.Path(package.submodule_search_locations[0]).rglob("axe.min.js")]
+    return next((pathlib.Path(place).read_text() for place in places if place and os.path.isfile(place)), None)
+
+
 def report(source, target):
     subprocess.run([CLI, "report", str(source), "-f", "html", "--price", "32USD/h", "-o", str(target)], check=True)
 
@@ -111,6 +122,21 @@ class Page(unittest.TestCase):
                     wide = self.browser.run("document.documentElement.scrollWidth - document.documentElement.clientWidth")
                     self.assertLessEqual(wide, 0, "the page scrolls sideways")
                     self.browser.picture(self.pictures / f"{name}-{width}{'-dark' if dark else ''}.png")
+
+    def test_a_checker_of_accessibility_finds_nothing(self):
+        axe = find_axe()
+        if axe is None:
+            self.skipTest("no axe-core: pip install axe-playwright-python, or set STALLCAST_AXE")
+        for name in (*NAMES, "diff"):
+            for width, dark in ((1280, False), (1280, True), (390, False)):
+                with self.subTest(name=name, width=width, dark=dark):
+                    self.open(name, width, dark=dark)
+                    self.browser.run(axe + "; 0")
+                    found = self.browser.run("""axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"]})
+                        .then(({violations, passes}) => ({passes: passes.length, violations: violations.map(
+                            (v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(" | "))}))""")
+                    self.assertEqual(found["violations"], [])
+                    self.assertGreater(found["passes"], 15)
 
     def test_sliders_say_what_whatif_answers(self):
         for name in ("prep-bound", "fetch-bound", "multi-rank"):
