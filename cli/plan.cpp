@@ -2,8 +2,12 @@
 #include "model/plan.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <cmath>
+#include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -13,10 +17,14 @@
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
+#include "core/private_file.hpp"
 #include "core/units.hpp"
 #include "core/utf8.hpp"
 #include "model/plan_json.hpp"
+#include "reports/escape.hpp"
 #include "reports/formats.hpp"
+#include "reports/plan.hpp"
+#include "reports/text_layout.hpp"
 
 namespace stallcast::cli {
 namespace {
@@ -31,6 +39,8 @@ struct PlanOptions {
   std::optional<double> cost{};
   std::string throughput{};
   double epochs = 1.0;
+  std::string format = "text";
+  std::string output{};
   bool json = false;
 };
 
@@ -73,10 +83,10 @@ Result<PlanTarget> target_of(const PlanOptions& options) {
 
 std::string row_of(const PlanOption& option, bool chosen) {
   const auto& rate = option.prediction.throughput;
-  return fmt::format("{} {:<16.16} {:>4}x {:>3} {:<14.14} {:>9} {:>7} {:>9}  {}\n", chosen ? '>' : ' ', option.machine,
-                     option.nodes, option.workers, option.data, reports::duration(option.time.mean),
-                     fmt::format("{:.4g}", option.cost.mean), fmt::format("{:.4g}", rate.mean.value()),
-                     option.prediction.bound);
+  return fmt::format("{} {:<16.16} {:>4}x {:>3} {:<14.14} {:>9} {:>7} {:>9}  {}\n", chosen ? '>' : ' ',
+                     reports::one_line(option.machine), option.nodes, option.workers, option.data,
+                     reports::duration(option.time.mean), fmt::format("{:.4g}", option.cost.mean),
+                     fmt::format("{:.4g}", rate.mean.value()), option.prediction.bound);
 }
 
 std::string details_of(const PlanOption& option) {
@@ -84,10 +94,26 @@ std::string details_of(const PlanOption& option) {
   return fmt::format(
       "  {} x {}, {} workers a rank, data in: {}\n"
       "  {:.4g} samples/s ({:.4g} to {:.4g}), {} ({} to {}), {:.4g} ({:.4g} to {:.4g}){}\n",
-      option.nodes, option.machine, option.workers, option.data, rate.mean.value(), rate.ci90_low.value(),
-      rate.ci90_high.value(), reports::duration(option.time.mean), reports::duration(option.time.ci90_low),
-      reports::duration(option.time.ci90_high), option.cost.mean, option.cost.ci90_low, option.cost.ci90_high,
+      option.nodes, reports::one_line(option.machine), option.workers, option.data, rate.mean.value(),
+      rate.ci90_low.value(), rate.ci90_high.value(), reports::duration(option.time.mean),
+      reports::duration(option.time.ci90_low), reports::duration(option.time.ci90_high), option.cost.mean,
+      option.cost.ci90_low, option.cost.ci90_high,
       option.prediction.extrapolated ? "\n  extrapolated: further out than twice what was measured" : "");
+}
+
+/// Where each machine stops to scale, weak before strong.
+void print_scaling(const Plan& plan, reports::TextPage& page) {
+  if (plan.curves.empty()) return;
+  page.heading("How the machines scale");
+  for (const PlanCurve& curve : plan.curves) {
+    page.item("  -", 4, curve.machine);
+    const auto say = [&](const char* batch, const ScalingLine& line) {
+      if (!line.stops.empty()) page.item("", 6, std::string(batch) + ": " + line.stops);
+    };
+    say("each rank's batch kept", curve.weak);
+    say("the batch of all ranks kept", curve.strong);
+  }
+  if (plan.curves_left_out > 0) page.item("  -", 4, fmt::format("and {} more", plan.curves_left_out));
 }
 
 std::string plan_text(const Plan& plan, const Catalog& catalog, const PlanTarget& target) {
@@ -96,27 +122,73 @@ std::string plan_text(const Plan& plan, const Catalog& catalog, const PlanTarget
   if (plan.nearest) text += details_of(*plan.nearest);
   text += fmt::format("\nThe front for {:g} epoch{}: what is faster is dearer (cost in {})\n", target.epochs,
                       target.epochs == 1.0 ? "" : "s",
-                      catalog.currency.empty() ? "the catalogue's currency" : catalog.currency);
+                      catalog.currency.empty() ? "the catalogue's currency" : reports::one_line(catalog.currency));
   text += fmt::format("  {:<16} {:>5} {:>3} {:<14} {:>9} {:>7} {:>9}  {}\n", "machine", "nodes", "W", "data in", "time",
                       "cost", "samples/s", "bound");
-  for (const PlanOption& option : plan.front) {
-    const bool chosen = plan.choice && option.machine == plan.choice->machine && option.nodes == plan.choice->nodes &&
-                        option.workers == plan.choice->workers && option.data == plan.choice->data;
-    text += row_of(option, chosen);
+  const auto is_choice = [&](const PlanOption& option) {
+    return plan.choice && same_configuration(option, *plan.choice);
+  };
+  for (const PlanOption& option : plan.front) text += row_of(option, is_choice(option));
+  if (plan.choice && std::none_of(plan.front.begin(), plan.front.end(), is_choice)) {
+    text +=
+        row_of(*plan.choice, true) + "  The choice is not on the front: another is faster and cheaper by its mean.\n";
   }
-  text += fmt::format("\nWhat to buy next: {}\n", plan.buy_next);
-  if (!plan.hangs_on.empty()) text += fmt::format("What it hangs on: {}\n", plan.hangs_on);
+  reports::TextPage page(false);
+  page.blank();
+  page.item("", 0, "What to buy next: " + plan.buy_next);
+  if (!plan.hangs_on.empty()) page.item("", 0, "What it hangs on: " + plan.hangs_on);
+  print_scaling(plan, page);
   const auto list = [&](const char* title, const std::vector<std::string>& lines) {
     if (lines.empty()) return;
-    text += fmt::format("\n{}\n", title);
-    for (const std::string& line : lines) text += fmt::format("  - {}\n", line);
+    page.heading(title);
+    for (const std::string& line : lines) page.item("  -", 4, line);
   };
   list("Left out", plan.left_out);
   list("Notes", plan.notes);
-  return valid_utf8(text);
+  return valid_utf8(text + page.take());
 }
 
-Status plan_and_print(const PlanOptions& options) {
+/// When the profile was last written, by its file; empty where the system does not say.
+std::string written_at(const std::string& profile) {
+  std::error_code ignored;
+  const bool folder = std::filesystem::is_directory(profile, ignored);
+  struct stat facts {};
+  if (stat((folder ? profile + "/profile.json" : profile).c_str(), &facts) != 0) return "";
+  std::tm utc{};
+  char words[64];
+  if (gmtime_r(&facts.st_mtime, &utc) == nullptr) return "";
+  return {words, std::strftime(words, sizeof words, "%Y-%m-%d %H:%M UTC", &utc)};
+}
+
+std::vector<std::string> command_of(const PlanOptions& options) {
+  std::vector<std::string> words{"stallcast", "plan", options.profile, "--catalog", options.catalog};
+  const auto add = [&](const char* option, const std::string& value) {
+    if (value.empty()) return;
+    words.emplace_back(option);
+    words.push_back(value);
+  };
+  if (options.epochs != 1.0) add("--epochs", fmt::format("{}", options.epochs));
+  add("--target-time", options.time);
+  if (options.cost) add("--target-cost", fmt::format("{}", *options.cost));
+  add("--target-throughput", options.throughput);
+  add("--format", options.format);
+  add("--output", options.output);
+  return words;
+}
+
+Result<std::string> render_plan(const Plan& plan, const Catalog& catalog, const PlanTarget& target,
+                                const Profile& profile, const PlanOptions& options) {
+  if (options.format == "json") return plan_to_json(plan, catalog).dump(2) + "\n";
+  if (options.format == "text") return plan_text(plan, catalog, target);
+  return render_plan_html(plan, catalog, target, profile,
+                          {options.profile, options.catalog, written_at(options.profile), command_of(options)});
+}
+
+Status plan_and_print(PlanOptions options) {
+  if (options.json) options.format = "json";
+  if (options.format != "text" && options.format != "json" && options.format != "html") {
+    return Error{ErrorCode::usage, "a plan has no format '" + options.format + "'", "write text, json or html"};
+  }
   const auto target = target_of(options);
   if (!target) return target.error();
   const auto text = read_catalog(options.catalog);
@@ -127,8 +199,10 @@ Status plan_and_print(const PlanOptions& options) {
   if (!profile) return profile.error();
   const auto plan = make_plan(profile.value(), catalog.value(), target.value());
   if (!plan) return plan.error();
-  return print_result(options.json ? plan_to_json(plan.value(), catalog.value()).dump(2) + "\n"
-                                   : plan_text(plan.value(), catalog.value(), target.value()));
+  const auto result = render_plan(plan.value(), catalog.value(), target.value(), profile.value(), options);
+  if (!result) return result.error();
+  const bool to_stdout = options.output.empty() || options.output == "-";
+  return to_stdout ? print_result(result.value()) : write_private_file(options.output, result.value());
 }
 
 }  // namespace
@@ -149,7 +223,9 @@ void add_plan(CLI::App& app, Session& session) {
       ->type_name("AMOUNT");
   command->add_option("--target-throughput", options->throughput, "At least so many samples: 5000/s")
       ->type_name("RATE");
-  command->add_flag("--json", options->json, "Print JSON");
+  auto* json = command->add_flag("--json", options->json, "Print JSON (as -f json)");
+  command->add_option("-f,--format", options->format, "text, json or html")->type_name("FORMAT")->excludes(json);
+  command->add_option("-o,--output", options->output, "Write to this file (default: stdout)")->type_name("FILE");
   command->footer("Scaling is predicted from closed forms; no run of several nodes stands behind it yet.");
   command->callback([options, &session] {
     const Status done = plan_and_print(*options);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "model/job_model.hpp"
+#include "model/plan_curves.hpp"
 #include "model/predict.hpp"
 
 namespace stallcast {
@@ -78,6 +79,7 @@ class Planner {
     }
     plan.front = front();
     choose(plan);
+    draw(plan);
     explain(plan);
     return plan;
   }
@@ -221,6 +223,48 @@ class Planner {
                    plan.nearest->prediction.bound;
   }
 
+  [[nodiscard]] const Machine& machine_named(const std::string& name) const {
+    return *std::find_if(catalog_.machines.begin(), catalog_.machines.end(),
+                         [&](const Machine& machine) { return machine.name == name; });
+  }
+
+  /// The same option with the batch of all ranks together as profiled; nothing where its ranks do not divide that.
+  [[nodiscard]] std::optional<PlanOption> with_global_batch(const PlanOption& at) {
+    const Machine& machine = machine_named(at.machine);
+    const double batch = job_.batch * job_.ranks / (at.nodes * machine.ranks());
+    if (batch < 1.0 || batch != std::floor(batch)) return std::nullopt;
+    Scenario scenario;
+    for (const ScenarioItem& item : at.prediction.scenario) {
+      if (!set_key(scenario, item.key, item.value).ok()) return std::nullopt;
+    }
+    if (!set_key(scenario, "batch", text("%.0f", batch)).ok()) return std::nullopt;
+    auto prediction = predictor_.predict_quickly(scenario);
+    if (!prediction) return std::nullopt;
+    return option(machine, at.nodes, at.workers, at.data.c_str(), std::move(prediction).value());
+  }
+
+  void draw(Plan& plan) {
+    FastestOptions fastest = fastest_by_nodes(options_);
+    const auto draw_one = [&](const std::string& name) {
+      const auto found = fastest.extract(name);
+      if (found.empty() || found.mapped().size() < 2) return;
+      if (plan.curves.size() == k_most_curves) {
+        ++plan.curves_left_out;
+        return;
+      }
+      PlanCurve& curve = plan.curves.emplace_back();
+      curve.machine = name;
+      for (const auto& [nodes, option] : found.mapped()) {
+        curve.weak.points.push_back(*option);
+        if (auto strong = with_global_batch(*option)) curve.strong.points.push_back(std::move(*strong));
+      }
+      say_where_it_stops(curve.weak);
+      say_where_it_stops(curve.strong);
+    };
+    for (const PlanOption& option : plan.front) draw_one(option.machine);
+    for (const Machine& machine : catalog_.machines) draw_one(machine.name);
+  }
+
   static void add_notes(const Prediction& prediction, Plan& plan) {
     for (const std::string& note : prediction.notes) {
       if (std::find(plan.notes.begin(), plan.notes.end(), note) == plan.notes.end()) plan.notes.push_back(note);
@@ -236,6 +280,13 @@ class Planner {
     }
     for (const PlanOption& option : plan.front) add_notes(option.prediction, plan);
     add_notes(at, plan);
+    const bool any_strong = std::any_of(plan.curves.begin(), plan.curves.end(),
+                                        [](const PlanCurve& curve) { return curve.strong.points.size() > 1; });
+    if (any_strong) {
+      plan.notes.emplace_back(
+          "where the batch of all ranks is kept, a step is taken to shorten in proportion to a rank's batch; small "
+          "batches use a device worse than that");
+    }
     plan.notes.emplace_back("the first epoch, start-up and checkpoints are not part of times and costs");
     Scenario scenario;
     for (const ScenarioItem& item : at.scenario) {

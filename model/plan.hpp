@@ -17,6 +17,8 @@
 
 namespace stallcast {
 
+inline constexpr std::size_t k_most_curves = 6;
+
 /// What is wanted; what is not set does not matter.
 struct PlanTarget {
   std::optional<Seconds> time{};  ///< at most, for all epochs
@@ -40,14 +42,40 @@ struct PlanOption {
   bool meets_surely = false;  ///< by the pessimistic ends of their 90 % intervals as well; never an upper bound
 };
 
+/// Whether two options are the same configuration.
+[[nodiscard]] inline bool same_configuration(const PlanOption& a, const PlanOption& b) {
+  return a.machine == b.machine && a.nodes == b.nodes && a.workers == b.workers && a.data == b.data;
+}
+
+/// Options of one machine by their number of nodes, which rises.
+struct ScalingLine {
+  std::vector<PlanOption> points{};
+  /// The most nodes for which each added one brings at least half of what one brings alone, by the means; empty where
+  /// that holds up to the last point, or where there is one point only.
+  std::optional<int> worth_nodes{};
+  std::string stops{};  ///< where that ends and what binds there, in a sentence; empty with fewer than two points
+};
+
+/// How one machine scales.
+struct PlanCurve {
+  std::string machine{};
+  /// Each rank keeps its batch (weak scaling): for each number of nodes the fastest option.
+  ScalingLine weak{};
+  /// The same options with the batch of all ranks together as profiled (strong scaling), where the ranks divide it.
+  ScalingLine strong{};
+};
+
 struct Plan {
   std::vector<PlanOption> front{};      ///< the faster the dearer: none is worse in both than another, by their means
   std::optional<PlanOption> choice{};   ///< the cheapest that meets the targets; empty without targets, or if none does
   std::optional<PlanOption> nearest{};  ///< where none meets them: the one that misses them by least
   std::string verdict{};
-  std::string buy_next{};      ///< what binds the choice (or the nearest, or the fastest), and what comes after
-  std::string hangs_on{};      ///< the measurement whose uncertainty moves it most; empty if none stands out
-  std::size_t candidates = 0;  ///< that were answered
+  std::string buy_next{};  ///< what binds the choice (or the nearest, or the fastest), and what comes after
+  std::string hangs_on{};  ///< the measurement whose uncertainty moves it most; empty if none stands out
+  /// Of the machines that can be had in several numbers, those on the front first; at most k_most_curves.
+  std::vector<PlanCurve> curves{};
+  std::size_t curves_left_out = 0;      ///< machines beyond those
+  std::size_t candidates = 0;           ///< that were answered
   std::vector<std::string> left_out{};  ///< why others were not, each reason once
   std::vector<std::string> notes{};
 };

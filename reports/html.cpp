@@ -1,9 +1,5 @@
 /// One self-contained page: template, style, Chart.js and data in one file. Nothing is loaded from anywhere, and the
 /// content security policy lets no script run but the three that were built in.
-#include <fmt/format.h>
-
-#include <array>
-
 #include "reports/cpu_words.hpp"
 #include "reports/formats.hpp"
 #include "reports/html_assets.hpp"
@@ -17,39 +13,9 @@
 #include "reports/storage_words.hpp"
 
 namespace stallcast::reports {
-namespace {
-
-using kainjow::mustache::data;
-
-unsigned hex_value(char digit) {
-  return static_cast<unsigned>(digit <= '9' ? digit - '0' : digit - 'a' + 10);
-}
-
-/// Base64 of the bytes that `hex` spells: "4d61" -> "TWE=".
-std::string base64_of_hex(std::string_view hex) {
-  constexpr std::string_view k_digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string result;
-  // Three hex digits are twelve bits: two base64 digits.
-  for (std::size_t at = 0; at < hex.size(); at += 3) {
-    unsigned bits = 0;
-    for (std::size_t i = at; i < at + 3; ++i) bits = bits << 4U | (i < hex.size() ? hex_value(hex[i]) : 0U);
-    result += k_digits[bits >> 6U];
-    if (at + 2 <= hex.size()) result += k_digits[bits & 63U];
-  }
-  result.append((4 - result.size() % 4) % 4, '=');
-  return result;
-}
-
-std::string content_policy() {
-  return fmt::format(
-      "default-src 'none'; script-src 'sha256-{}' 'sha256-{}' 'sha256-{}'; style-src 'unsafe-inline'; base-uri 'none'; "
-      "form-action 'none'",
-      base64_of_hex(k_chart_library.sha256), base64_of_hex(k_charts.sha256), base64_of_hex(k_whatif_script.sha256));
-}
-
-}  // namespace
 
 Result<std::string> render_html(const ReportData& report) {
+  using kainjow::mustache::data;
   data page;
   add_summary(report, page);
   add_details(report, page);
@@ -59,7 +25,7 @@ Result<std::string> render_html(const ReportData& report) {
   add_storage(report, page);
   add_page_cache(report, page);
   add_cpu(report, page);
-  page.set("csp", content_policy());
+  page.set("csp", content_policy({&k_chart_library, &k_charts, &k_whatif_script}));
   page.set("style", std::string(k_style.text));
   page.set("charts", std::string(k_charts.text));
   page.set("whatif_script", std::string(k_whatif_script.text));

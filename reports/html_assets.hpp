@@ -13,6 +13,7 @@ struct Asset {
 extern const Asset k_page;           ///< html/page.mustache
 extern const Asset k_details;        ///< html/details.mustache: the sections below the fold
 extern const Asset k_diff;           ///< html/diff.mustache: the page of a comparison
+extern const Asset k_plan;           ///< html/plan.mustache: the page of a plan
 extern const Asset k_style;          ///< html/style.css
 extern const Asset k_whatif;         ///< html/whatif.mustache: the section with the sliders
 extern const Asset k_whatif_script;  ///< html/whatif.js

@@ -33,6 +33,7 @@ _stallcast() {
   case $command,$previous in
     ,*) words="$(_stallcast_commands "$tool") --help --version" ;;
     diff,-f | diff,--format) words="text json md html" ;;
+    plan,-f | plan,--format) words="text json html" ;;
     *,-f | *,--format) words="text json html md csv perfetto openmetrics" ;;
     *,--phases) words="as_is cold cached synthetic supply cold,cached,synthetic,supply" ;;
     *,--evict) words="own all none" ;;

@@ -79,19 +79,27 @@
     });
   }
 
-  // Upright lines at the run as profiled and at what is recommended.
+  // Upright lines at the run as profiled and at what is recommended; level ones where a mark has a y.
   const marks = (list) => ({
     id: "marks",
     afterDatasetsDraw(chart) {
-      const { ctx, chartArea: area, scales: { x } } = chart;
+      const { ctx, chartArea: area, scales: { x, y } } = chart;
       ctx.save();
       ctx.font = "11px " + Chart.defaults.font.family;
       ctx.strokeStyle = ctx.fillStyle = color("ink");
       ctx.setLineDash([4, 3]);
       list.forEach((mark, i) => {
-        const at = x.getPixelForValue(mark.x);
         const wide = ctx.measureText(mark.words).width;
         ctx.beginPath();
+        if (mark.y !== undefined) {
+          const level = y.getPixelForValue(mark.y);
+          ctx.moveTo(area.left, level);
+          ctx.lineTo(area.right, level);
+          ctx.stroke();
+          ctx.fillText(mark.words, area.right - 4 - wide, level - 4);
+          return;
+        }
+        const at = x.getPixelForValue(mark.x);
         ctx.moveTo(at, area.top);
         ctx.lineTo(at, area.bottom);
         ctx.stroke();
@@ -101,7 +109,10 @@
     },
   });
 
+  const dashes = [[], [6, 3], [2, 3], [9, 3, 2, 3], [12, 4], [4, 2, 1, 2]];
+
   function curve(canvas, entry) {
+    const type = entry.log ? "logarithmic" : "linear";
     const sets = entry.lines.flatMap((line, i) => {
       const edge = (key, fill) => ({
         label: key, band: true, data: line.points.map((point) => ({ x: point.x, y: point[key] })), borderWidth: 0, pointRadius: 0,
@@ -109,7 +120,7 @@
       });
       const mean = {
         label: line.name, data: line.points.map((point) => ({ x: point.x, y: point.mean, label: point.label })), borderColor: color(line.tint),
-        backgroundColor: color(line.tint), borderWidth: 2, pointRadius: 3, fill: false, borderDash: i > 0 ? [6, 3] : [],
+        backgroundColor: color(line.tint), borderWidth: 2, pointRadius: 3, fill: false, borderDash: dashes[i % dashes.length],
       };
       return [edge("high", "+1"), edge("low", false), mean];
     });
@@ -124,9 +135,57 @@
           tooltip: { filter: (item) => !item.dataset.band, callbacks: { title: (items) => items.map((item) => item.parsed.x + " " + entry.x_title), label: (item) => item.raw.label } },
         },
         scales: {
-          x: { type: "linear", ticks: { precision: 0 }, title: { display: true, text: entry.x_title } },
-          y: { beginAtZero: true, title: { display: true, text: entry.y_title || "samples/s, 90 % interval" } },
+          x: { type, ticks: { precision: 0 }, title: { display: true, text: entry.x_title } },
+          y: { type, beginAtZero: true, title: { display: true, text: entry.y_title || "samples/s, 90 % interval" } },
         },
+      },
+    });
+  }
+
+  // The number of a point in the table beside the chart.
+  const numbers = {
+    id: "numbers",
+    afterDatasetsDraw(chart) {
+      const { ctx } = chart;
+      ctx.save();
+      ctx.font = "11px " + Chart.defaults.font.family;
+      ctx.fillStyle = color("ink");
+      ctx.textAlign = "center";
+      chart.data.datasets.forEach((set, i) => {
+        if (set.band || !chart.isDatasetVisible(i)) return;
+        chart.getDatasetMeta(i).data.forEach((point, j) => ctx.fillText(set.data[j].number, point.x, point.y - 10));
+      });
+      ctx.restore();
+    },
+  };
+
+  // Time against cost. Cost is time at a price, so both intervals are one: a line through the point.
+  function front(canvas, entry) {
+    const intervals = entry.groups.flatMap((group) => group.points.flatMap((point) =>
+      [{ x: point.x_low, y: point.y_low }, { x: point.x_high, y: point.y_high }, { x: point.x_high, y: null }]));
+    const sets = entry.groups.map((group) => ({
+      label: group.name, data: group.points, pointStyle: group.shape, pointRadius: group.shape === "circle" ? 5 : 8, pointHitRadius: 8,
+      pointHoverRadius: 8, borderColor: color(group.tint), borderWidth: 2, backgroundColor: color(group.hollow ? "card" : group.tint),
+    }));
+    sets.push({
+      label: "90 % interval", data: intervals, type: "line", band: true, showLine: true, borderColor: color("soft"), borderWidth: 1.5,
+      pointStyle: "line", pointRadius: 0, pointHitRadius: 0,
+    });
+    const axis = (side) => ({
+      type: side.log ? "logarithmic" : "linear", min: side.min, max: side.max, title: { display: true, text: side.title },
+      ticks: { callback(value) { return side.log ? Chart.Ticks.formatters.logarithmic.apply(this, arguments) : Number(value.toPrecision(3)).toString(); } },
+    });
+    return new Chart(canvas, {
+      type: "scatter",
+      data: { datasets: sets },
+      plugins: [marks(entry.targets), numbers],
+      options: {
+        parsing: false, interaction: { mode: "nearest", intersect: false },
+        plugins: {
+          legend: { display: true, labels: { usePointStyle: true } },
+          tooltip: { filter: (item) => !item.dataset.band, callbacks: { title: (items) => items.map((item) => item.dataset.label), label: (item) => item.raw.number + ": " + item.raw.label } },
+        },
+        scales: { x: axis(entry.x), y: axis(entry.y) },
       },
     });
   }
@@ -150,6 +209,7 @@
     common();
     const canvas = document.getElementById("chart-timeline");
     if (canvas && data.timeline.length > 0) charts.push(timeline(canvas));
+    if (data.front) charts.push(front(document.getElementById("chart-front"), data.front));
     data.curves.forEach((entry) => {
       const place = document.getElementById("chart-curve-" + entry.key);
       if (place) charts.push(curve(place, entry));

@@ -135,6 +135,48 @@ class Plan(CliTest):
         for line in table[2:]:
             self.assertLessEqual(len(line), 80)
 
+    def test_a_choice_that_is_not_on_the_front_has_its_row(self):
+        words = ("--epochs", "90", "--target-time", "30min")
+        answer = json.loads(self.plan(*words, "--json").stdout)
+        same = [all(option[key] == answer["choice"][key] for key in ("machine", "nodes", "workers", "data")) for option in answer["front"]]
+        self.assertNotIn(True, same)  # what is faster and cheaper is an upper bound, which meets nothing surely
+        text = self.plan(*words).stdout.decode()
+        self.assertEqual(len([line for line in text.splitlines() if line.startswith("> ")]), 1)
+        self.assertIn("not on the front", text)
+
+    def test_where_scaling_stops_is_told_alike(self):
+        answer = json.loads(self.plan("--json").stdout)
+        text = " ".join(self.plan().stdout.decode().split())
+        self.assertEqual(len(answer["curves"]), 3)
+        for curve in answer["curves"]:
+            self.assertIn(curve["machine"], text)
+            self.assertIn(curve["weak"]["stops"], text)
+            self.assertIn(curve["strong"]["stops"], text)
+
+    def test_the_page_goes_where_it_is_told(self):
+        page = self.plan("-f", "html").stdout
+        self.assertTrue(page.startswith(b"<!doctype html>"))
+        self.assertIn(b"stallcast plan", page)
+        target = self.folder / "plan.html"
+        self.assertEqual(self.plan("-f", "html", "-o", target).stdout, b"")
+        self.assertIn(b"<h1", target.read_bytes())
+        self.assertIn(str(target).encode(), target.read_bytes())  # how to make it again
+        self.assertEqual(json.loads(self.plan("-f", "json", "-o", "-").stdout), json.loads(self.plan("--json").stdout))
+        self.plan("-f", "html", "-o", self.folder / "nowhere" / "plan.html", status=3)
+        self.assertIn(b"text, json or html", self.plan("-f", "csv", status=2).stderr)
+        self.plan("-f", "html", "--json", status=2)
+
+    def test_names_of_a_catalogue_cannot_reach_the_terminal(self):
+        catalog = json.loads(pathlib.Path(self.CATALOG).read_text())
+        catalog["currency"] = catalog["machines"][0]["name"] = "\x1b[31mred \u202egpj.exe"
+        hostile = self.folder / "hostile.json"
+        hostile.write_text(json.dumps(catalog))
+        for words in ((), ("--target-cost", "1000000"), ("--target-throughput", "1000000000/s")):
+            done = self.cli("plan", PREP, "--catalog", hostile, *words)
+            self.assert_status(done, 0)
+            self.assertNotIn(b"\x1b", done.stdout)
+            self.assertNotIn("\u202e", done.stdout.decode())
+
     def test_a_target_that_nothing_meets(self):
         answer = json.loads(self.plan("--target-throughput", "1000000000/s", "--json").stdout)
         self.assertIsNone(answer["choice"])

@@ -63,6 +63,7 @@ class Help(CliTest):
     def test_completion_of_values(self):
         self.assertIn("perfetto", self.complete("report", "out", "-f", ""))
         self.assertEqual(self.complete("diff", "a", "b", "-f", ""), ["text", "json", "md", "html"])
+        self.assertEqual(self.complete("plan", "a", "-f", ""), ["text", "json", "html"])
         self.assertIn("workers=", self.complete("whatif", "out", "--set", "w"))
         offered = self.complete("whatif", "out", "--set", "")
         self.assertTrue({"workers=", "storage_latency=", "nodes=", "echo="} <= set(offered), offered)

@@ -6,7 +6,9 @@
 #include <string_view>
 
 #include "core/utf8.hpp"
+#include "reports/plan.hpp"
 #include "reports/render.hpp"
+#include "sample_plans.hpp"
 #include "sample_predictions.hpp"
 #include "sample_profiles.hpp"
 
@@ -75,8 +77,35 @@ void demand(bool holds) {
 
 }  // namespace
 
-/// Whatever the strings of a profile hold, every format stays what it is: valid UTF-8, JSON that parses, a page with no
-/// element that its template does not write.
+testing::SamplePlan plan_of(Texts& texts) {
+  testing::SamplePlan sample = testing::met_plan();
+  sample.catalog.currency = texts.next();
+  for (Machine& machine : sample.catalog.machines) machine.name = texts.next();
+  for (PlanOption& option : sample.plan.front) {
+    option.machine = texts.next();
+    option.data = texts.next();
+    option.prediction.bound = texts.next();
+  }
+  sample.plan.curves[0].machine = texts.next();
+  sample.plan.curves[0].weak.stops = texts.next();
+  sample.plan.verdict = texts.next();
+  sample.plan.notes = {texts.next(), texts.next()};
+  sample.source = {texts.next(), texts.next(), texts.next(), {texts.next(), texts.next()}};
+  return sample;
+}
+
+void check_plan(const Profile& profile, Texts& texts) {
+  const testing::SamplePlan sample = plan_of(texts);
+  const auto page = render_plan_html(sample.plan, sample.catalog, sample.target, profile, sample.source);
+  demand(page.ok());
+  const std::string& shown = page.value();
+  demand(valid_utf8(shown) == shown && shown.ends_with("\n"));
+  demand(times(shown, "<script") == 3 && times(shown, "</script>") == 3 && times(shown, "<h1") == 1);
+  demand(times(shown, "<img") + times(shown, "<svg") + times(shown, "<iframe") == 0);
+}
+
+/// Whatever the strings of a profile or a catalogue hold, every format stays what it is: valid UTF-8, JSON that parses,
+/// a page with no element that its template does not write.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 4096) return 0;
   Texts texts(std::string_view(reinterpret_cast<const char*>(data), size));
@@ -96,5 +125,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     demand(times(shown, "<script") == 4 && times(shown, "</script>") == 4 && times(shown, "<h1") == 1);
     demand(times(shown, "<img") + times(shown, "<svg") + times(shown, "<iframe") == 0);
   }
+  check_plan(profile, texts);
   return 0;
 }

@@ -16,6 +16,8 @@ from browser import Browser, find_browser
 CLI = os.environ.get("STALLCAST_CLI") or sys.exit("STALLCAST_CLI names no stallcast")
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
 NAMES = ("compute-bound", "prep-bound", "fetch-bound", "multi-rank", "absent-heavy", "hostile")
+CATALOG = GOLDEN.parent.parent / "samples" / "catalog" / "example.json"
+PLANS = ("plan", "plan-missed", "plan-hostile")
 PICTURES = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else None
 
 # Text whose contrast against the nearest opaque background is below WCAG's AA (4.5; 3 for large text).
@@ -72,6 +74,20 @@ def report(source, target):
     subprocess.run([CLI, "report", str(source), "-f", "html", "--price", "32USD/h", "-o", str(target)], check=True)
 
 
+def plan(source, target, *words, catalog=CATALOG):
+    subprocess.run([CLI, "plan", str(source), "--catalog", str(catalog), *words, "-f", "html", "-o", str(target)], check=True)
+
+
+def hostile_catalog(path):
+    """The example with names that attack."""
+    catalog = json.loads(CATALOG.read_text())
+    catalog["currency"] = "\"><img src=x onerror=alert(1)>"
+    for machine, name in zip(catalog["machines"], ("</script><script>alert(1)</script>", "' onmouseover='alert(1) \u202egpj.exe", "x" * 500)):
+        machine["name"] = name
+    path.write_text(json.dumps(catalog))
+    return path
+
+
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -85,6 +101,10 @@ class Page(unittest.TestCase):
             report(GOLDEN / f"{name}.json", cls.folder / f"{name}.html")
         subprocess.run([CLI, "diff", str(GOLDEN / "prep-bound.json"), str(GOLDEN / "hostile.json"), "--fail-on",
                         "as_is_wait_frac>5%", "-f", "html", "-o", str(cls.folder / "diff.html")], check=False)
+        plan(GOLDEN / "prep-bound.json", cls.folder / "plan.html", "--epochs", "90", "--target-time", "30min")
+        plan(GOLDEN / "fetch-bound.json", cls.folder / "plan-missed.html", "--target-cost", "0.001")
+        plan(GOLDEN / "multi-rank.json", cls.folder / "plan-hostile.html", "--target-throughput", "1000/s",
+             catalog=hostile_catalog(cls.folder / "hostile-catalog.json"))
         cls.browser = Browser(program, cls.folder / "browser")
         cls.pictures = PICTURES or cls.folder
         cls.pictures.mkdir(parents=True, exist_ok=True)
@@ -109,7 +129,7 @@ class Page(unittest.TestCase):
                          "knob.dispatchEvent(new Event('input', {bubbles: true})); })()")
 
     def test_every_page_works_at_every_width_and_in_the_dark(self):
-        for name in (*NAMES, "diff"):
+        for name in (*NAMES, "diff", *PLANS):
             for width, dark in ((1280, False), (1280, True), (390, False), (320, True)):
                 with self.subTest(name=name, width=width, dark=dark):
                     self.open(name, width, dark=dark)
@@ -226,8 +246,30 @@ class Page(unittest.TestCase):
         self.assertIn("cannot answer", text)
         self.assertFalse(self.browser.run("!!document.getElementById('whatif-form')"))
 
+    def test_a_plan_says_what_its_json_says(self):
+        answer = json.loads(subprocess.run([CLI, "plan", str(GOLDEN / "prep-bound.json"), "--catalog", str(CATALOG), "--epochs", "90",
+                                            "--target-time", "30min", "--json"], stdout=subprocess.PIPE, check=True).stdout)
+        self.open("plan")
+        data = self.browser.run("JSON.parse(document.getElementById('data').textContent)")
+        points = sorted((point for group in data["front"]["groups"] for point in group["points"]), key=lambda point: point["number"])
+        self.assertEqual(len(self.rows("Options")), len(points))
+        self.assertEqual([point["y"] for point in points if point["y"] in {option["cost"]["mean"] for option in answer["front"]}],
+                         [option["cost"]["mean"] for option in answer["front"]])
+        chosen = [row for row in self.rows("Options") if "the choice" in row]
+        self.assertEqual(len(chosen), 1)
+        self.assertIn(f"{answer['choice']['nodes']} x {answer['choice']['machine']}", chosen[0])
+        lines = {(entry["key"], line["name"]): line["points"] for entry in data["curves"] for line in entry["lines"]}
+        for curve in answer["curves"]:
+            for key in ("weak", "strong"):
+                drawn = [(point["x"], point["mean"]) for point in lines[key, curve["machine"]]]
+                self.assertEqual(drawn, [(point["nodes"], point["throughput_samples_per_s"]["mean"]) for point in curve[key]["points"]])
+        self.assertEqual(len(self.rows("Scaling")), sum(len(points) for points in lines.values()))
+
+    def rows(self, region):
+        return self.browser.run(f"[...document.querySelectorAll('[aria-label=\"{region}\"] tbody tr')].map((e) => e.textContent)")
+
     def test_pages_stay_small(self):
-        for name in NAMES:
+        for name in (*NAMES, *PLANS):
             self.assertLess((self.folder / f"{name}.html").stat().st_size, 1_000_000, name)
 
 

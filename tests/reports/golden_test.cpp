@@ -11,7 +11,9 @@
 #include "analyzer/fail_condition.hpp"
 #include "analyzer/profile_json.hpp"
 #include "reports/diff.hpp"
+#include "reports/plan.hpp"
 #include "reports/render.hpp"
+#include "sample_plans.hpp"
 #include "sample_predictions.hpp"
 #include "sample_profiles.hpp"
 
@@ -100,6 +102,17 @@ TEST_CASE("a comparison of committed profiles stays as committed, in every forma
     REQUIRE(text.ok());
     const std::string name = format == ReportFormat::text ? "txt" : report_format_name(format);
     check_golden("diff." + name, format == ReportFormat::html ? body_only(text.value()) : text.value());
+  }
+}
+
+TEST_CASE("the page of a plan stays as committed") {
+  const auto profile = load_profile(k_golden / "prep-bound.json");
+  REQUIRE(profile.ok());
+  for (const auto& [name, sample] : {std::pair{"plan-met", met_plan()}, std::pair{"plan-missed", missed_plan()},
+                                     std::pair{"plan-hostile", hostile_plan()}}) {
+    const auto page = render_plan_html(sample.plan, sample.catalog, sample.target, profile.value(), sample.source);
+    REQUIRE(page.ok());
+    check_golden(std::string(name) + ".html", body_only(page.value()));
   }
 }
 
