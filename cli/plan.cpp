@@ -17,9 +17,9 @@
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
-#include "core/private_file.hpp"
 #include "core/units.hpp"
 #include "core/utf8.hpp"
+#include "core/write_file.hpp"
 #include "model/plan_json.hpp"
 #include "reports/escape.hpp"
 #include "reports/formats.hpp"
@@ -202,7 +202,7 @@ Status plan_and_print(PlanOptions options) {
   const auto result = render_plan(plan.value(), catalog.value(), target.value(), profile.value(), options);
   if (!result) return result.error();
   const bool to_stdout = options.output.empty() || options.output == "-";
-  return to_stdout ? print_result(result.value()) : write_private_file(options.output, result.value());
+  return to_stdout ? print_result(result.value()) : write_named_file(options.output, result.value());
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ class Page(unittest.TestCase):
         axe = find_axe()
         if axe is None:
             self.skipTest("no axe-core: pip install axe-playwright-python, or set STALLCAST_AXE")
-        for name in (*NAMES, "diff"):
+        for name in (*NAMES, "diff", *PLANS):
             for width, dark in ((1280, False), (1280, True), (390, False)):
                 with self.subTest(name=name, width=width, dark=dark):
                     self.open(name, width, dark=dark)
