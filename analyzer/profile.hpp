@@ -148,6 +148,9 @@ struct Storage {
   /// meanwhile; 1 a token bucket (cloud disks with provisioned rates, control groups), which saves it up.
   Measured<Fraction> saved{};
   Measured<Seconds> idle_read{};  ///< time of a read that finds the storage idle
+  /// One reader alone: until the first byte of a file (open and latency), and bytes/s from there on.
+  MeasuredEstimate<Seconds> first_byte{};
+  MeasuredEstimate<BytesPerSecond> stream_bandwidth{};
 };
 
 /// Times of one optimizer step of one rank and of one sample, and what they are made of.
@@ -170,7 +173,7 @@ struct Resources {
   Measured<Bytes> worker_memory{};                      ///< proportional set of one worker
   Measured<Bytes> anonymous_memory{};                   ///< of the whole job
   Measured<Bytes> page_cache_available{};               ///< memory limit minus anonymous memory
-  std::map<std::string, Distribution> distributions{};  ///< sample_read_s, sample_prep_s, batch_make_s, step_s, ...
+  std::map<std::string, Distribution> distributions{};  ///< sample_read_s, sample_metadata_s, step_s, ...
 };
 
 /// One pass over the data set, as the page cache served it.

@@ -136,6 +136,8 @@ void describe(A& a, As<A, Storage>& v) {
   a.field("ceiling_bytes_per_s", v.ceiling_bandwidth);
   a.field("saved_frac", v.saved);
   a.field("idle_read_s", v.idle_read);
+  a.field("first_byte_s", v.first_byte);
+  a.field("stream_bytes_per_s", v.stream_bandwidth);
 }
 
 template <class A>

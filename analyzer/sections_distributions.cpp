@@ -62,6 +62,8 @@ std::map<std::string, Distribution> distributions_of(const RunData& run, const s
   for (const record::SampleRecord* sample : training_samples(run, ranks)) {
     const std::uint64_t reading = std::min(sample->read_ns + sample->meta_ns, sample->wall_ns);
     out["sample_read_s"].add(static_cast<double>(sample->read_ns + sample->meta_ns) * 1e-9);
+    out["sample_metadata_s"].add(static_cast<double>(sample->meta_ns) * 1e-9);
+    out["sample_reads"].add(static_cast<double>(sample->reads));
     out["sample_prep_s"].add(static_cast<double>(sample->wall_ns - reading) * 1e-9);
     out["sample_bytes"].add(static_cast<double>(sample->read_bytes));
   }

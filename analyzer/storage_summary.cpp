@@ -33,6 +33,15 @@ bool counts(const StoragePoint& point, const std::string& read) {
   return point.read == read && point.state == "cold" && point.in_flight > 0 && point.rate && point.bandwidth;
 }
 
+/// Opening a file and waiting for its first byte, one reader alone; the open is left out where none was timed.
+MeasuredEstimate<Seconds> first_byte(const StorageFit& fit) {
+  if (!fit.latency || !fit.open) return fit.latency;
+  const auto half = [](const Estimate<Seconds>& of) { return 0.5 * (of.ci95_high - of.ci95_low).value(); };
+  const Seconds mean = fit.latency->mean + fit.open->mean;
+  const Seconds wide(std::hypot(half(*fit.latency), half(*fit.open)));
+  return Estimate<Seconds>{mean, mean - wide, mean + wide, std::min(fit.latency->n, fit.open->n)};
+}
+
 }  // namespace
 
 Measured<Fraction> saved_in_pauses(const record::StorageRecording& recording,
@@ -105,12 +114,16 @@ Storage storage_summary(const record::StorageRecording& recording) {
     out.ceiling_bandwidth = MeasuredEstimate<BytesPerSecond>::absent(reason);
     out.saved = Measured<Fraction>::absent(reason);
     out.idle_read = Measured<Seconds>::absent(reason);
+    out.first_byte = MeasuredEstimate<Seconds>::absent(reason);
+    out.stream_bandwidth = MeasuredEstimate<BytesPerSecond>::absent(reason);
     return out;
   }
   out.ceiling_rate = ceiling<PerSecond>(rates);
   out.ceiling_bandwidth = ceiling<BytesPerSecond>(bandwidths);
   out.saved = saved_in_pauses(recording, out.ceiling_bandwidth);
   out.idle_read = idle_read(recording);
+  out.first_byte = first_byte(probed.fit);
+  out.stream_bandwidth = probed.fit.stream_bandwidth;
   return out;
 }
 

@@ -59,6 +59,19 @@ std::vector<std::string> shared_notes(std::span<const Prediction> predictions) {
   return notes;
 }
 
+/// "staging=overlap: 12 min, then 6 min each", of those that stage data.
+std::vector<std::string> first_epochs(std::span<const Prediction> predictions) {
+  std::vector<std::string> lines;
+  for (const Prediction& prediction : predictions) {
+    if (!prediction.first_epoch) continue;
+    const auto& first = *prediction.first_epoch;
+    lines.push_back(scenario_words(prediction) + ": " +
+                    (first && prediction.epoch ? duration(*first) + ", then " + duration(*prediction.epoch) + " each"
+                                               : "not known: " + first.reason()));
+  }
+  return lines;
+}
+
 }  // namespace
 
 std::string predictions_text(std::span<const Prediction> predictions) {
@@ -71,6 +84,7 @@ std::string predictions_text(std::span<const Prediction> predictions) {
                         forecast_words(prediction), duration(prediction.step), percent(prediction.stall),
                         bound_words(prediction), prediction.extrapolated ? " (extrapolated)" : "");
   }
+  add_list(text, "First epoch, while data is staged", first_epochs(predictions));
   add_list(text, "Notes", shared_notes(predictions));
   return valid_utf8(text);
 }
@@ -81,15 +95,17 @@ std::string predictions_csv(std::span<const Prediction> predictions) {
   for (const std::string& key : keys) text += csv_field(key) + ",";
   text +=
       "throughput_samples_per_s,throughput_samples_per_s_ci90_low,throughput_samples_per_s_ci90_high,step_s,epoch_s,"
-      "stall_frac,bound,next_bound,headroom_frac,extrapolated\r\n";
+      "stall_frac,bound,next_bound,headroom_frac,extrapolated,first_epoch_s\r\n";
   for (const Prediction& prediction : predictions) {
     for (const std::string& key : keys) text += csv_field(value_of(prediction, key)) + ",";
     const auto& rate = prediction.throughput;
-    text += fmt::format("{:.9g},{:.9g},{:.9g},{:.9g},{},{:.9g},{},{},{:.9g},{}\r\n", rate.mean.value(),
-                        rate.ci90_low.value(), rate.ci90_high.value(), prediction.step.value(),
-                        prediction.epoch ? fmt::format("{:.9g}", prediction.epoch->value()) : "", prediction.stall,
-                        csv_field(prediction.bound), csv_field(prediction.next_bound), prediction.headroom,
-                        prediction.extrapolated);
+    text += fmt::format(
+        "{:.9g},{:.9g},{:.9g},{:.9g},{},{:.9g},{},{},{:.9g},{},{}\r\n", rate.mean.value(), rate.ci90_low.value(),
+        rate.ci90_high.value(), prediction.step.value(),
+        prediction.epoch ? fmt::format("{:.9g}", prediction.epoch->value()) : "", prediction.stall,
+        csv_field(prediction.bound), csv_field(prediction.next_bound), prediction.headroom, prediction.extrapolated,
+        prediction.first_epoch && *prediction.first_epoch ? fmt::format("{:.9g}", (*prediction.first_epoch)->value())
+                                                          : "");
   }
   return valid_utf8(text);
 }

@@ -78,8 +78,8 @@ void add_verify(CLI::App& app, Session& session) {
   command->add_flag("--force", options->force, "Replace the results of an earlier run in DIR");
   command->add_flag("--json", options->json, "Print JSON; what the command writes to stdout goes to stderr");
   command->footer(
-      "Keys: workers prefetch cpus storage_bandwidth cache cache_policy\n"
-      "The last three are emulated: a cache in front of a storage_bandwidth, with cache_policy=minio.\n"
+      "Keys: workers prefetch cpus storage_bandwidth storage_iops cache cache_policy\n"
+      "The last four are emulated: a cache in front of a storage_bandwidth, with cache_policy=minio.\n"
       "--emulate-with kernel has no cache, and takes parts of a CPU (cpus=1.5).\n"
       "Exit status: the command's own if it failed, 0 if prediction and run agree, 1 if they do not,\n"
       "2 for a change that cannot be applied here, 5 if there is no verdict (not applied, not comparable),\n"

@@ -20,13 +20,22 @@ struct Refusal {
 /// memory (numpy.load reads a file's beginning again: 15 % of 20 KB).
 constexpr double k_all_from_storage = 0.8;
 
-constexpr std::array<Refusal, 4> k_refused{{
+constexpr std::array<Refusal, 9> k_refused{{
     {"batch", "another batch is another training, which verify must not make of a command",
      "change the batch in the script, profile that and compare: stallcast diff"},
     {"gpu_speedup", "no faster accelerator can be made here",
      "profile on the other accelerator and compare: stallcast diff"},
     {"storage_latency", "it is a sample's, while a run can be given only one of each read",
      "profile with it and compare: stallcast profile --emulate storage_latency=..., stallcast diff"},
+    {"layout", "the files lie as they lie, and another layout is another data set",
+     "write the shards, profile the job that reads them and compare: stallcast diff"},
+    {"metadata", "opens and stats are the job's own, and go where its files are",
+     "use a snapshot in the job, profile that and compare: stallcast diff"},
+    {"staging", "the files lie where they lie", "stage them, profile that and compare: stallcast diff"},
+    {"local_disk_bandwidth", "it is a matter of staging, which a run cannot be given",
+     "stage the files, profile that and compare: stallcast diff"},
+    {"local_disk", "it is a matter of staging, which a run cannot be given",
+     "stage the files, profile that and compare: stallcast diff"},
     {"operator", "what the data set does to its samples is the script's own",
      "change it in the script, profile that and compare: stallcast diff"},
 }};
@@ -131,7 +140,7 @@ Status check_cache(const Scenario& scenario, bool by_kernel) {
     return usage(item->key + " cannot be verified with the kernel's limits: it emulates no cache",
                  "leave --emulate-with kernel out, with cache_policy=minio");
   }
-  if (!scenario.storage_bandwidth) {
+  if (!scenario.storage_bandwidth && !scenario.storage_iops) {
     return usage(item->key + " cannot be verified alone: how fast a miss is served by the real storage is not known",
                  "say what storage a miss goes to, for example storage_bandwidth=200MB/s");
   }
@@ -147,16 +156,17 @@ Status check_all_from_storage(const Scenario& scenario, const Profile& profile) 
   if (item_of(scenario, "cache") || (share && *share >= k_all_from_storage)) return {};
   const std::string found = share ? "read " + number(std::round(100.0 * *share)) + " % of its bytes from storage"
                                   : "does not show how much came from storage (" + share.reason() + ")";
-  return usage("storage_bandwidth cannot be verified: the profiled run " + found +
-                   ", emulated storage without a cache serves them all",
-               "add a cache, for example cache=35% cache_policy=minio, or profile with the data evicted");
+  const std::string key = scenario.storage_bandwidth ? "storage_bandwidth" : "storage_iops";
+  return usage(
+      key + " cannot be verified: the profiled run " + found + ", emulated storage without a cache serves them all",
+      "add a cache, for example cache=35% cache_policy=minio, or profile with the data evicted");
 }
 
 Status apply_storage(const Scenario& scenario, const Profile& profile, AppliedSettings& out) {
   STALLCAST_RETURN_IF_ERROR(check_cache(scenario, out.by_kernel));
-  if (!scenario.storage_bandwidth) return {};
+  if (!scenario.storage_bandwidth && !scenario.storage_iops) return {};
   STALLCAST_RETURN_IF_ERROR(check_all_from_storage(scenario, profile));
-  for (const char* key : {"storage_bandwidth", "cache", "cache_policy"}) {
+  for (const char* key : {"storage_bandwidth", "storage_iops", "cache", "cache_policy"}) {
     const ScenarioItem* item = item_of(scenario, key);
     if (item == nullptr) continue;
     out.emulated.push_back(item->key + "=" + item->value);

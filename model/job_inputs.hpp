@@ -52,6 +52,10 @@ template <class Q>
 /// away. Clears `attributed` where there are any of the latter.
 void collect_observations(const Profile& profile, JobModel& job);
 
+/// What remedies of the data's layout need to know: opens and stats, requests, one stream of reads. Called while
+/// storage_s is that of the run as found.
+void read_access(const Profile& profile, JobModel& job);
+
 /// The cost of a miss from cold and cached rates, where both were observed: surer than what the run as found happened
 /// to read from storage. It is where the fit begins.
 void storage_from_phases(JobModel& job);

@@ -246,6 +246,7 @@ void read_data_and_memory(const Profile& profile, JobModel& job) {
   job.shm_free_bytes = value_of(profile.host.shm_free);
   job.memory_bytes = value_of(profile.host.memory_limit);
   if (!job.memory_bytes && profile.host.memory.value() > 0.0) job.memory_bytes = profile.host.memory.value();
+  read_access(profile, job);
   if (!job.sample_bytes) {
     miss_input(job, "bytes read per sample", profile.dataset.bytes_per_sample.reason(),
                "a data set read with read(): mapped files are not seen");

@@ -43,7 +43,7 @@ Moments moments(std::size_t n, Value value) {
 
 KeyAvailability availability(const JobModel& job, std::string_view key) {
   // Asked with a value that every job accepts, so that an error can only mean a missing input.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 20> k_probes{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 26> k_probes{
       {{"cache", "35%"},
        {"cache_policy", "minio"},
        {"cpus", "4"},
@@ -53,6 +53,12 @@ KeyAvailability availability(const JobModel& job, std::string_view key) {
        {"gpu_speedup", "2"},
        {"storage_bandwidth", "1GB/s"},
        {"storage_latency", "1ms"},
+       {"storage_iops", "10k/s"},
+       {"layout", "shards:1GiB"},
+       {"metadata", "snapshot"},
+       {"staging", "overlap"},
+       {"local_disk_bandwidth", "1GB/s"},
+       {"local_disk", "1TB"},
        {"operator", ""},
        {"nodes", "2"},
        {"gpus_per_node", "2"},
@@ -71,6 +77,7 @@ KeyAvailability availability(const JobModel& job, std::string_view key) {
     const std::string_view value = probed == "operator" ? std::string_view(operators) : probe;
     Scenario scenario;
     Status status = set_key(scenario, probed, value);
+    if (status.ok() && key == "staging") status = set_key(scenario, "local_disk_bandwidth", "1GB/s");
     if (status.ok()) {
       const auto setting = resolve(job, scenario);
       if (setting.ok()) return result;

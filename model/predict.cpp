@@ -95,6 +95,19 @@ struct Predictor::State {
     }
   }
 
+  /// Staging: what is copied first, and the epoch in which nothing lies where it will.
+  void set_first_epoch(Prediction& prediction, const Setting& setting) {
+    const auto first = first_epoch(setting);
+    if (!first) return;
+    if (!prediction.epoch) {
+      prediction.first_epoch = prediction.epoch;
+      return;
+    }
+    const double rate = rate_of(*first, best()) * ranks_of(setting);
+    const Seconds epoch(*job.dataset_samples / rate);
+    prediction.first_epoch = Seconds(setting.copy_s) + std::max(epoch, *prediction.epoch);
+  }
+
   /// The measured run: what was measured, with its own interval.
   Prediction measured(const Scenario& scenario, const Setting& setting) {
     Prediction prediction = describe(scenario, setting);
@@ -116,6 +129,7 @@ struct Predictor::State {
              std::hypot(std::max(0.0, quantile(logs, 0.95)), window));
     const double receive_s = demands(job, setting, calibration.best, {}).receive_s;
     prediction.stall = std::clamp(1.0 - (result.own_s - receive_s) / result.step_s, 0.0, 1.0);
+    set_first_epoch(prediction, setting);
     return prediction;
   }
 
@@ -130,6 +144,7 @@ struct Predictor::State {
     const double high = std::log(prediction.throughput.ci90_high.value() / prediction.throughput.mean.value());
     set_rate(prediction, rate, setting, low + 0.5 * std::min(0.0, apart), high + 0.5 * std::max(0.0, apart));
     prediction.stall = std::clamp(run.wait_s / run.step_s, 0.0, 1.0);
+    set_first_epoch(prediction, setting);
     if (std::abs(apart) > k_forms_differ) {
       prediction.notes.push_back("the analytic form, which sweeps use, says " + percent(std::abs(std::expm1(apart))) +
                                  (apart > 0.0 ? " % more" : " % less"));

@@ -30,6 +30,9 @@ struct Prediction {
   Forecast<SamplesPerSecond> throughput{};
   Seconds step{};
   Measured<Seconds> epoch{};  ///< absent where the size of the data set is not known
+  /// Of the first epoch, where the scenario stages data in it or before it (the copying included); `epoch` is one of
+  /// those after it: E epochs take first_epoch + (E - 1) epoch. Empty where the scenario stages nothing.
+  std::optional<Measured<Seconds>> first_epoch{};
   Fraction stall = 0.0;       ///< share of the step spent waiting for data
   std::string bound = "gpu";  ///< gpu | prep | fetch | main | cpu | network
   std::string next_bound{};   ///< what binds once `bound` is lifted

@@ -62,6 +62,11 @@ json to_json(const Prediction& prediction) {
            {"headroom_frac", json_number(prediction.headroom)},
            {"extrapolated", prediction.extrapolated},
            {"notes", prediction.notes}};
+  if (prediction.first_epoch) {
+    const Measured<Seconds>& first = *prediction.first_epoch;
+    out["first_epoch_s"] = first ? json_number(first->value()) : json(nullptr);
+    if (!first) out["first_epoch_absent"] = first.reason();
+  }
   if (!prediction.epoch) out["epoch_absent"] = prediction.epoch.reason();
   return out;
 }

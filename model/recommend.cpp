@@ -1,6 +1,7 @@
 #include "model/recommend.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdio>
 
@@ -64,6 +65,36 @@ std::vector<Option> cache_options(const JobModel& job) {
   return options;
 }
 
+/// Remedies of how the data lies. Staging is left out: what the nodes' own disks give is not in a profile.
+std::vector<Option> data_options(const JobModel& job) {
+  constexpr double k_shard = 4.0 * 1048576.0;
+  constexpr double k_samples_a_shard = 16.0;
+  constexpr double k_worth_a_snapshot = 0.05;
+  std::vector<Option> options;
+  if (!job.storage_s || job.miss <= 0.0) return options;
+  if (job.files_per_sample && job.sample_bytes && job.first_byte_s && *job.sample_bytes < k_shard / k_samples_a_shard) {
+    options.push_back({"files merged into shards of 4 MiB, read one shard at a time",
+                       "writing the data set anew, and a loader that shuffles shards",
+                       {{"layout", "shards:4MiB"}}});
+  }
+  if (job.metadata_share.value_or(0.0) >= k_worth_a_snapshot) {
+    options.push_back({"opens and stats answered from a snapshot of the metadata",
+                       "a data set that does not change, and a list of its files on each host",
+                       {{"metadata", "snapshot"}}});
+  }
+  return options;
+}
+
+/// Whether a profile that lacks `key` should say so: what only matters beside others, or beyond this machine, need not.
+bool is_worth_saying(const JobModel& job, std::string_view key) {
+  constexpr std::array<std::string_view, 5> k_silent{"prefetch", "operator", "staging", "local_disk",
+                                                     "local_disk_bandwidth"};
+  constexpr std::array<std::string_view, 3> k_of_reads{"storage_iops", "layout", "metadata"};
+  const auto is_in = [&](const auto& keys) { return std::find(keys.begin(), keys.end(), key) != keys.end(); };
+  if (is_in(k_of_reads) && !job.storage_s) return false;  // as the other keys of storage say already
+  return !is_in(k_silent) && !asks_beyond_machine(key);
+}
+
 std::vector<Option> options_for(const JobModel& job, const Predictor& predictor) {
   std::vector<Option> options = cache_options(job);
   const auto ceiling = predictor.storage_ceiling();
@@ -73,6 +104,7 @@ std::vector<Option> options_for(const JobModel& job, const Predictor& predictor)
                        "another disk, file system or file server",
                        {{"storage_bandwidth", text("%.4gMB/s", 2.0 * now / 1e6)}}});
   }
+  for (Option& option : data_options(job)) options.push_back(std::move(option));
   if (job.cores < 1e5) {
     const double cores = 2.0 * job.cores * job.ranks_per_host;
     options.push_back({"twice the CPU cores (" + text("%.4g", cores) + ")",
@@ -160,8 +192,7 @@ Result<Recommendation> recommend(const Profile& profile) {
   out.loader_line = loader_line(profile, out.best);
   out.verdict = verdict_of(out);
   for (const KeyAvailability& key : predictor.keys()) {
-    if (!key.available && key.key != "prefetch" && key.key != "operator" && !asks_beyond_machine(key.key))
-      out.unanswered.push_back(key);
+    if (!key.available && is_worth_saying(job, key.key)) out.unanswered.push_back(key);
   }
   if (out.change_loader) out.narrowed_by = predictor.narrowed_by(with_loader({}, out.best));
   if (out.narrowed_by.empty() && !out.remedies.empty()) {

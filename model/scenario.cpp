@@ -10,8 +10,8 @@
 namespace stallcast {
 namespace {
 
-constexpr std::size_t k_of_the_machine = 10;  ///< the first ones; the others ask beyond it
-constexpr std::array<std::string_view, 20> k_answered{"cache",
+constexpr std::size_t k_of_the_machine = 16;  ///< the first ones; the others ask beyond it
+constexpr std::array<std::string_view, 26> k_answered{"cache",
                                                       "cache_policy",
                                                       "cpus",
                                                       "workers",
@@ -20,6 +20,12 @@ constexpr std::array<std::string_view, 20> k_answered{"cache",
                                                       "gpu_speedup",
                                                       "storage_bandwidth",
                                                       "storage_latency",
+                                                      "storage_iops",
+                                                      "layout",
+                                                      "metadata",
+                                                      "staging",
+                                                      "local_disk_bandwidth",
+                                                      "local_disk",
                                                       "operator",
                                                       "nodes",
                                                       "gpus_per_node",
@@ -31,7 +37,6 @@ constexpr std::array<std::string_view, 20> k_answered{"cache",
                                                       "jobs",
                                                       "coordinated_prep",
                                                       "echo"};
-constexpr std::array<std::string_view, 4> k_not_yet{"storage_iops", "layout", "metadata", "staging"};
 
 template <class List>
 bool contains(const List& list, std::string_view word) {
@@ -51,14 +56,8 @@ std::string joined(std::span<const std::string_view> words) {
 /// The error of a key that is not answered, or of one that was set before.
 Status check_key(const Scenario& scenario, std::string_view key) {
   const std::string name(key);
-  if (contains(k_not_yet, key)) {
-    return usage("the scenario key '" + name + "' is not available in this version: its model is not built yet",
-                 "keys that are answered: " + joined(k_answered));
-  }
   if (!contains(k_answered, key)) {
-    std::vector<std::string_view> known(k_answered.begin(), k_answered.end());
-    known.insert(known.end(), k_not_yet.begin(), k_not_yet.end());
-    const auto nearest = nearest_word(key, known);
+    const auto nearest = nearest_word(key, k_answered);
     return usage("there is no scenario key '" + name + "'",
                  nearest ? "did you mean '" + std::string(*nearest) + "'?" : "keys: " + joined(k_answered));
   }

@@ -21,6 +21,13 @@ enum class CachePolicy {
   locality,     ///< likewise, and each node trains on what it keeps (Yang & Cong)
 };
 
+/// When a node's data is copied to its own disk.
+enum class Staging {
+  none,     ///< never: read from where it is
+  before,   ///< before the training begins
+  overlap,  ///< during the first epoch, at the pace of the training or of the storage
+};
+
 /// An operator (transform) of the workers that is to be so many times as fast; infinitely: it is gone.
 struct OperatorChange {
   std::string name{};  ///< its name, or its place in the chain
@@ -40,7 +47,14 @@ struct Scenario {
   std::optional<double> gpu_speedup{};
   std::optional<BytesPerSecond> storage_bandwidth{};  ///< ceiling for the whole job; of each node where nodes is set
   std::optional<Seconds> storage_latency{};           ///< of reading one sample, before its first byte
+  std::optional<PerSecond> storage_iops{};            ///< likewise, in requests
   std::vector<OperatorChange> operators{};
+  std::optional<bool> in_shards{};  ///< true: `shard` is their size; false: one file a sample
+  Bytes shard{};
+  std::optional<bool> metadata_snapshot{};  ///< true: opens and stats are answered locally
+  std::optional<Staging> staging{};
+  std::optional<BytesPerSecond> local_disk_bandwidth{};  ///< of a node's own disk, reading and writing
+  std::optional<Bytes> local_disk{};                     ///< its room; all of the data fits where it is not set
   std::optional<int> nodes{};
   std::optional<int> gpus_per_node{};                        ///< ranks on each node
   std::optional<BytesPerSecond> network_bandwidth{};         ///< of each node, in each direction
@@ -59,8 +73,8 @@ struct Scenario {
 /// Whether `key` asks of more than the machine that was profiled: several nodes, several jobs, another use of batches.
 [[nodiscard]] bool asks_beyond_machine(std::string_view key);
 
-/// Sets `key` to `value` in `scenario`. Errors (usage): a key that is not known (the nearest is suggested), one whose
-/// model is not in this version, a value without its unit, an impossible value, a key set twice.
+/// Sets `key` to `value` in `scenario`. Errors (usage): a key that is not known (the nearest is suggested), a
+/// value without its unit, an impossible value, a key set twice.
 [[nodiscard]] Status set_key(Scenario& scenario, std::string_view key, std::string_view value);
 
 /// A scenario from "KEY=VALUE" texts. Errors as set_key, and settings that contradict each other.

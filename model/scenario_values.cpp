@@ -39,16 +39,58 @@ Status set_cache(Scenario& scenario, std::string_view value) {
   return {};
 }
 
+/// The place of `value` in `words`; the error suggests the nearest, or says `write`.
+template <std::size_t N>
+Result<std::size_t> one_of(const std::array<std::string_view, N>& words, std::string_view value, const char* what,
+                           const char* write) {
+  const auto found = std::find(words.begin(), words.end(), value);
+  if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
+  const auto nearest = nearest_word(value, words);
+  return usage("there is no " + std::string(what) + " '" + std::string(value) + "'",
+               nearest ? "did you mean '" + std::string(*nearest) + "'?" : write);
+}
+
 Status set_policy(Scenario& scenario, std::string_view value) {
   constexpr std::array<std::string_view, 4> k_policies{"page-cache", "minio", "partitioned", "locality"};
-  const auto found = std::find(k_policies.begin(), k_policies.end(), value);
-  if (found == k_policies.end()) {
-    const auto nearest = nearest_word(value, k_policies);
-    return usage(
-        "there is no cache policy '" + std::string(value) + "'",
-        nearest ? "did you mean '" + std::string(*nearest) + "'?" : "write page-cache, minio, partitioned or locality");
+  const auto policy = one_of(k_policies, value, "cache policy", "write page-cache, minio, partitioned or locality");
+  if (!policy) return policy.error();
+  scenario.cache_policy = static_cast<CachePolicy>(policy.value());
+  return {};
+}
+
+Status set_layout(Scenario& scenario, std::string_view value) {
+  constexpr const char* k_write = "write layout=files, or layout=shards:4MiB with the size of a shard";
+  constexpr std::array<std::string_view, 2> k_layouts{"files", "shards"};
+  const std::size_t colon = std::min(value.find(':'), value.size());
+  const auto layout = one_of(k_layouts, value.substr(0, colon), "layout", k_write);
+  if (!layout) return layout.error();
+  const bool in_shards = layout.value() == 1;
+  if (in_shards != (colon < value.size())) {
+    return usage(in_shards ? "shards need their size" : "files have the size that they have", k_write);
   }
-  scenario.cache_policy = static_cast<CachePolicy>(found - k_policies.begin());
+  if (in_shards) {
+    const auto size = parse_bytes(value.substr(colon + 1));
+    if (!size) return size.error();
+    if (!(size.value().value() > 0.0)) return usage("shards of no bytes hold nothing", k_write);
+    scenario.shard = size.value();
+  }
+  scenario.in_shards = in_shards;
+  return {};
+}
+
+Status set_metadata(Scenario& scenario, std::string_view value) {
+  constexpr std::array<std::string_view, 2> k_places{"remote", "snapshot"};
+  const auto place = one_of(k_places, value, "place of metadata", "write metadata=snapshot, or metadata=remote");
+  if (!place) return place.error();
+  scenario.metadata_snapshot = place.value() == 1;
+  return {};
+}
+
+Status set_staging(Scenario& scenario, std::string_view value) {
+  constexpr std::array<std::string_view, 3> k_ways{"none", "before", "overlap"};
+  const auto way = one_of(k_ways, value, "staging", "write staging=none, staging=before or staging=overlap");
+  if (!way) return way.error();
+  scenario.staging = static_cast<Staging>(way.value());
   return {};
 }
 
@@ -133,6 +175,12 @@ Status set_value(Scenario& scenario, std::string_view key, std::string_view valu
   if (key == "storage_bandwidth") return set_parsed(scenario.storage_bandwidth, parse_bandwidth(value));
   if (key == "storage_latency") return set_parsed(scenario.storage_latency, parse_seconds(value));
   if (key == "operator") return set_operators(scenario, value);
+  if (key == "storage_iops") return set_parsed(scenario.storage_iops, parse_rate(value));
+  if (key == "layout") return set_layout(scenario, value);
+  if (key == "metadata") return set_metadata(scenario, value);
+  if (key == "staging") return set_staging(scenario, value);
+  if (key == "local_disk_bandwidth") return set_parsed(scenario.local_disk_bandwidth, parse_bandwidth(value));
+  if (key == "local_disk") return set_parsed(scenario.local_disk, parse_bytes(value));
   return set_cluster_value(scenario, key, value);
 }
 

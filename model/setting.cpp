@@ -156,9 +156,7 @@ Status apply_cache(const JobModel& job, const Scenario& scenario, Setting& setti
 Status apply_storage(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
   if (scenario.storage_bandwidth) {
     if (!job.sample_bytes) return unmeasured(job, "storage_bandwidth", "bytes read per sample");
-    const bool laid_out = scenario.nodes || scenario.gpus_per_node || scenario.jobs;
-    const double readers = laid_out ? setting.ranks_per_node * setting.jobs : job.ranks;
-    setting.demand_s = *job.sample_bytes * readers / scenario.storage_bandwidth->value();
+    setting.demand_s = *job.sample_bytes * readers_of(job, scenario, setting) / scenario.storage_bandwidth->value();
   }
   if (scenario.storage_latency) setting.latency_s = scenario.storage_latency->value();
   const bool specified = setting.demand_s && setting.latency_s;
@@ -191,7 +189,9 @@ bool same_as_found(const JobModel& job, const Setting& setting) {
          setting.miss == job.miss && !setting.demand_s && !setting.latency_s &&
          std::abs(ranks_of(setting) - job.ranks) < 1e-6 && setting.ranks_per_node == job.ranks_per_host &&
          setting.jobs == 1 && setting.uses == 1.0 && setting.saved_cpu_s == 0.0 && setting.saved_other_s == 0.0 &&
-         setting.remote == 0.0 && setting.shared_s == 0.0 && setting.exposed_s == 0.0;
+         setting.least_demand_s == 0.0 && setting.latency_factor == 1.0 && setting.demand_factor == 1.0 &&
+         setting.metadata_s == 0.0 && !setting.staging && setting.remote == 0.0 && setting.shared_s == 0.0 &&
+         setting.exposed_s == 0.0;
 }
 
 /// A worker collates into fresh shared memory, whose pages the kernel must clear first: stacking tensors there takes
@@ -242,6 +242,7 @@ Result<Setting> resolve(const JobModel& job, const Scenario& scenario) {
   STALLCAST_RETURN_IF_ERROR(apply_cache(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_storage(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_shared(job, scenario, setting, uncertain));
+  STALLCAST_RETURN_IF_ERROR(apply_data(job, scenario, setting, uncertain));
   setting.as_found = same_as_found(job, setting);
   if (!setting.as_found) {
     uncertain.making += squared(k_any_change_sd) + (job.attributed ? squared(k_attributed_sd) : 0.0);
@@ -285,11 +286,15 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
              making * setting.added_cpu_s;
   const double other_s = setting.workers > 0 ? job.other_s : job.other_s - job.handover_s;
   in.other_s = prep * std::max(0.0, other_s - setting.saved_other_s);
-  in.disk_s = making * miss * cost.demand_s * (1.0 - saved_between_reads(job, setting));
-  in.limit_s = making * miss * cost.demand_s;
-  in.latency_s = making * (miss * cost.latency_s + setting.remote * setting.remote_s);
-  in.beyond_s = making * std::max(miss * setting.shared_s, setting.remote * setting.remote_share_s);
-  in.beyond_is_network = setting.remote * setting.remote_share_s > miss * setting.shared_s;
+  const double stored = miss * (1.0 - setting.staged);
+  const double staged = miss * setting.staged;
+  in.disk_s = making * stored * cost.demand_s * (1.0 - saved_between_reads(job, setting));
+  in.limit_s = making * stored * cost.demand_s;
+  in.latency_s = making * (stored * cost.latency_s + staged * setting.staged_s + setting.remote * setting.remote_s);
+  const double disk_s = staged * setting.staged_share_s + stored * setting.written_share_s;
+  const double others_s = std::max(stored * setting.shared_s, disk_s);
+  in.beyond_s = making * std::max(others_s, setting.remote * setting.remote_share_s);
+  in.beyond_is_network = setting.remote * setting.remote_share_s > others_s;
   return in;
 }
 

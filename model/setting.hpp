@@ -48,17 +48,27 @@ struct Setting {
 
   int nodes = 1;
   double ranks_per_node = 1.0;
-  int jobs = 1;                 ///< such jobs on each node
-  double uses = 1.0;            ///< of a batch that was made: echoes, times jobs that share it
-  double echoes = 1.0;          ///< the steps that a rank takes with one batch
-  double remote = 0.0;          ///< share of bytes from another node's memory
-  double remote_s = 0.0;        ///< latency of a sample from there
-  double remote_share_s = 0.0;  ///< least time of one at its node's link, beside those of the node's other ranks
-  double shared_s = 0.0;        ///< least time of a missed sample at the storage of all nodes, beside everybody's
-  double exposed_s = 0.0;       ///< of a step: exchanging gradients that the backward pass does not hide
-  double straggling = 0.0;      ///< of a step: waiting for the slowest rank, beyond the run as found
-  bool consumes = true;         ///< false: batches are pulled back to back (supply)
-  bool loads = true;            ///< false: batches are there already (synthetic)
+  int jobs = 1;                      ///< such jobs on each node
+  double uses = 1.0;                 ///< of a batch that was made: echoes, times jobs that share it
+  double echoes = 1.0;               ///< the steps that a rank takes with one batch
+  double remote = 0.0;               ///< share of bytes from another node's memory
+  double remote_s = 0.0;             ///< latency of a sample from there
+  double remote_share_s = 0.0;       ///< least time of one at its node's link, beside those of the node's other ranks
+  double least_demand_s = 0.0;       ///< of storage, per missed sample: its requests at the most a second
+  double latency_factor = 1.0;       ///< of what a missed sample waits for storage beside others' reading: in shards
+  double demand_factor = 1.0;        ///< likewise, of its demand at what all share
+  double metadata_s = 0.0;           ///< of that waiting: opens and stats, which a snapshot takes away
+  std::optional<Staging> staging{};  ///< that this setting has
+  double staged = 0.0;               ///< share of the missed bytes that the node's own disk has
+  double staged_s = 0.0;             ///< of a sample from there, nobody else reading
+  double staged_share_s = 0.0;       ///< least time of one, beside those of the node's other ranks
+  double written_share_s = 0.0;      ///< likewise, of a missed sample that is written there on its way
+  double copy_s = 0.0;               ///< before the first step
+  double shared_s = 0.0;             ///< least time of a missed sample at the storage of all nodes, beside everybody's
+  double exposed_s = 0.0;            ///< of a step: exchanging gradients that the backward pass does not hide
+  double straggling = 0.0;           ///< of a step: waiting for the slowest rank, beyond the run as found
+  bool consumes = true;              ///< false: batches are pulled back to back (supply)
+  bool loads = true;                 ///< false: batches are there already (synthetic)
 
   double making_sd = 0.0;  ///< relative error of the model of a worker, so far from what was measured
   double step_sd = 0.0;
@@ -79,6 +89,10 @@ struct Setting {
 /// `scenario` for `job`. Errors: not_enough_data where an input of a key was not measured (the message names the
 /// measurement), usage where the setting is impossible for this job.
 [[nodiscard]] Result<Setting> resolve(const JobModel& job, const Scenario& scenario);
+
+/// The first epoch of `setting`, where data is staged in it: nothing is in memory yet, nor on the disk unless it was
+/// copied there before. Empty where nothing is staged.
+[[nodiscard]] std::optional<Setting> first_epoch(const Setting& setting);
 
 /// Service demands of one batch of one rank.
 [[nodiscard]] QuickInput demands(const JobModel& job, const Setting& setting, const Parameters& parameters,

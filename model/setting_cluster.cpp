@@ -43,7 +43,11 @@ Status apply_shared_storage(const JobModel& job, const Scenario& scenario, Setti
   if (files && !job.files_per_sample) return unmeasured(job, "shared_storage_files_per_s", "files read per sample");
   const double readers = setting.nodes * on_a_node(setting);
   if (bandwidth) setting.shared_s = readers * *job.sample_bytes / bandwidth->value();
-  if (files) setting.shared_s = std::max(setting.shared_s, readers * *job.files_per_sample / files->value());
+  if (files) {
+    const bool in_shards = scenario.in_shards.value_or(false) && job.sample_bytes;
+    const double opened = in_shards ? *job.sample_bytes / scenario.shard.value() : *job.files_per_sample;
+    setting.shared_s = std::max(setting.shared_s, readers * opened / files->value());
+  }
   setting.notes.push_back(setting.miss_most > 0.0
                               ? "a read is taken to cost its worker what it costs here, up to the shared ceiling"
                               : "everything is read from memory here, so shared storage does not matter");

@@ -40,6 +40,14 @@ void apply_layout(const JobModel& job, const Scenario& scenario, Setting& settin
 /// several nodes is asked for. `share`: of the data set, in the cache of each node.
 [[nodiscard]] Status apply_node_caches(const JobModel& job, const Scenario& scenario, double share, Setting& setting);
 
+/// Ranks that read from one host's storage beside each other.
+[[nodiscard]] double readers_of(const JobModel& job, const Scenario& scenario, const Setting& setting);
+
+/// How the data lies: in shards, behind a snapshot of its metadata, on storage that serves so many requests, on the
+/// nodes' own disks. Called after the rules of storage, shared or not.
+[[nodiscard]] Status apply_data(const JobModel& job, const Scenario& scenario, Setting& setting,
+                                Uncertainty& uncertain);
+
 /// Storage that all nodes share, and the network between them.
 [[nodiscard]] Status apply_shared(const JobModel& job, const Scenario& scenario, Setting& setting,
                                   Uncertainty& uncertain);

@@ -58,7 +58,11 @@ StorageCost storage_cost(const JobModel& job, const Setting& setting, const Para
   StorageCost cost;
   if (job.storage_s) cost = job.storage_demand_s ? probed(job, setting, parameters) : guessed(job, parameters);
   cost.demand_s *= setting.ranks_per_node * setting.jobs / job.ranks_per_host;
+  cost.demand_s *= setting.demand_factor;
+  cost.latency_s *= setting.latency_factor;
+  cost.latency_s = std::max(0.0, cost.latency_s - setting.metadata_s * std::exp(parameters.storage));
   if (setting.demand_s) cost.demand_s = *setting.demand_s;
+  cost.demand_s = std::max(cost.demand_s, setting.least_demand_s);
   if (setting.latency_s) cost.latency_s = *setting.latency_s;
   return cost;
 }

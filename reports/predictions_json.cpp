@@ -29,6 +29,11 @@ nlohmann::json one(const Prediction& p) {
                            {"headroom_frac", finite(p.headroom)},
                            {"extrapolated", p.extrapolated},
                            {"notes", std::move(notes)}};
+  if (p.first_epoch) {
+    const Measured<Seconds>& first = *p.first_epoch;
+    result["first_epoch_s"] = first ? finite(first->value()) : nlohmann::json(nullptr);
+    if (!first) result["first_epoch_absent"] = valid_utf8(first.reason());
+  }
   if (!p.epoch) result["epoch_absent"] = valid_utf8(p.epoch.reason());
   return result;
 }

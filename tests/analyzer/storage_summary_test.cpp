@@ -49,6 +49,16 @@ TEST_CASE("the rates by reads in flight, and what they come to") {
   CHECK_FALSE(storage.saved);  // nothing was read with pauses
 }
 
+TEST_CASE("what one reader alone waits for a first byte, and gets from there on") {
+  const Storage storage = probed({}, 0.0);  // 1 ms, then 200 MB/s; opening a file takes 1 us
+  REQUIRE(storage.first_byte);
+  CHECK(storage.first_byte->mean.value() == doctest::Approx(1.001e-3).epsilon(0.02));
+  CHECK(storage.first_byte->ci95_low <= storage.first_byte->mean);
+  REQUIRE(storage.stream_bandwidth);
+  CHECK(storage.stream_bandwidth->mean.value() == doctest::Approx(200e6).epsilon(0.03));
+  CHECK_FALSE(storage_summary({}).first_byte);
+}
+
 TEST_CASE("a disk stands still while nobody reads; a token bucket saves it up") {
   SimulatedStorage disk = limited();
   SimulatedStorage bucket = limited();

@@ -68,6 +68,19 @@ class Whatif(CliTest):
             self.assertEqual(row["cpus"], "8")
             self.assertGreater(float(row["throughput_samples_per_s"]), 0)
 
+    def test_staging_tells_the_first_epoch_apart(self):
+        words = ("--set", "staging=overlap", "local_disk_bandwidth=2GB/s")
+        done = self.cli("whatif", GOLDEN / "fetch-bound.json", *words, "--json")
+        self.assert_status(done, 0)
+        prediction = json.loads(done.stdout)["predictions"][0]
+        self.assertGreater(prediction["first_epoch_s"], prediction["epoch_s"])
+        text = self.cli("whatif", GOLDEN / "fetch-bound.json", *words).stdout.decode()
+        self.assertIn("First epoch, while data is staged\n  - staging=overlap local_disk_bandwidth=2GB/s: ", text)
+        row = next(csv.DictReader(io.StringIO(
+            self.cli("whatif", GOLDEN / "fetch-bound.json", *words, "--csv").stdout.decode())))
+        self.assertAlmostEqual(float(row["first_epoch_s"]) / prediction["first_epoch_s"], 1.0, places=6)
+        self.assertNotIn("first_epoch_s", self.ask("--set", "workers=4", "--json"))
+
     def test_text_has_the_run_as_profiled_to_compare_with(self):
         lines = self.ask("--set", "workers=4").splitlines()
         self.assertTrue(lines[1].startswith("as profiled"))
@@ -76,7 +89,8 @@ class Whatif(CliTest):
     def test_wrong_questions(self):
         for words, hint in ((["--set", "wrkers=2"], b"workers"), (["--set", "cache=35"], b"35%"),
                             (["--set", "cache=120%"], b""), (["--set", "workers"], b""),
-                            (["--set", "storage_bandwidth=500"], b"MB/s"), (["--json", "--csv"], b"")):
+                            (["--set", "storage_bandwidth=500"], b"MB/s"), (["--set", "staging=foo"], b"overlap"),
+                            (["--set", "layout=shards"], b"shards:4MiB"), (["--json", "--csv"], b"")):
             with self.subTest(words=words):
                 done = self.cli("whatif", PREP, *words)
                 self.assert_status(done, 2)

@@ -43,6 +43,20 @@ Profile profile() {
   out.resources.page_cache_available = Bytes(5e7);
   out.dataset.bytes_per_sample = BytesPerSample(1e5);
   out.dataset.bytes_total = Bytes(1e8);
+  out.dataset.layout = "files";
+  Distribution sizes;
+  for (int i = 0; i < 20; ++i) sizes.add(1e5 + 1e3 * i);
+  out.dataset.file_size_bytes = sizes;
+  for (int i = 0; i < 20; ++i) {
+    out.resources.distributions["sample_read_s"].add(0.012);
+    out.resources.distributions["sample_metadata_s"].add(0.003);
+    out.resources.distributions["sample_bytes"].add(1e5);
+    out.resources.distributions["sample_reads"].add(2.0);
+  }
+  out.storage.path = "/data";
+  out.storage.ceiling_bandwidth = exactly<BytesPerSecond>(5e7);
+  out.storage.first_byte = exactly<Seconds>(0.004);
+  out.storage.stream_bandwidth = exactly<BytesPerSecond>(1e8);
   Operator& resize = out.operators.emplace_back();
   resize.name = "Resize";
   resize.where = "transform[0]";
@@ -91,6 +105,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto& rate = answer.value().throughput;
     require(std::isfinite(rate.mean.value()) && rate.mean.value() > 0.0);
     require(rate.ci90_low <= rate.mean && rate.mean <= rate.ci90_high);
+    const auto& first = answer.value().first_epoch;
+    require(!first || (*first && std::isfinite((*first)->value()) && **first >= *answer.value().epoch));
     require(answer.value().stall >= 0.0 && answer.value().stall <= 1.0);
   }
   return 0;

@@ -55,10 +55,22 @@ TEST_CASE("every key that the model answers is either applied or refused with a 
                                                   {"jobs", "2"},
                                                   {"coordinated_prep", "on"},
                                                   {"echo", "2"}};
-  const std::map<std::string, std::string> values{
-      {"cache", "35%"},           {"cache_policy", "minio"}, {"cpus", "2"},         {"workers", "2"},
-      {"prefetch", "4"},          {"batch", "16"},           {"gpu_speedup", "2x"}, {"storage_bandwidth", "100MB/s"},
-      {"storage_latency", "1ms"}, {"operator", "Resize:x2"}};
+  const std::map<std::string, std::string> values{{"cache", "35%"},
+                                                  {"cache_policy", "minio"},
+                                                  {"cpus", "2"},
+                                                  {"workers", "2"},
+                                                  {"prefetch", "4"},
+                                                  {"batch", "16"},
+                                                  {"gpu_speedup", "2x"},
+                                                  {"storage_bandwidth", "100MB/s"},
+                                                  {"storage_latency", "1ms"},
+                                                  {"operator", "Resize:x2"},
+                                                  {"storage_iops", "500/s"},
+                                                  {"layout", "shards:4MiB"},
+                                                  {"metadata", "snapshot"},
+                                                  {"staging", "overlap"},
+                                                  {"local_disk", "1TB"},
+                                                  {"local_disk_bandwidth", "1GB/s"}};
   const auto value_of = [&](const std::string& key) {
     return asks_beyond_machine(key) ? beyond.at(key) : values.at(key);
   };
@@ -93,7 +105,14 @@ TEST_CASE("storage is emulated where the profiled run read from storage, or with
   const auto all = apply({"storage_bandwidth=20MB/s"}, profile);
   REQUIRE(all.ok());
   CHECK(all.value().emulated == Words{"storage_bandwidth=20MB/s"});
+  const auto requests = apply({"storage_iops=500/s", "workers=2"}, profile);
+  REQUIRE(requests.ok());
+  CHECK(requests.value().emulated == Words{"storage_iops=500/s"});
+  CHECK(requests.value().keys.size() == 2);
+  CHECK(apply({"storage_iops=500/s", "storage_bandwidth=20MB/s"}, profile).value().emulated ==
+        Words{"storage_bandwidth=20MB/s", "storage_iops=500/s"});
   profile.resources.bytes_from_storage = 0.5;
+  CHECK(apply({"storage_iops=500/s"}, profile).error().what.find("storage_iops") == 0);
   const auto cached = apply({"storage_bandwidth=20MB/s", "cache=35%", "cache_policy=minio", "workers=2"}, profile);
   REQUIRE(cached.ok());
   CHECK(cached.value().emulated == Words{"storage_bandwidth=20MB/s", "cache=35%", "cache_policy=minio"});

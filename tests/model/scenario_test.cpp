@@ -79,12 +79,41 @@ TEST_CASE("an unknown key names the nearest one") {
   CHECK(error_of({"worker=4"}).code == ErrorCode::usage);
 }
 
-TEST_CASE("keys whose models are not built yet are told apart from mistakes") {
-  for (const char* setting : {"storage_iops=10k/s", "layout=shards:4MiB", "metadata=snapshot", "staging=overlap"}) {
-    CAPTURE(setting);
-    CHECK(says(error_of({setting}), "not available in this version"));
-    CHECK(error_of({setting}).code == ErrorCode::usage);
-  }
+TEST_CASE("every key of how the data lies") {
+  const auto parsed = parse_scenario(Words{"storage_iops=10k/s", "layout=shards:4MiB", "metadata=snapshot",
+                                           "staging=overlap", "local_disk_bandwidth=2GB/s", "local_disk=1TB"});
+  REQUIRE(parsed.ok());
+  const Scenario& scenario = parsed.value();
+  CHECK(scenario.storage_iops->value() == doctest::Approx(10e3));
+  CHECK(*scenario.in_shards);
+  CHECK(scenario.shard.value() == 4194304.0);
+  CHECK(*scenario.metadata_snapshot);
+  CHECK(*scenario.staging == Staging::overlap);
+  CHECK(scenario.local_disk_bandwidth->value() == doctest::Approx(2e9));
+  CHECK(scenario.local_disk->value() == doctest::Approx(1e12));
+  for (const ScenarioItem& item : scenario.items) CHECK_FALSE(asks_beyond_machine(item.key));
+  CHECK(parse_scenario(Words{"staging=before"}).value().staging == Staging::before);
+  CHECK(parse_scenario(Words{"staging=none"}).value().staging == Staging::none);
+  CHECK(parse_scenario(Words{"layout=files"}).value().in_shards == false);
+  CHECK(parse_scenario(Words{"metadata=remote"}).value().metadata_snapshot == false);
+  const auto grid = parse_grid(Words{}, Words{"layout=files,shards:1MiB,shards:64MiB", "staging=none,before"});
+  REQUIRE(grid.ok());
+  CHECK(grid.value().size() == 6);
+}
+
+TEST_CASE("bad values of how the data lies say what to write") {
+  CHECK(says(error_of({"layout=shards"}), "layout=shards:4MiB"));
+  CHECK(says(error_of({"layout=shards:0B"}), "layout=shards:4MiB"));
+  CHECK(says(error_of({"layout=files:4MiB"}), "layout=files"));
+  CHECK(says(error_of({"layout=shard:4MiB"}), "did you mean 'shards'?"));
+  CHECK(says(error_of({"layout=tar"}), "layout=shards:4MiB"));
+  CHECK(says(error_of({"metadata=snapshots"}), "did you mean 'snapshot'?"));
+  CHECK(says(error_of({"metadata=here"}), "metadata=snapshot"));
+  CHECK(says(error_of({"staging=overlapped"}), "did you mean 'overlap'?"));
+  CHECK(says(error_of({"staging=foo"}), "staging=overlap"));
+  CHECK(says(error_of({"storage_iops=500"}), "/s"));
+  CHECK(says(error_of({"stagin=before"}), "did you mean 'staging'?"));
+  CHECK(says(error_of({"meta_data=remote"}), "did you mean 'metadata'?"));
 }
 
 TEST_CASE("values that cannot be are refused") {
@@ -113,6 +142,21 @@ TEST_CASE("values that cannot be are refused") {
                               "storage_latency=5",
                               "storage_latency=-1ms",
                               "cache_policy=fifo",
+                              "storage_iops=500",
+                              "storage_iops=-5/s",
+                              "storage_iops=0/s",
+                              "layout=shards",
+                              "layout=shards:",
+                              "layout=shards:0",
+                              "layout=shards:0B",
+                              "layout=shards:4",
+                              "layout=shards:-4MiB",
+                              "layout=files:4MiB",
+                              "layout=:4MiB",
+                              "metadata=local",
+                              "staging=foo",
+                              "local_disk=1",
+                              "local_disk_bandwidth=2GB",
                               "nodes=0",
                               "nodes=2.5",
                               "gpus_per_node=0",
