@@ -31,7 +31,7 @@ struct Prediction {
   Seconds step{};
   Measured<Seconds> epoch{};  ///< absent where the size of the data set is not known
   Fraction stall = 0.0;       ///< share of the step spent waiting for data
-  std::string bound = "gpu";  ///< gpu | prep | fetch | main | cpu | network
+  std::string bound = "gpu";  ///< gpu | prep | fetch | loader (prep or fetch) | main | cpu | network
   std::string next_bound{};   ///< what binds once `bound` is lifted
   Fraction headroom = 0.0;    ///< how much faster the binding stage may become before next_bound takes over
   bool extrapolated = false;  ///< outside twice the measured range
