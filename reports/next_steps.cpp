@@ -47,8 +47,8 @@ using Rule = std::optional<NextStep> (*)(const Case&);
 std::optional<NextStep> no_loader(const Case& c) {
   if (c.d.wait || c.p.job.loaders_seen > 0) return std::nullopt;
   return NextStep{"no-loader", "Mark the job's steps",
-                  "no training loader was found in this command; a job that loads data in its own way can mark its "
-                  "batches: in Python `for batch in stallcast.wrap(loader)`, else the C API (stallcast/capture.h)",
+                  "no training loader was found in this command; a job that loads data in its own way can mark batches "
+                  "and steps through the C API (stallcast/capture.h)",
                   1.0};
 }
 

@@ -16,11 +16,17 @@ constexpr double k_read_per_tick = 1e9;
 
 /// The run as it would be recorded of a loader that says `composition` of itself and marks no batch's making. `stored`:
 /// of what the process reads, from storage.
-RunData run_of(const char* composition, double stored, const JobSpec& spec = fetch_bound()) {
+RunData run_of(const char* composition, double stored, const JobSpec& spec = fetch_bound(),
+               std::uint64_t file_bytes = std::uint64_t{1} << 32) {
   RunData run = make_recordings(spec);
   run.processes.resize(1);
   record::ProcessRecording& consumer = run.processes.front();
   consumer.batches.clear();
+  record::FileRecord shard{};
+  shard.file_id = 7;
+  shard.begin_ns = consumer.waits[1].begin_ns;
+  shard.read_bytes = file_bytes;
+  consumer.files = {shard};
   for (record::TextEntry& entry : consumer.texts) {
     if (entry.kind != record::TextKind::loader) continue;
     nlohmann::json text = nlohmann::json::parse(entry.json);
@@ -94,6 +100,18 @@ TEST_CASE("files that are mapped leave open what was read") {
   const Profile p = analyze_run(run);
   CHECK_FALSE(p.resources.bytes_from_storage.has_value());
   CHECK(p.resources.bytes_from_storage.reason().find("maps") != std::string::npos);
+}
+
+TEST_CASE("where hardly a file is read, the data may come over the network, and nothing is said of storage") {
+  for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{10'000}}) {
+    const Profile p = analyze_run(run_of("overlapped", 0.0, fetch_bound(), bytes));
+    CHECK(p.resources.bytes_from_storage.reason().find("network") != std::string::npos);
+    CHECK_FALSE(p.stalls.as_is_fetch.has_value());
+  }
+  // Read before the first batch: vocabularies, checkpoints.
+  RunData run = run_of("overlapped", 0.0);
+  run.processes.front().files.front().begin_ns = run.processes.front().waits.front().begin_ns - 1;
+  CHECK_FALSE(analyze_run(run).resources.bytes_from_storage.has_value());
 }
 
 TEST_CASE("the steps' own rate is what they take between waits, where the loader leaves them their cores") {
