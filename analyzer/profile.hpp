@@ -44,10 +44,13 @@ struct Host {
 };
 
 struct Job {
-  std::string framework = "unknown";  ///< pytorch | c_api | unknown
+  std::string framework = "unknown";  ///< pytorch | tensorflow | jax | paddle | python | c_api | unknown
   std::string framework_version{};
   std::string python_version{};
-  std::string loader_kind = "unknown";    ///< map | iterable | c_api | none
+  std::string loader_kind = "unknown";  ///< map | iterable | tf.data | dali | python | c_api | none
+  /// How fetching and preparing a batch combine: serial, one after the other in each worker, so their times add up;
+  /// overlapped, side by side in threads, so the slower of the two decides; unknown.
+  std::string composition = "serial";
   std::string dataset_type{};             ///< class name of the data set
   std::string multiprocessing_context{};  ///< fork | spawn | forkserver; empty without workers
   Measured<std::int64_t> batch_size{};    ///< samples of a batch of one rank

@@ -42,6 +42,7 @@ void describe(A& a, As<A, Job>& v) {
   a.field("framework_version", v.framework_version);
   a.field("python_version", v.python_version);
   a.field("loader_kind", v.loader_kind);
+  a.optional("composition", v.composition);
   a.field("dataset_type", v.dataset_type);
   a.field("multiprocessing_context", v.multiprocessing_context);
   a.field("batch_size", v.batch_size);

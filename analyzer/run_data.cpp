@@ -44,6 +44,8 @@ LoaderFacts loader_facts(const json& text) {
   LoaderFacts facts;
   facts.loader_id = id_of(text, "loader_id");
   facts.kind = word(text, "kind");
+  const std::string composition = word(text, "composition");
+  if (composition == "overlapped" || composition == "unknown") facts.composition = composition;
   facts.dataset_type = word(text, "dataset_type");
   facts.multiprocessing_context = word(text, "multiprocessing_context");
   facts.batch_size = integer(text, "batch_size");

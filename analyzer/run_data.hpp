@@ -21,6 +21,9 @@ namespace stallcast {
 struct LoaderFacts {
   std::uint64_t loader_id = 0;
   std::string kind = "c_api";
+  /// As the loader says: serial, overlapped or unknown (Job::composition). Who says nothing makes each batch in one
+  /// thread, as torch's workers do and as the marks of a batch suppose.
+  std::string composition = "serial";
   std::string dataset_type{};
   std::string multiprocessing_context{};
   std::int64_t batch_size = -1;

@@ -35,6 +35,7 @@ std::string word(const json& object, const char* key) {
 void fill_loader(const LoaderFacts& loader, Job& job) {
   constexpr const char* k_unsaid = "the loader does not say";
   job.loader_kind = loader.kind;
+  job.composition = loader.composition;
   job.dataset_type = loader.dataset_type;
   job.multiprocessing_context = loader.multiprocessing_context;
   job.batch_size = count_or(loader.batch_size, k_unsaid);
@@ -78,12 +79,14 @@ Measured<Bytes> gradient_bytes(const RunData& run, const Consumer& consumer) {
   return sum > 0.0 ? Measured<Bytes>(Bytes(sum)) : Measured<Bytes>::absent("no step of an optimizer showed any");
 }
 
-/// Samples that share files lie in shards. Distinct samples count: later epochs read the same ones again.
-bool is_shard_layout(const RunData& run, std::int64_t files) {
+/// Samples that share files lie in shards. Distinct samples count: later epochs read the same ones again. Where none
+/// was marked by itself, there are as many as the data set says.
+bool is_shard_layout(const RunData& run, std::int64_t files, std::int64_t dataset_samples) {
   std::vector<const record::SampleRecord*> samples;
   for (const record::ProcessRecording& process : run.processes) {
     for (const record::SampleRecord& sample : process.samples) samples.push_back(&sample);
   }
+  if (samples.empty()) return dataset_samples > 8 * files;
   const TimedSamples timed = evenly_timed(samples);
   std::set<std::int64_t> indices;
   std::int64_t without_index = 0;
@@ -180,7 +183,7 @@ Job job_of(const RunData& run, const std::vector<RankView>& ranks) {
   const json text = json::parse(first.consumer->description, nullptr, false);
   if (text.is_object()) {
     job.framework = word(text, "framework");
-    job.framework_version = word(text, "torch");
+    job.framework_version = word(text, text.contains("framework_version") ? "framework_version" : "torch");
     job.python_version = word(text, "python");
   } else {
     job.framework = "c_api";
@@ -235,18 +238,23 @@ Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
   const auto paths = files_read(run);
   if (paths.empty()) return no_files("no sample was seen reading a file (mapped files are read unseen)");
   out.files_seen = static_cast<std::int64_t>(paths.size());
-  out.layout = is_shard_layout(run, *out.files_seen) ? "shards" : "files";
+  const std::int64_t data_set = ranks.empty() ? -1 : ranks.front().window.loader.dataset_samples;
+  out.layout = is_shard_layout(run, *out.files_seen, data_set) ? "shards" : "files";
   out.folder = folder_of(paths);
   fill_sizes(run, paths, out);
   double bytes_read = 0.0;
   const std::vector<const record::SampleRecord*> samples = training_samples(run, ranks);
   for (const record::SampleRecord* sample : samples) bytes_read += static_cast<double>(sample->read_bytes);
-  if (!samples.empty()) out.bytes_per_sample = BytesPerSample(bytes_read / static_cast<double>(samples.size()));
-  const std::int64_t data_set = ranks.empty() ? -1 : ranks.front().window.loader.dataset_samples;
+  if (!samples.empty()) {
+    out.bytes_per_sample = BytesPerSample(bytes_read / static_cast<double>(samples.size()));
+  } else {
+    out.bytes_per_sample = Measured<BytesPerSample>::absent("the reads of one sample were not told from another's");
+  }
   if (out.bytes_per_sample && data_set > 0) {
     out.bytes_total = Bytes(out.bytes_per_sample->value() * static_cast<double>(data_set));
   } else {
-    out.bytes_total = Measured<Bytes>::absent("the number of samples of the data set is not known");
+    out.bytes_total = Measured<Bytes>::absent(
+        out.bytes_per_sample ? "the number of samples of the data set is not known" : out.bytes_per_sample.reason());
   }
   return out;
 }

@@ -16,6 +16,8 @@ constexpr double k_split_error = 0.015;   ///< of the attribution itself (benchm
 constexpr double k_from_storage = 0.95;   ///< share of bytes read from storage that makes a run "cold"
 constexpr double k_from_memory = 0.02;    ///< share below which it is "cached"
 constexpr double k_no_wait_share = 0.02;  ///< of a step: less than this is "did not wait"
+constexpr double k_busy_cores = 0.8;      ///< of the usable ones, from which threads get into each other's way
+constexpr double k_least_step = 0.02;     ///< share of the time between batches that is a step, for its rate to be told
 
 /// Sums over ranks; each rank's own figures are kept to put the intervals together.
 struct JobTimes {
@@ -241,8 +243,56 @@ void name_other_load(const Attribution& found, Profile& profile) {
                              "measure on a quiet machine, or take the rates as those beside this load"});
 }
 
+/// Why the rate of the steps alone cannot be told where threads of the loader's run beside them; empty if it can.
+std::string steps_hidden(const std::vector<RankView>& ranks, const JobTimes& times, const Profile& profile) {
+  const bool device_hides = std::any_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
+    return uses_cuda(rank) && share_without_wait(rank) < 0.1;
+  });
+  if (device_hides) return "the device may still compute while the job waits, and fewer than 10 % of the steps did not";
+  if (1.0 - times.wait.mean < k_least_step) return "the job does hardly anything but wait";
+  const auto& cpu = profile.resources.consumer_cpu;
+  const double usable = profile.host.usable_cpus * std::max(1, profile.host.hosts_seen);
+  if (!cpu || !(usable > 0.0)) return "it is not known whether the loader's threads took cores from the steps";
+  if (cpu->mean.value() * times.rate > k_busy_cores * usable) {
+    return "the loader's threads and the steps share cores that were busy: without the loader the steps are faster";
+  }
+  return {};
+}
+
+/// A loader that fetches and prepares side by side is as fast as the slower of the two: waits do not say which that is,
+/// unless nothing was fetched from storage. Taking a batch over is part of prep here.
+void divide_overlapped(const std::vector<RankView>& ranks, const JobTimes& times, Profile& profile) {
+  absent_split(profile,
+               "this loader fetches and prepares batches side by side, in threads of the training process: "
+               "which of the two a wait was for is not seen");
+  const auto& storage = profile.resources.bytes_from_storage;
+  if (storage && *storage <= k_from_memory) {
+    profile.stalls.as_is_fetch = share(0.0, times, 0.0);
+    profile.stalls.as_is_prep = share(times.wait.mean, times, 0.0);
+    profile.rates.cached = profile.rates.as_is;
+    add_point(profile, "cached", "attributed", profile.rates.cached);
+  }
+  const std::string hidden = steps_hidden(ranks, times, profile);
+  if (!hidden.empty()) {
+    profile.rates.synthetic = MeasuredEstimate<SamplesPerSecond>::absent(hidden);
+    return;
+  }
+  const double own = 1.0 - times.wait.mean;
+  const double half =
+      std::hypot(times.rate_half / times.rate, (times.wait.ci95_high - times.wait.ci95_low) / 2.0 / own);
+  profile.rates.synthetic = rate_estimate(times.rate / own, std::hypot(half, k_split_error), times.n);
+  add_point(profile, "synthetic", "attributed", profile.rates.synthetic);
+}
+
 void divide_waiting(const std::vector<RankView>& ranks, const ReplayMachine& machine, const JobTimes& times,
                     Profile& profile) {
+  if (profile.job.composition == "overlapped") return divide_overlapped(ranks, times, profile);
+  if (profile.job.composition == "unknown") {
+    absent_split(profile,
+                 "the script does not say where its loader makes batches (stallcast.wrap(loader, workers=0) "
+                 "where next() does)");
+    return;
+  }
   const auto found = attribute_all(ranks, machine);
   if (!found) {
     absent_split(profile, "the making of too few batches was recorded to divide the waiting");

@@ -134,11 +134,14 @@ struct Trim {
   std::size_t tail = 0;
 };
 
-/// How much of a pass lies: at the start the queue is empty, at the end the workers have nothing left to do.
+/// How much of a pass lies: at the start the queue is empty, at the end the workers have nothing left to do. A loader
+/// of threads does not say how far it prefetches.
 Trim trim_of(const LoaderFacts& facts, std::size_t deliveries) {
+  constexpr std::size_t k_prefetched_by_threads = 8;
+  const bool by_threads = facts.composition == "overlapped";
   const auto workers = static_cast<std::size_t>(std::max<std::int64_t>(facts.num_workers, 0));
-  if (workers == 0) return {1, 0};
-  const std::size_t in_flight = most_in_flight(facts);
+  if (workers == 0 && !by_threads) return {1, 0};
+  const std::size_t in_flight = by_threads ? k_prefetched_by_threads : most_in_flight(facts);
   Trim trim{in_flight, in_flight + 2};
   if (trim.lead + trim.tail + 4 > deliveries) trim = {std::max<std::size_t>(1, deliveries / 4), deliveries / 4};
   return trim;

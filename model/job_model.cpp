@@ -8,6 +8,7 @@
 
 #include "model/job_inputs.hpp"
 #include "model/operators.hpp"
+#include "model/overlapped.hpp"
 #include "model/quick.hpp"
 
 namespace stallcast {
@@ -271,15 +272,20 @@ Result<JobModel> job_model(const Profile& profile) {
   const double batches = static_cast<double>(std::max<std::int64_t>(1, profile.job.batches_per_step.value_or(1)));
   job.batch =
       batch && *batch > 0 ? static_cast<double>(*batch) : std::max(1.0, std::round(job.rate * step_s / batches));
-  if (!read_worker(profile, job)) {
+  if (profile.job.composition == "overlapped") {
+    read_step(profile, job);
+    read_variability(profile, job);
+    read_overlapped(profile, job);
+  } else if (read_worker(profile, job)) {
+    read_step(profile, job);
+    take_interference_out(job);
+    read_receiving(profile, job);
+    guess_bandwidth_share(profile, job);
+    read_storage(profile, job);
+    read_variability(profile, job);
+  } else {
     return lacks("cost of making a batch in the loader", profile.resources.worker_wall.reason());
   }
-  read_step(profile, job);
-  take_interference_out(job);
-  read_receiving(profile, job);
-  guess_bandwidth_share(profile, job);
-  read_storage(profile, job);
-  read_variability(profile, job);
   read_data_and_memory(profile, job);
   read_operators(profile, job);
   collect_observations(profile, job);

@@ -51,6 +51,14 @@ struct JobModel {
   bool in_order = true;
   double cores = 1.0;  ///< for each rank
 
+  /// Fetch and prep run side by side, and neither is known by itself: the loader is one server (`workers` 1) that takes
+  /// `other_s` for a sample, the larger of the two. Then the step and the loader combine by max() as everywhere.
+  bool overlapped = false;
+  bool loader_binds = false;  ///< of these: the job waits, so that other_s is known; else the step hides it
+  std::string
+      loader_bound{};  ///< what the loader is called where it binds: prep where nothing was fetched, else loader
+  std::string loader_kind{};
+
   double rate = 0.0;  ///< as found, samples per second of one rank
   double rate_relative_sd = 0.0;
   double compute_s = 0.0;  ///< of one batch in the consumer, as found

@@ -83,6 +83,10 @@ Scenario with_loader(const Scenario& settings, const LoaderChoice& choice) {
 
 std::string loader_line(const Profile& profile, const LoaderChoice& choice) {
   const Job& job = profile.job;
+  if (job.loader_kind == "tf.data") {
+    return "dataset.map(..., num_parallel_calls=tf.data.AUTOTUNE).batch(...).prefetch(tf.data.AUTOTUNE)";
+  }
+  if (job.loader_kind == "dali") return "Pipeline(batch_size, num_threads, device_id, prefetch_queue_depth=2)";
   std::string line = "DataLoader(dataset";
   if (job.batch_size) line += ", batch_size=" + std::to_string(*job.batch_size);
   if (job.shuffled.value_or(false)) line += ", shuffle=True";

@@ -79,6 +79,11 @@ struct Predictor::State {
     const Bounds bounds = bounds_of(demands(job, setting, calibration.best, {}));
     prediction.bound = bounds.bound;
     prediction.next_bound = bounds.next_bound;
+    if (job.overlapped) {
+      for (std::string* name : {&prediction.bound, &prediction.next_bound}) {
+        if (*name == "prep" || *name == "fetch") *name = job.loader_bound;
+      }
+    }
     prediction.headroom = bounds.headroom;
     return prediction;
   }

@@ -34,7 +34,7 @@ struct Prediction {
   /// those after it: E epochs take first_epoch + (E - 1) epoch. Empty where the scenario stages nothing.
   std::optional<Measured<Seconds>> first_epoch{};
   Fraction stall = 0.0;       ///< share of the step spent waiting for data
-  std::string bound = "gpu";  ///< gpu | prep | fetch | main | cpu | network
+  std::string bound = "gpu";  ///< gpu | prep | fetch | loader (prep or fetch) | main | cpu | network
   std::string next_bound{};   ///< what binds once `bound` is lifted
   Fraction headroom = 0.0;    ///< how much faster the binding stage may become before next_bound takes over
   bool extrapolated = false;  ///< outside twice the measured range

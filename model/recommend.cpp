@@ -148,8 +148,13 @@ void add_remedies(Predictor& predictor, const JobModel& job, Recommendation& out
                    [](const Remedy& a, const Remedy& b) { return a.gain.mean > b.gain.mean; });
 }
 
-std::string verdict_of(const Recommendation& out) {
+std::string verdict_of(const JobModel& job, const Recommendation& out) {
   const double stall = out.as_found.stall;
+  if (job.overlapped && stall >= k_no_stall) {
+    return "change the pipeline's own settings and profile again: what they would bring cannot be told from a loader "
+           "that "
+           "fetches and prepares side by side";
+  }
   if (out.change_loader) {
     const bool sure = out.gain.ci90_low > k_clear_gain;
     return std::string(sure ? "change" : "try") + " the loader's settings: about " + whole_percent(out.gain.mean) +
@@ -177,7 +182,7 @@ Result<Recommendation> recommend(const Profile& profile) {
   out.as_found = out.predicted = found.value();
   out.found = out.best = choice_found(profile, job);
   out.notes = job.notes;
-  if (out.as_found.stall >= k_no_stall) {
+  if (out.as_found.stall >= k_no_stall && !job.overlapped) {
     const LoaderChoice knee = find_knee(predictor, {}, out.found, most_workers(job, job.cores, out.notes));
     auto gain = predictor.gain(with_loader({}, knee), {});
     auto prediction = predictor.predict(with_loader({}, knee));
@@ -190,7 +195,7 @@ Result<Recommendation> recommend(const Profile& profile) {
     add_remedies(predictor, job, out);
   }
   out.loader_line = loader_line(profile, out.best);
-  out.verdict = verdict_of(out);
+  out.verdict = verdict_of(job, out);
   for (const KeyAvailability& key : predictor.keys()) {
     if (!key.available && is_worth_saying(job, key.key)) out.unanswered.push_back(key);
   }

@@ -6,6 +6,7 @@
 
 #include "model/cache.hpp"
 #include "model/operators.hpp"
+#include "model/overlapped.hpp"
 #include "model/setting_parts.hpp"
 #include "model/storage_cost.hpp"
 
@@ -233,6 +234,7 @@ Setting setting_of(const JobModel& job, const Observation& seen) {
 }
 
 Result<Setting> resolve(const JobModel& job, const Scenario& scenario) {
+  STALLCAST_RETURN_IF_ERROR(check_overlapped(job, scenario));
   Setting setting = as_found(job);
   Uncertainty uncertain;
   apply_layout(job, scenario, setting, uncertain);

@@ -70,6 +70,22 @@ std::optional<NextStep> start_workers(const Case& c) {
   return NextStep{"start-workers", "Load in worker processes (num_workers=1 or more)", why, c.wait};
 }
 
+std::optional<NextStep> more_threads(const Case& c) {
+  if (!c.waits() || c.p.job.composition != "overlapped") return std::nullopt;
+  const bool is_tf = c.p.job.loader_kind == "tf.data";
+  std::string why = is_tf
+                        ? "map(..., num_parallel_calls=tf.data.AUTOTUNE) and prefetch(tf.data.AUTOTUNE) use more "
+                          "threads, cache() keeps what was read or decoded"
+                        : "num_threads and prefetch_queue_depth of the pipeline; decode on the device where it is idle";
+  why += "; profile again and compare (stallcast diff)";
+  if (c.d.cores_free && c.d.cores_usable) {
+    why += fmt::format(". {} of {} usable cores are idle", cores(*c.d.cores_free), cores(*c.d.cores_usable));
+  }
+  return NextStep{"more-threads",
+                  is_tf ? "Give the tf.data pipeline more to work with" : "Give the pipeline more threads", why,
+                  0.9 * c.wait};
+}
+
 std::optional<NextStep> more_workers(const Case& c) {
   if (!c.waits() || !c.has_workers() || !c.d.worker_busy || *c.d.worker_busy < k_busy_from) return std::nullopt;
   const bool reads_overlap = c.fetch > c.prep && c.from_storage();
@@ -226,10 +242,10 @@ std::optional<NextStep> all_ranks(const Case& c) {
       0.04};
 }
 
-constexpr std::array<Rule, 16> k_rules = {no_loader,       leave_it,       start_workers,    more_workers,
-                                          more_cores,      cheaper_prep,   cheaper_handover, hide_copies,
-                                          contended_cores, fewer_threads,  keep_in_memory,   faster_storage,
-                                          larger_reads,    resident_reads, slow_rank,        all_ranks};
+constexpr std::array<Rule, 17> k_rules = {
+    no_loader,        leave_it,       start_workers,   more_workers,  more_cores,     cheaper_prep,
+    cheaper_handover, hide_copies,    contended_cores, fewer_threads, keep_in_memory, faster_storage,
+    larger_reads,     resident_reads, slow_rank,       all_ranks,     more_threads};
 
 /// What cannot be told from 0 calls for nothing to be bought.
 double told_from_zero(const MeasuredEstimate<Fraction>& share) {

@@ -25,7 +25,8 @@ int stallcast_active(void);
 #define STALLCAST_TEXT_MARK 5
 #define STALLCAST_TEXT_PART 7
 /* Appends one JSON object (NUL-terminated, at most 16 KiB). Also while the tool has the recording switched off for a
- * moment: what describes a loader must be known when it is on again. */
+ * moment: what describes a loader must be known when it is on again. A loader that fetches and prepares batches side by
+ * side in threads says "composition": "overlapped"; who says nothing makes each batch in one thread ("serial"). */
 void stallcast_text(uint32_t kind, const char* json);
 
 /* The consumer: asks for batch `batch` (0-based) of pass `iterator_id` and gets it. `samples` 0: not known;

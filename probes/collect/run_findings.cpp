@@ -10,8 +10,8 @@ namespace stallcast::collect {
 namespace {
 
 constexpr char k_c_api_hint[] =
-    "mark batches and steps with the C API (stallcast/capture.h: stallcast_wait_begin, stallcast_wait_end, "
-    "stallcast_step); PyTorch's DataLoader needs no marks";
+    "mark its batches: in Python `import stallcast` and `for batch in stallcast.wrap(loader)`, else the C API "
+    "(stallcast/capture.h); PyTorch's DataLoader, tf.data and DALI need no marks";
 
 DataIssue no_loader_issue() {
   return {"no-loader-found", Severity::warning, 1,

@@ -30,17 +30,29 @@ except ImportError:
 SAMPLES = 404  # 50 batches of 8 and one of 4
 EPOCHS = 2
 PATIENCE_S = 300
-LIGHT = "plain,iterable,evaluating"
-NOT_SWITCHED = ("iterable", "webdataset", "streaming", "stateful")  # phases are refused: their jobs go on as they are
-PACKAGES = {"streaming": "mosaicml-streaming"}  # where it is not called as its module
+LIGHT = "plain,iterable,evaluating,wrapped"
+# Phases are refused: their jobs go on as they are.
+NOT_SWITCHED = ("iterable", "webdataset", "streaming", "stateful", "wrapped", "tf_data", "keras", "dali")
+PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120",
+            "tensorflow": "tensorflow-cpu"}  # not called as their modules
 
 
 def jobs():
     sys.path.insert(0, str(FOLDER))
-    import jobs as module
+    import jobs as torch_jobs
+    import thread_jobs
 
+    known = {**{name: ("jobs.py", needs) for name, (_, needs) in torch_jobs.JOBS.items()},
+             **{name: ("thread_jobs.py", needs) for name, (_, needs) in thread_jobs.JOBS.items()}}
     wanted = os.environ.get("STALLCAST_FRAMEWORKS", LIGHT)
-    return {name: module.JOBS[name][1] for name in (module.JOBS if wanted == "all" else wanted.split(","))}
+    return {name: known[name] for name in (known if wanted == "all" else wanted.split(","))}
+
+
+def is_installed(module):
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ImportError:  # of the package that it lies in
+        return False
 
 
 class Frameworks(unittest.TestCase):
@@ -58,7 +70,7 @@ class Frameworks(unittest.TestCase):
     def run_job(self, name, label, epochs, wrapper=()):
         """(exit status, what the job saw, its errors)."""
         seen = self.folder / f"{name}-{label}.jsonl"
-        job = [sys.executable, FOLDER / "jobs.py", name, self.data, seen, epochs]
+        job = [sys.executable, FOLDER / jobs()[name][0], name, self.data, seen, epochs]
         command = [str(word) for word in (*wrapper, *job)]
         environment = {**os.environ, "TMPDIR": str(self.folder), "HF_HUB_OFFLINE": "1"}
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
@@ -100,8 +112,8 @@ class Frameworks(unittest.TestCase):
         return profile
 
     def test_each_framework(self):
-        for name, module in jobs().items():
-            if module and importlib.util.find_spec(module) is None:
+        for name, (_, module) in jobs().items():
+            if module and not is_installed(module):
                 print(f"{name}: skipped, {module} is not installed", flush=True)
                 continue
             with self.subTest(name):

@@ -2,8 +2,32 @@
 
 The tool puts this folder first on PYTHONPATH. This file runs at interpreter start, arms a hook for the import of torch
 (stallcast_shim/hooks.py), takes the folder off sys.path again, and runs the sitecustomize that it shadows, if any. The
-environment keeps the folder, so that child processes are reached too. Outside a run it only steps aside.
+environment keeps the folder, so that child processes are reached too. Outside a run it only steps aside. What stays
+importable of the folder is `stallcast` (stallcast.py), for scripts that mark their loops themselves.
 """
+
+
+class _Stallcast:
+    """Last on sys.meta_path: finds `stallcast` where nobody else does."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "stallcast":
+            return None
+        import importlib.util
+
+        return importlib.util.spec_from_file_location(name, self._path)
+
+
+def _offer():
+    import os
+    import sys
+
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stallcast.py")
+    if not any(type(finder).__name__ == "_Stallcast" for finder in sys.meta_path):
+        sys.meta_path.append(_Stallcast(path))
 
 
 def _arm():
@@ -38,5 +62,6 @@ def _step_aside():
         sys.modules[__name__] = ours
 
 
+_offer()
 _arm()
 _step_aside()

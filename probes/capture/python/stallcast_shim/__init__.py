@@ -1,6 +1,6 @@
 """What runs inside the Python processes of a profiled command. Stdlib only; it decides nothing and prints nothing.
 
-    hooks      waits for the import of torch's loader and optimizer modules
+    hooks      waits for the import of the modules that are patched
     capture    the C calls, through the built-in functions of the capture library or through ctypes
     fallback   the same marks in Python, for interpreters that the capture library cannot extend
     loader     iterators in the main process: passes
@@ -10,6 +10,11 @@
     operators  names them and has them timed
     worker     the worker loop: batches asked for, made, handed over
     optimizer  steps
+    passes     passes and waits of loaders that are not torch's
+    tfdata     tf.data, where Python pulls its batches
+    keras      Model.fit of Keras on TensorFlow: lets Python pull
+    dali       DALI's iterators
+    api        what `import stallcast` gives a script
     wish       settings that the tool wants for the training loader (stallcast verify)
     sizes      samples of a batch
     describe   what the records are about: process, loader, pass

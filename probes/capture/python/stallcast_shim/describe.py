@@ -20,7 +20,7 @@ def _forget():
 os.register_at_fork(after_in_child=_forget)
 
 
-def write_consumer(is_torch_complete):
+def write_consumer(is_torch_complete, framework="pytorch"):
     """Writes the process text of one that trains. In the middle of `import torch` it is short of the thread count, and
     the whole text follows at the first pass or step: the later one holds."""
     if _process["described"]:
@@ -28,8 +28,9 @@ def write_consumer(is_torch_complete):
     _process["described"] = is_torch_complete
     described = dict(
         _process_text("consumer", is_torch_complete),
-        framework="pytorch",
-        cuda=_cuda_usable(),
+        framework=framework,
+        framework_version=_version(framework),
+        cuda=_cuda_usable(framework),
         rank=_environment_integer("RANK"),
         world_size=_environment_integer("WORLD_SIZE"),
         local_rank=_environment_integer("LOCAL_RANK"),
@@ -63,7 +64,7 @@ def _process_text(role, is_torch_complete):
         "role": role,
         "python": sys.version.split()[0],
         "torch": str(getattr(torch, "__version__", "")),
-        "torch_threads": torch.get_num_threads() if is_torch_complete else None,
+        "torch_threads": torch.get_num_threads() if is_torch_complete and torch is not None else None,
         "opencv_threads": _opencv_threads(),
     }
 
@@ -76,13 +77,31 @@ def _opencv_threads():
         return None  # not imported
 
 
-def _cuda_usable():
-    """Whether torch was built for a GPU and a driver's device is there. Asking CUDA itself would initialise it, and a
-    process that forks its workers after that breaks."""
+_MODULES = {"pytorch": "torch"}  # where the module is not called as its framework
+
+
+def _version(framework):
+    module = sys.modules.get(_MODULES.get(framework, framework))
+    return str(getattr(module, "__version__", ""))
+
+
+def _cuda_usable(framework):
+    """Whether the framework was built for a GPU and a driver's device is there. Asking CUDA itself would initialise it,
+    and a process that forks its workers after that breaks. Where the build does not say, the device alone decides."""
     version = getattr(sys.modules.get("torch"), "version", None)
-    if getattr(version, "cuda", None):
+    built = getattr(version, "cuda", None) if framework == "pytorch" else _is_cuda_build(framework)
+    if built:
         return os.path.exists("/dev/nvidiactl") and os.environ.get("CUDA_VISIBLE_DEVICES") not in ("", "-1")
     return bool(getattr(version, "hip", None)) and os.path.exists("/dev/kfd")
+
+
+def _is_cuda_build(framework):
+    if framework != "tensorflow":
+        return True
+    try:
+        return bool(sys.modules["tensorflow"].sysconfig.get_build_info()["is_cuda_build"])
+    except Exception:
+        return True
 
 
 def _cpus():

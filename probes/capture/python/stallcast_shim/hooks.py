@@ -1,8 +1,8 @@
-"""Lazy import hook: patches torch's modules right after they are imported, and costs nothing where they never are."""
+"""Lazy import hook: patches modules right after they are imported, and costs nothing where they never are."""
 
 import sys
 
-# module of torch -> (module of ours, its function); each is called once, with the module just imported
+# module -> the one of ours whose patch() is called once, with the module just imported
 _PATCHES = {
     "torch.utils.data.dataloader": "loader",
     "torch.optim.optimizer": "optimizer",
@@ -10,6 +10,11 @@ _PATCHES = {
     "torch.serialization": "throwaway",
     "torch.distributed.checkpoint.state_dict_saver": "throwaway",
     "safetensors.torch": "throwaway",
+    "tensorflow.python.data.ops.iterator_ops": "tfdata",
+    "keras.src.backend.tensorflow.trainer": "keras",
+    "nvidia.dali.plugin.pytorch": "dali",
+    "nvidia.dali.plugin.paddle": "dali",
+    "nvidia.dali.plugin.jax.iterator": "dali",
 }
 
 

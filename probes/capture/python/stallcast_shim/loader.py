@@ -106,14 +106,15 @@ def _begin(iterator, loader):
     new = None
     try:
         if loader is not None and not current.busy and current.worker is None:
-            new = Pass(_loader_of(loader))
+            new = Pass(loader_of(loader))
         iterator.__dict__[wait.ATTRIBUTE] = new
     except Exception as error:
         capture.fail("starting a pass", error)
     return new
 
 
-def _loader_of(loader):
+def loader_of(loader):
+    """The Loader of a loader object, the same one for all its passes."""
     try:
         if loader not in _loaders:
             _loaders[loader] = Loader()
@@ -136,13 +137,13 @@ def _end(iterator, loader):
         capture.fail("announcing a pass", error)
 
 
-def announce(iterator, new):
+def announce(iterator, new, framework="pytorch"):
     """Writes the texts that the records of this pass refer to, unless this process has done so."""
     generation = _process["generation"]
     if new.generation == generation:
         return
     new.generation = generation
-    describe.write_consumer(is_torch_complete=True)
+    describe.write_consumer(is_torch_complete=True, framework=framework)
     if new.loader.generation != generation:
         new.loader.generation = generation
         capture.text(capture.TEXT_LOADER, new.loader.text)

@@ -7,6 +7,9 @@ from . import capture, describe, phases
 from .capture import calls
 
 
+seen = {"steps": False}  # whether torch's optimizers step in this process
+
+
 def _count(optimizer):
     """One step was made. While torch.compile traces the call, nothing: our call would break a full graph."""
     if not calls.enabled or _is_compiling():
@@ -14,6 +17,7 @@ def _count(optimizer):
     try:
         describe.write_consumer(is_torch_complete=True)
         describe.write_gradients(optimizer)
+        seen["steps"] = True
         calls.step()
         phases.count_step()
     except Exception as error:

@@ -304,6 +304,14 @@ def _refuse(current_pass, reason):
     calls.library.stallcast_phase_slot(0, 0, 0, _UNKNOWN_END, 0, 0, 0, 1)
 
 
+def refuse_other(current_pass):
+    """A pass over a loader that is not torch's cannot be switched: said once it takes batches in earnest."""
+    if current_pass.loader.delivered != ARM_AFTER or current_pass.is_refused or run.armed_loader is not None:
+        return
+    if is_phased():
+        _refuse(current_pass, current_pass.known.text["kind"] + " makes its batches where no phase can be switched")
+
+
 def end_batch():
     """The batch that this process made itself is made: its evidence is written."""
     calls.library.stallcast_phase_end()

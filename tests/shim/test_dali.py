@@ -1,0 +1,160 @@
+"""DALI's iterators: a scripted plugin of the same names and shape, so that no DALI is needed. A job with the real one
+is in tests/frameworks."""
+
+from harness import ShimTest, main
+from recording import END_OF_EPOCH, FIRST
+
+BASE = """
+class _DaliBaseIterator:
+    def __init__(self, pipelines, size=-1, reader_name=None, auto_reset=False):
+        self._pipes = pipelines if isinstance(pipelines, list) else [pipelines]
+        self.batch_size = self._pipes[0].max_batch_size
+        self._reader_name = reader_name
+        self._size_no_pad = 10
+        self._auto_reset = auto_reset
+        self._counter = 0
+
+    def __iter__(self):
+        return self
+
+    def __len__(self):
+        return 3
+
+    def reset(self):
+        self._counter = 0
+
+    def _get_outputs(self):
+        if self._counter >= 10:
+            if self._auto_reset:
+                self.reset()
+            raise StopIteration
+        begin = self._counter
+        self._counter += self.batch_size
+        return [pipe.run(begin) for pipe in self._pipes]
+"""
+
+PLUGIN = """
+from nvidia.dali.plugin.base_iterator import _DaliBaseIterator
+
+class DALIGenericIterator(_DaliBaseIterator):
+    def __init__(self, pipelines, **options):
+        super().__init__(pipelines, **options)
+        self._first_batch = None
+        self._first_batch = DALIGenericIterator.__next__(self)
+
+    def __next__(self):
+        if self._first_batch is not None:
+            batch, self._first_batch = self._first_batch, None
+            return batch
+        return self._get_outputs()
+
+class DALIClassificationIterator(DALIGenericIterator):
+    def __init__(self, pipelines, **options):
+        super().__init__(pipelines, **options)
+
+class DALIRaggedIterator(_DaliBaseIterator):
+    def __init__(self, pipelines, **options):
+        super().__init__(pipelines, **options)
+
+    def __next__(self):
+        return [{"data": list(range(100))} for _ in self._get_outputs()]
+"""
+
+MODULES = {
+    "nvidia/dali/__init__.py": "__version__ = '9.9'\n",
+    "nvidia/dali/plugin/__init__.py": "",
+    "nvidia/dali/plugin/base_iterator.py": BASE,
+    "nvidia/dali/plugin/pytorch.py": PLUGIN,
+}
+
+PIPELINE = """
+from nvidia.dali.plugin.pytorch import DALIClassificationIterator, DALIGenericIterator, DALIRaggedIterator
+class Array(list):
+    @property
+    def shape(self):
+        return (len(self), 3)
+class Pipeline:
+    max_batch_size = 4
+    num_threads = 3
+    def run(self, begin):
+        return {"data": Array(range(begin, min(begin + 4, 10)))}
+"""
+
+
+class DaliTest(ShimTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for name, content in MODULES.items():
+            cls.write("fake/" + name, content)
+
+    def fine(self, content):
+        """Runs the script with and without the shim, which must look the same; the recordings of the one with it."""
+        path = self.write("script.py", "")
+        with open(path, "w") as file:
+            file.write(PIPELINE + content)
+        result = self.python(path, python_path=[self.folder + "/fake"])
+        plain = self.python(path, python_path=[self.folder + "/fake"], shim=False)
+        self.assertEqual((result.status, result.out, result.err), (plain.status, plain.out, plain.err))
+        self.assert_fine(result)
+        return result.run
+
+    def test_passes(self):
+        for kind in ("DALIGenericIterator", "DALIClassificationIterator"):
+            consumer = self.fine(
+                """
+iterator = %s(Pipeline(), reader_name="Reader", auto_reset=True)
+for epoch in range(2):
+    for batch in iterator:
+        print(batch)
+"""
+                % kind
+            ).consumer
+            self.assertEqual([wait.samples for wait in consumer.waits], [4, 4, 2, 0] * 2)
+            self.assertEqual([wait.flags for wait in consumer.waits], [FIRST, 0, 0, END_OF_EPOCH] * 2)
+            (text,) = consumer.texts["loader"]
+            self.assertEqual((text["kind"], text["composition"], text["dataset_type"]), ("dali", "overlapped", "Reader"))
+            self.assertEqual((text["batch_size"], text["dataset_samples"], text["threads"]), (4, 10, 3))
+            self.assertIsNone(text["num_workers"])
+            self.assertEqual([text["epoch"] for text in consumer.texts["iterator"]], [0, 1])
+            self.assertEqual(consumer.texts["process"][-1]["framework"], "pytorch")
+
+    def test_several_pipelines_and_a_class_of_the_user_s(self):
+        consumer = self.fine(
+            """
+class Own(DALIGenericIterator):
+    def __init__(self, *pipelines):
+        super().__init__(list(pipelines))
+    def __next__(self):
+        return super().__next__()[0]["data"], 1
+print(list(Own(Pipeline(), Pipeline())))
+"""
+        ).consumer
+        self.assertEqual([wait.samples for wait in consumer.deliveries()], [8, 8, 4])
+        self.assertEqual(consumer.texts["loader"][0]["batch_size"], 8)
+
+    def test_ragged_batches_count_as_full(self):
+        consumer = self.fine("print(len(list(DALIRaggedIterator([Pipeline(), Pipeline()]))))").consumer
+        self.assertEqual([wait.samples for wait in consumer.deliveries()], [8, 8, 8])
+
+    def test_an_iterator_that_nobody_iterates(self):
+        run = self.fine("print(len(DALIGenericIterator(Pipeline())))")
+        self.assertFalse(any(recording.waits for recording in run.recordings))
+
+    def test_nothing_lives_longer(self):
+        self.fine(
+            """
+import gc, weakref
+gc.collect()
+gc.disable()
+iterator = DALIGenericIterator(Pipeline())
+next(iterator)
+watched = weakref.ref(iterator)
+del iterator
+print(watched() is None)
+"""
+        )
+
+
+if __name__ == "__main__":
+    main()

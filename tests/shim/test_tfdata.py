@@ -1,0 +1,187 @@
+"""tf.data and Keras: scripted modules of the same names and shape, so that no TensorFlow is needed. Jobs with the real
+ones are in tests/frameworks."""
+
+from harness import ShimTest, main
+from recording import END_OF_EPOCH, FIRST
+from scripted_tf import MODULES
+
+FIT = """
+import keras.src.backend.tensorflow.trainer as keras
+from tensorflow.python.data.ops.iterator_ops import pipeline
+trainer = keras.TensorFlowTrainer()
+"""
+
+
+class ScriptedTest(ShimTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for name, content in MODULES.items():
+            cls.write("fake/" + name, content)
+
+    def run_script(self, content, **options):
+        return self.python(self.write("script.py", content), python_path=[self.folder + "/fake"], **options)
+
+    def same(self, content):
+        """Runs the script with and without the shim, which must look the same; the one with it."""
+        result = self.run_script(content)
+        plain = self.run_script(content, shim=False)
+        self.assertEqual((result.status, result.out, result.err), (plain.status, plain.out, plain.err))
+        self.assertEqual(plain.status, 0, plain.err)
+        return result.run
+
+    def fine(self, content):
+        run = self.same(content)
+        self.assertEqual(run.issues, [])
+        return run
+
+
+class DataTest(ScriptedTest):
+    def test_passes(self):
+        consumer = self.fine(
+            """
+            from tensorflow.python.data.ops.iterator_ops import pipeline
+            dataset = pipeline()
+            for epoch in range(2):
+                for batch in dataset:
+                    print(batch)
+            """
+        ).consumer
+        self.assertEqual([wait.samples for wait in consumer.waits], [4, 4, 2, 0] * 2)
+        self.assertEqual([wait.flags for wait in consumer.waits], [FIRST, 0, 0, END_OF_EPOCH] * 2)
+        (text,) = consumer.texts["loader"]
+        self.assertEqual((text["kind"], text["composition"]), ("tf.data", "overlapped"))
+        self.assertEqual((text["batch_size"], text["dataset_samples"], text["shuffled"]), (4, 10, True))
+        self.assertEqual(text["stages"], ["PrefetchDataset", "BatchDataset", "ShuffleDataset", "RangeDataset"])
+        self.assertEqual([text["epoch"] for text in consumer.texts["iterator"]], [0, 1])
+        process = consumer.texts["process"][-1]
+        self.assertEqual((process["framework"], process["framework_version"]), ("tensorflow", "9.9"))
+
+    def test_get_next_and_an_iterator_that_is_let_go(self):
+        consumer = self.fine(
+            """
+            from tensorflow.python.data.ops.iterator_ops import errors, pipeline
+            iterator = iter(pipeline())
+            print(iterator.get_next(), next(iterator), next(iterator, None), next(iterator, None))
+            try:
+                iterator.get_next()
+            except errors.OutOfRangeError:
+                print("end")
+            del iterator
+            """
+        ).consumer
+        self.assertEqual(len(consumer.deliveries()), 3)
+
+    def test_what_the_pipeline_raises(self):
+        self.fine(
+            """
+            from tensorflow.python.data.ops.iterator_ops import DatasetV2
+            class Broken(DatasetV2):
+                def make(self):
+                    yield 1
+                    raise KeyError("mine")
+            iterator = iter(Broken())
+            print(next(iterator))
+            for _ in range(2):
+                try:
+                    next(iterator)
+                except (KeyError, StopIteration) as error:
+                    print(type(error), error.args)
+            """
+        )
+
+    def test_pulls_within_a_graph_are_said_and_left_alone(self):
+        run = self.same(
+            """
+            from tensorflow.python.data.ops.iterator_ops import context, pipeline
+            context.eager = False
+            print(list(pipeline()))
+            """
+        )
+        self.assertEqual([issue["id"] for issue in run.issues], ["tf-data-in-graph"])
+        self.assertFalse(any(recording.waits for recording in run.recordings))
+
+    def test_an_iterator_without_a_data_set(self):
+        run = self.fine(
+            """
+            from tensorflow.python.data.ops.iterator_ops import OwnedIterator
+            print(list(OwnedIterator(components=1, element_spec=2)))
+            """
+        )
+        self.assertFalse(any(recording.waits for recording in run.recordings))
+
+    def test_a_failure_of_ours_is_one_issue(self):
+        for name in ("describe", "_chain", "_pass_of"):
+            run = self.same(
+                """
+                import sys
+                from tensorflow.python.data.ops.iterator_ops import pipeline
+                module = sys.modules.get("stallcast_shim.tfdata")
+                def broken(*arguments):
+                    raise ZeroDivisionError("of ours")
+                if module is not None:
+                    module.%s = broken
+                print(list(pipeline()))
+                """
+                % name
+            )
+            self.assertEqual([issue["id"] for issue in run.issues], ["shim-failed"], name)
+
+    def test_wrap_leaves_it_alone(self):
+        run = self.run_script(
+            """
+            import stallcast
+            from tensorflow.python.data.ops.iterator_ops import pipeline
+            class DatasetV2:
+                __module__ = "tensorflow.python.data.ops.dataset_ops"
+            dataset = DatasetV2()
+            print(stallcast.wrap(dataset) is dataset)
+            """
+        )
+        self.assertEqual(run.out, "True\n")
+
+
+class KerasTest(ScriptedTest):
+    def test_fit(self):
+        consumer = self.fine(FIT + "print(trainer.fit(pipeline(), 2), trainer.seen)\n").consumer
+        training = [wait for wait in consumer.waits if wait.iterator_id in (0, 2)]
+        self.assertEqual([wait.samples for wait in training], [4, 4, 2, 0] * 2)
+        self.assertEqual(len(consumer.waits), 8 + 2)  # and one batch of each evaluation
+        self.assertEqual(len(consumer.steps), 6)
+
+    def test_gradients_are_accumulated(self):
+        content = FIT + "class Optimizer:\n    gradient_accumulation_steps = 2\ntrainer.optimizer = Optimizer()\n" \
+                        "print(trainer.fit(pipeline(), 2))\n"
+        self.assertEqual(len(self.fine(content).consumer.steps), 3)
+
+    def test_several_steps_of_one_call_are_left_alone_and_said(self):
+        run = self.same(FIT + "trainer.steps_per_execution = 3\nprint(trainer.fit(pipeline(), 1))\n")
+        (issue,) = run.issues
+        self.assertEqual(issue["id"], "keras-waits-unseen")
+        self.assertIn("steps_per_execution=3", issue["detail"])
+        self.assertFalse(any(recording.waits for recording in run.recordings))
+
+    def test_a_keras_that_pulls_otherwise_is_left_alone_and_said(self):
+        run = self.same(
+            FIT
+            + """
+class Other(keras.TensorFlowTrainer):
+    pass
+def _make_function(self, step_function):
+    return lambda iterator: step_function(next(iterator._made))
+real = keras.TensorFlowTrainer._make_function
+import sys
+if "stallcast_shim.keras" in sys.modules:
+    keras.TensorFlowTrainer._make_function = _make_function
+    sys.modules["stallcast_shim.keras"].patch(keras)
+else:
+    keras.TensorFlowTrainer._make_function = _make_function
+trainer.seen = []
+print(trainer._make_function(trainer.train_step)(iter(pipeline())))
+"""
+        )
+        self.assertEqual([issue["id"] for issue in run.issues], ["keras-waits-unseen"])
+
+
+if __name__ == "__main__":
+    main()
