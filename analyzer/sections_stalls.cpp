@@ -85,11 +85,12 @@ double share_without_wait(const RankView& rank) {
 }
 
 /// Mean attribution over ranks; empty if any rank could not be attributed.
-std::optional<Attribution> attribute_all(const std::vector<RankView>& ranks, const ReplayMachine& machine) {
+std::optional<Attribution> attribute_all(const std::vector<RankView>& ranks,
+                                         const std::vector<ReplayMachine>& machines) {
   Attribution sum;
   const double count = static_cast<double>(ranks.size());
   for (const RankView& rank : ranks) {
-    const auto one = attribute(rank.window, machine);
+    const auto one = attribute(rank.window, machines[rank.node]);
     if (!one) return std::nullopt;
     sum.step_s += one->step_s / count;
     sum.cached_step_s += one->cached_step_s / count;
@@ -241,9 +242,9 @@ void name_other_load(const Attribution& found, Profile& profile) {
                              "measure on a quiet machine, or take the rates as those beside this load"});
 }
 
-void divide_waiting(const std::vector<RankView>& ranks, const ReplayMachine& machine, const JobTimes& times,
-                    Profile& profile) {
-  const auto found = attribute_all(ranks, machine);
+void divide_waiting(const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines,
+                    const JobTimes& times, Profile& profile) {
+  const auto found = attribute_all(ranks, machines);
   if (!found) {
     absent_split(profile, "the making of too few batches was recorded to divide the waiting");
     return;
@@ -268,13 +269,14 @@ bool uses_cuda(const RankView& rank) {
          rank.consumer->description.find("\"cuda\":true") != std::string::npos;
 }
 
-void fill_rates_and_stalls(const std::vector<RankView>& ranks, const ReplayMachine& machine, Profile& profile) {
+void fill_rates_and_stalls(const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines,
+                           Profile& profile) {
   const JobTimes times = job_times(ranks);
   add_premises(profile);
   profile.rates.as_is = rate_estimate(times.rate, times.rate_half / times.rate, times.n);
   profile.stalls.as_is_wait = times.wait;
   add_point(profile, "as_is", "plain", profile.rates.as_is);
-  divide_waiting(ranks, machine, times, profile);
+  divide_waiting(ranks, machines, times, profile);
   if (times.samples <= 0.0) withdraw_rates(profile);
 }
 
