@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "analyzer/nodes.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/storage_summary.hpp"
 #include "analyzer/warnings.hpp"
@@ -29,16 +31,23 @@ double overlap(const SteadyWindow& a, const SteadyWindow& b) {
                      : 0.0;
 }
 
+/// A machine with a clock of its own.
+using Machine = std::pair<std::size_t, std::string>;
+
+Machine machine_of(const RankView& view) {
+  return {view.run->machine, view.consumer->host};
+}
+
 /// Ranks take batches at the same time. Of processes that came one after another (a sweep, training and then a test, a
 /// restart) only those beside the longest are this job's ranks: the rates of the others must not be added to it.
 std::vector<RankView> at_the_same_time(std::vector<RankView> views, std::vector<DataIssue>& issues) {
-  std::map<std::string, SteadyWindow> longest;
+  std::map<Machine, SteadyWindow> longest;
   for (const RankView& view : views) {
-    SteadyWindow& most = longest[view.consumer->host];
+    SteadyWindow& most = longest[machine_of(view)];
     if (view.window.deliveries > most.deliveries) most = view.window;
   }
   const auto left_out = std::erase_if(
-      views, [&](const RankView& view) { return overlap(view.window, longest[view.consumer->host]) < k_beside; });
+      views, [&](const RankView& view) { return overlap(view.window, longest[machine_of(view)]) < k_beside; });
   if (left_out > 0) {
     add_issue(issues, {"other-processes", Severity::warning, static_cast<std::int64_t>(left_out),
                        "processes took batches at another time than the one that took most; they were left out",
@@ -47,18 +56,50 @@ std::vector<RankView> at_the_same_time(std::vector<RankView> views, std::vector<
   return views;
 }
 
-std::vector<RankView> views_of(const RunData& run, std::vector<DataIssue>& issues) {
+/// Of all nodes, in the order of their rank.
+std::vector<RankView> views_of(std::span<const RunData> nodes, std::vector<DataIssue>& issues) {
   std::vector<RankView> views;
-  for (const Consumer& consumer : run.consumers) {
-    RankView view{&consumer, steady_window(consumer)};
-    if (view.window.steps.size() >= k_fewest_steps) views.push_back(std::move(view));
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    for (const Consumer& consumer : nodes[node].consumers) {
+      RankView view{&consumer, steady_window(consumer), &nodes[node], node};
+      if (view.window.steps.size() >= k_fewest_steps) views.push_back(std::move(view));
+    }
   }
+  std::stable_sort(views.begin(), views.end(),
+                   [](const RankView& a, const RankView& b) { return a.consumer->rank < b.consumer->rank; });
   return at_the_same_time(std::move(views), issues);
 }
 
-std::size_t ranks_beside(const std::vector<RankView>& ranks, const RankView& rank) {
-  return static_cast<std::size_t>(std::count_if(
-      ranks.begin(), ranks.end(), [&](const RankView& other) { return other.consumer->host == rank.consumer->host; }));
+std::vector<Launch> launches_of(std::span<const RunData> nodes, const std::vector<RankView>& ranks) {
+  std::vector<Launch> launches;
+  for (const RunData& run : nodes) launches.push_back({&run, {}});
+  for (const RankView& rank : ranks) launches[rank.node].ranks.push_back(rank);
+  return launches;
+}
+
+/// What the replay takes each node's machine for; one without ranks has none.
+std::vector<ReplayMachine> machines_of(const std::vector<Launch>& nodes) {
+  std::vector<ReplayMachine> machines;
+  for (const Launch& node : nodes) {
+    if (node.ranks.empty()) {
+      machines.emplace_back();
+      continue;
+    }
+    const std::string& host = node.ranks.front().consumer->host;
+    const auto beside = std::count_if(node.ranks.begin(), node.ranks.end(),
+                                      [&](const RankView& rank) { return rank.consumer->host == host; });
+    machines.push_back(sections::replay_machine(*node.run, node.ranks, static_cast<std::size_t>(beside)));
+  }
+  return machines;
+}
+
+/// Machines that ranks were seen on; without ranks, those whose recordings are there.
+int hosts_seen(std::span<const RunData> nodes, const std::vector<RankView>& ranks) {
+  std::set<Machine> machines;
+  for (const RankView& rank : ranks) machines.insert(machine_of(rank));
+  std::set<std::size_t> recorded;
+  for (const RunData& run : nodes) recorded.insert(run.machine);
+  return static_cast<int>(machines.empty() ? recorded.size() : machines.size());
 }
 
 Outcome outcome_of(const RunData& run, bool loader_found, bool enough) {
@@ -86,6 +127,19 @@ Outcome outcome_of(const RunData& run, bool loader_found, bool enough) {
   return outcome;
 }
 
+/// A node that failed says so for the job; one without a loader does not, where others have one.
+Outcome outcome_of(std::span<const RunData> nodes, const std::vector<RankView>& ranks) {
+  const bool found = std::any_of(nodes.begin(), nodes.end(), [](const RunData& run) { return !run.consumers.empty(); });
+  for (const RunData& run : nodes) {
+    Outcome outcome = outcome_of(run, found, !ranks.empty());
+    const bool measured = outcome.status == "measured" && !run.log.ended_by_us;
+    if (measured && &run != &nodes.back()) continue;
+    if (nodes.size() > 1 && outcome.status != "measured") outcome.words = run.name + ": " + outcome.words;
+    return outcome;
+  }
+  return {};
+}
+
 void mark_absent(Profile& profile, const std::string& reason) {
   auto& rates = profile.rates;
   for (auto* rate :
@@ -110,7 +164,7 @@ double window_length(const std::vector<RankView>& ranks) {
 /// A further launch adds blocks and issues; what was found is that of the first.
 void add_launch(const RunData& run, std::vector<Launch>& launches, Profile& profile) {
   for (const DataIssue& issue : run.issues) add_issue(profile.issues, issue);
-  std::vector<RankView> ranks = views_of(run, profile.issues);
+  std::vector<RankView> ranks = views_of({&run, 1}, profile.issues);
   const Outcome outcome = outcome_of(run, !run.consumers.empty(), !ranks.empty());
   if (profile.outcome.status == "measured" && outcome.status != "measured") profile.outcome = outcome;
   launches.push_back({&run, std::move(ranks)});
@@ -126,60 +180,91 @@ void note_launches(std::size_t launches, Profile& profile) {
 }
 
 void note_missing_end(const RunData& run, Profile& profile) {
-  if (!run.has_log || run.log.ended) return;
+  if (!run.has_log || run.log.ended || !run.log.watched) return;
   add_issue(profile.issues,
             {"tool-ended-early", Severity::warning, 1,
              "stallcast ended before the command did; this profile was recovered from its recordings", ""});
 }
 
-}  // namespace
-
-Profile analyze_run(const RunData& run) {
-  return analyze_launches({&run, 1});
-}
-
-Profile analyze_launches(std::span<const RunData> launches) {
-  const RunData& run = launches.front();
-  Profile profile;
-  profile.issues = run.issues;
-  const std::vector<RankView> ranks = views_of(run, profile.issues);
+void fill_facts(std::span<const RunData> nodes, const std::vector<RankView>& ranks, Profile& profile) {
+  const RunData& run = ranks.empty() ? nodes.front() : *ranks.front().run;
   profile.tool_version = run.log.tool_version;
   profile.command = run.log.command;
   profile.host = run.log.host.value_or(Host{});
+  profile.host.hosts_seen = hosts_seen(nodes, ranks);
+  profile.host.usable_cpus = 0.0;  // launches on one machine have a share of it each
+  for (const RunData& other : nodes) {
+    if (other.machine == run.machine && other.log.host) profile.host.usable_cpus += other.log.host->usable_cpus;
+  }
   profile.emulation = run.log.emulation;
-  profile.outcome = outcome_of(run, !run.consumers.empty(), !ranks.empty());
-  profile.job = sections::job_of(run, ranks);
-  profile.overhead = sections::overhead_of(run);
-  profile.dataset = sections::dataset_of(run, ranks);
-  sections::check_limited_files(run, profile);
-  note_missing_end(run, profile);
-  note_launches(launches.size(), profile);
+  profile.outcome = outcome_of(nodes, ranks);
+}
+
+void fill_measured(const std::vector<Launch>& nodes, const std::vector<RankView>& ranks, Profile& profile) {
+  const std::vector<ReplayMachine> machines = machines_of(nodes);
+  profile.measured_s = window_length(ranks);
+  profile.resources = sections::resources_of(nodes, ranks, machines);
+  profile.page_cache = sections::page_cache_of(nodes, ranks, profile.dataset, profile.resources);
+  profile.operators = sections::operators_of(nodes, ranks, profile.issues);
+  profile.ranks = sections::ranks_of(ranks);
+  profile.timeline = sections::timeline_of(ranks, k_timeline_rows);
+  sections::add_phases(*ranks.front().run, ranks.front(), k_timeline_rows, profile);
+  sections::fill_rates_and_stalls(ranks, machines, profile);
+}
+
+/// `nodes` ran at the same time, `further` launches of the first one came after it.
+Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> further) {
+  Profile profile;
+  for (const RunData& run : nodes) {
+    for (const DataIssue& issue : run.issues) add_issue(profile.issues, issue);
+  }
+  const std::vector<RankView> ranks = views_of(nodes, profile.issues);
+  std::vector<Launch> launches = launches_of(nodes, ranks);
+  fill_facts(nodes, ranks, profile);
+  profile.job = sections::job_of(launches, ranks);
+  profile.overhead = sections::overhead_of(launches);
+  profile.dataset = sections::dataset_of(launches, ranks);
+  sections::check_limited_files(nodes.front(), profile);
+  for (const RunData& run : nodes) note_missing_end(run, profile);
+  note_launches(1 + further.size(), profile);
   if (ranks.empty()) {
     mark_absent(profile, profile.outcome.words);
     return profile;
   }
-  const ReplayMachine machine = sections::replay_machine(run, ranks, ranks_beside(ranks, ranks.front()));
-  profile.measured_s = window_length(ranks);
-  profile.resources = sections::resources_of(run, ranks, machine);
-  profile.page_cache = sections::page_cache_of(run, ranks, profile.dataset, profile.resources);
-  profile.operators = sections::operators_of(run, ranks, profile.issues);
-  profile.ranks = sections::ranks_of(ranks);
-  profile.timeline = sections::timeline_of(ranks, k_timeline_rows);
-  sections::add_phases(run, ranks.front(), k_timeline_rows, profile);
-  sections::fill_rates_and_stalls(ranks, machine, profile);
-  std::vector<Launch> phased{{&run, ranks}};
-  for (const RunData& further : launches.subspan(1)) add_launch(further, phased, profile);
-  sections::fill_differential(phased, profile);
-  profile.cpu = sections::cpu_of(phased);
-  profile.gpu = sections::gpu_of(run, ranks, static_cast<double>(profile.job.batches_per_step.value_or(1)));
-  sections::add_warnings(run, ranks, profile);
+  fill_measured(launches, ranks, profile);
+  for (const RunData& run : further) add_launch(run, launches, profile);
+  sections::fill_differential(launches, profile);
+  profile.cpu = sections::cpu_of(launches, nodes.size());
+  profile.gpu = sections::gpu_of(ranks, static_cast<double>(profile.job.batches_per_step.value_or(1)));
+  launches.resize(nodes.size());
+  sections::add_warnings(launches, ranks, profile);
   sections::check_page_cache(profile.page_cache, profile.issues);
   return profile;
 }
 
+}  // namespace
+
+Profile analyze_run(const RunData& run) {
+  return analyze_job({&run, 1}, {});
+}
+
+Profile analyze_launches(std::span<const RunData> launches) {
+  return analyze_job(launches.first(1), launches.subspan(1));
+}
+
+Profile analyze_nodes(std::span<const RunData> nodes) {
+  return analyze_job(nodes, {});
+}
+
 Result<Profile> analyze(const std::filesystem::path& folder) {
-  const auto launches = load_launches(folder);
+  auto launches = load_launches(folder);
   if (!launches.ok()) return launches.error();
+  if (holds_nodes(folder)) {
+    auto nodes = one_job(std::move(launches).value());
+    if (!nodes.ok()) return nodes.error();
+    note_job(nodes.value());
+    return analyze_nodes(nodes.value());
+  }
   Profile profile = analyze_launches(launches.value());
   profile.storage = load_storage(recordings_of(folder), profile.issues);
   return profile;

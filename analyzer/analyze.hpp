@@ -11,8 +11,9 @@
 namespace stallcast {
 
 /// Rebuilds the profile of a run from its recordings alone (`folder`: the output folder, its recordings/, or a run
-/// folder that a killed tool left behind). A run in which no loader was found still gives a profile: what could be
-/// seen from outside, and the reasons for the rest. bad_input if there is nothing readable.
+/// folder that a killed tool left behind; also what `stallcast merge` has put together of several nodes). A run in
+/// which no loader was found still gives a profile: what could be seen from outside, and the reasons for the rest.
+/// bad_input if there is nothing readable.
 [[nodiscard]] Result<Profile> analyze(const std::filesystem::path& folder);
 
 /// The same from a run that was loaded already.
@@ -21,5 +22,9 @@ namespace stallcast {
 /// The same from several launches of one command (at least one), each with phases of its own: job, machine and the
 /// state as found are the first one's.
 [[nodiscard]] Profile analyze_launches(std::span<const RunData> launches);
+
+/// The same from the launches of one job on its nodes (at least one; `one_job` in analyzer/nodes.hpp says whether they
+/// are that). Job and machine are those of the first rank.
+[[nodiscard]] Profile analyze_nodes(std::span<const RunData> nodes);
 
 }  // namespace stallcast

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "analyzer/phase_blocks.hpp"
 #include "analyzer/run_data.hpp"
 #include "probes/record/gpu_file.hpp"
 
@@ -97,6 +98,15 @@ void drop_foreign(RunData& run) {
   }
 }
 
+/// A launch of --strategy separate is called as its phase.
+bool is_phase(const std::string& name) {
+  for (const auto phase : {record::Phase::cold, record::Phase::cached, record::Phase::synthetic,
+                           record::Phase::supply_cached, record::Phase::supply_cold, record::Phase::half_cached}) {
+    if (name == phase_name(phase)) return true;
+  }
+  return false;
+}
+
 /// Folders of launches, where `place` itself holds no log.
 std::vector<fs::path> parts_of(const fs::path& place) {
   std::vector<fs::path> parts;
@@ -118,11 +128,17 @@ fs::path recordings_of(const fs::path& folder) {
   return fs::is_directory(inner, failed) ? inner : folder;
 }
 
+bool holds_nodes(const fs::path& folder) {
+  const std::vector<fs::path> parts = parts_of(recordings_of(folder));
+  return std::any_of(parts.begin(), parts.end(), [](const fs::path& part) { return !is_phase(part.filename()); });
+}
+
 Result<std::vector<RunData>> load_launches(const fs::path& folder) {
   std::vector<RunData> launches;
   for (const fs::path& part : parts_of(recordings_of(folder))) {
     auto run = load_run(part);
     if (!run) return run.error();
+    run.value().name = part.filename().string();
     launches.push_back(std::move(run).value());
   }
   std::sort(launches.begin(), launches.end(),
@@ -162,6 +178,7 @@ Result<RunData> load_run(const fs::path& folder) {
   }
   drop_foreign(run);
   join_run(run);
+  keep_last_start(run);
   return run;
 }
 

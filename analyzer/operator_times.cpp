@@ -252,20 +252,22 @@ class Joiner {
 
 }  // namespace
 
-OperatorTimes operator_times(const RunData& run, std::span<const sections::RankView> ranks) {
-  Makers makers;
+OperatorTimes operator_times(sections::Nodes nodes, std::span<const sections::RankView> ranks) {
+  std::vector<Makers> makers(nodes.size());
   for (const sections::RankView& rank : ranks) {
-    for (const Pass* pass : rank.window.passes) take_pass(run, *rank.consumer, *pass, makers);
+    for (const Pass* pass : rank.window.passes) take_pass(*rank.run, *rank.consumer, *pass, makers[rank.node]);
   }
   Joiner joiner;
-  for (auto& [maker, batches] : makers) {
-    std::sort(batches.begin(), batches.end(),
-              [](const MadeBatch& a, const MadeBatch& b) { return a.begin_ns < b.begin_ns; });
-  }
   std::vector<std::pair<const ProcessRecording*, const std::vector<MadeBatch>*>> divided;
-  for (const ProcessRecording& process : run.processes) {
-    const auto made = makers.find({process.info.host, process.info.pid});
-    if (made != makers.end() && !process.parts.empty()) divided.emplace_back(&process, &made->second);
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    for (auto& [maker, batches] : makers[node]) {
+      std::sort(batches.begin(), batches.end(),
+                [](const MadeBatch& a, const MadeBatch& b) { return a.begin_ns < b.begin_ns; });
+    }
+    for (const ProcessRecording& process : nodes[node].run->processes) {
+      const auto made = makers[node].find({process.info.host, process.info.pid});
+      if (made != makers[node].end() && !process.parts.empty()) divided.emplace_back(&process, &made->second);
+    }
   }
   for (const auto& [process, batches] : divided) joiner.collect(*process, *batches);
   joiner.choose();

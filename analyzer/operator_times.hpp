@@ -51,6 +51,6 @@ inline constexpr std::size_t k_rest_of_collate = 1;
 
 /// Of the training loader's batches in the state with most timed samples, as found or cached; cold only where there is
 /// no other. Batches that a phase did not really make, or made slower, are left out, and so is each worker's first.
-[[nodiscard]] OperatorTimes operator_times(const RunData& run, std::span<const sections::RankView> ranks);
+[[nodiscard]] OperatorTimes operator_times(sections::Nodes nodes, std::span<const sections::RankView> ranks);
 
 }  // namespace stallcast

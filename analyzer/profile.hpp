@@ -175,7 +175,7 @@ struct Resources {
   Measured<BytesPerSecond> storage_bandwidth{};         ///< read from storage over the run, whole job
   Measured<Bytes> worker_memory{};                      ///< proportional set of one worker
   Measured<Bytes> anonymous_memory{};                   ///< of the whole job
-  Measured<Bytes> page_cache_available{};               ///< memory limit minus anonymous memory
+  Measured<Bytes> page_cache_available{};               ///< memory limit minus anonymous memory; least of all hosts
   std::map<std::string, Distribution> distributions{};  ///< sample_read_s, sample_metadata_s, step_s, ...
 };
 

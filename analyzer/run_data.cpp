@@ -88,7 +88,10 @@ void take_texts(const ProcessRecording& process, Consumer& consumer, PassMap& pa
       add_issue(issues, {"unreadable-text", Severity::warning, 1, "a description in a recording is not JSON", ""});
       continue;
     }
-    if (entry.kind == TextKind::process) consumer.description = entry.json;
+    if (entry.kind == TextKind::process) {
+      consumer.description = entry.json;
+      if (consumer.world_size == 0) consumer.world_size = std::max<std::int64_t>(0, integer(text, "world_size"));
+    }
     if (entry.kind == TextKind::issue) take_issue(text, issues);
     if (entry.kind == TextKind::iterator) take_iterator(text, passes);
     if (entry.kind == TextKind::loader) {
@@ -180,6 +183,11 @@ Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid
   consumer.pid = process.info.pid;
   consumer.rank = process.info.rank == UINT32_MAX ? -1 : static_cast<std::int64_t>(process.info.rank);
   consumer.host = process.info.host;
+  consumer.world_size = static_cast<std::int64_t>(process.info.world_size);
+  consumer.restart = process.info.restart;
+  consumer.elastic = process.info.elastic;
+  consumer.parent_pid = process.info.parent_pid;
+  consumer.born_ns = process.info.start_monotonic_ns;
   consumer.phases_begin_ns = phases_begin(process);
   consumer.steps = process.steps;
   std::sort(consumer.steps.begin(), consumer.steps.end(),

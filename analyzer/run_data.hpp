@@ -66,6 +66,11 @@ struct Consumer {
   std::int64_t pid = 0;
   std::int64_t rank = -1;
   std::string host{};
+  std::int64_t world_size = 0;  ///< ranks of the job, by its environment; 0: not known
+  std::uint32_t restart = 0;    ///< of an elastic job: how often its agent had started it anew
+  bool elastic = false;
+  std::int64_t parent_pid = 0;
+  std::uint64_t born_ns = 0;  ///< CLOCK_MONOTONIC
   std::string description{};  ///< its process text (JSON), empty if there was none
   std::map<std::uint64_t, LoaderFacts> loaders{};
   std::vector<Pass> passes{};
@@ -76,6 +81,8 @@ struct Consumer {
 };
 
 struct RunData {
+  std::string name{};       ///< of the folder that it came from, where a profile is made of several
+  std::size_t machine = 0;  ///< runs of one profile with the same number were recorded on one machine
   RunLog log{};
   bool has_log = false;
   std::vector<record::ProcessRecording> processes{};
@@ -96,7 +103,14 @@ struct RunData {
 /// order in which they began. Errors as load_run.
 [[nodiscard]] Result<std::vector<RunData>> load_launches(const std::filesystem::path& folder);
 
+/// Whether the launches are those of one job's nodes, as `stallcast merge` leaves them, and not of one phase each.
+[[nodiscard]] bool holds_nodes(const std::filesystem::path& folder);
+
 /// The joining alone, on what was read.
 void join_run(RunData& run);
+
+/// An elastic agent starts all ranks anew when one fails: the last start counts. Leaves out the consumers of earlier
+/// ones, and names them. Clocks of one node only.
+void keep_last_start(RunData& run);
 
 }  // namespace stallcast

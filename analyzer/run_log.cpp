@@ -49,7 +49,10 @@ Measured<Bytes> bytes_or(const json& object, const char* key, const char* reason
 void take_run(const json& line, RunLog& log) {
   log.run_id = text(line, "run_id");
   log.tool_version = text(line, "tool_version");
+  log.job = text(line, "job");
+  log.watched = text(line, "mode") != "unwatched";
   log.start_monotonic_ns = natural(line, "start_monotonic_ns");
+  log.start_realtime_ns = natural(line, "start_realtime_ns");
   log.ranks_expected = small_integer(line, "ranks_expected", 1);
   const auto command = line.find("command");
   if (command == line.end() || !command->is_array()) return;

@@ -66,7 +66,9 @@ struct RunLog {
   std::string run_id{};
   std::string tool_version{};
   std::vector<std::string> command{};
+  std::string job{};  ///< "NAME=value" by which the tool's own launcher names the job; empty: it does not
   std::uint64_t start_monotonic_ns = 0;
+  std::uint64_t start_realtime_ns = 0;
   int ranks_expected = 1;
   std::optional<Host> host{};
   std::optional<ResidentRead> resident_read{};
@@ -75,7 +77,8 @@ struct RunLog {
   std::set<std::uint64_t> limited_devices{};  ///< st_dev of the file systems on the disks that the kernel limits
   std::vector<Tick> ticks{};
   std::vector<DataIssue> issues{};
-  bool ended = false;  ///< the tool saw the end of the command
+  bool watched = true;  ///< by a tool; not where `stallcast env` made the run folder
+  bool ended = false;   ///< the tool saw the end of the command
   int exit_code = 0;
   int signal = 0;
   bool interrupted = false;

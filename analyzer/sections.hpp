@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,46 +17,54 @@ namespace stallcast::sections {
 struct RankView {
   const Consumer* consumer = nullptr;
   SteadyWindow window{};
+  const RunData* run = nullptr;  ///< that it is in
+  std::size_t node = 0;          ///< number of that run among the profile's nodes
 };
 
-/// One launch of the command with its ranks. A profile is made of one, with --strategy separate of one a phase.
+/// One launch of the command with its ranks. A profile is made of one, of one a node, or with --strategy separate of
+/// one a phase.
 struct Launch {
   const RunData* run = nullptr;
   std::vector<RankView> ranks{};
 };
 
+/// The launches that ran at the same time as one job, one or more on each machine. Their clocks differ: what is taken
+/// from times of one is never set against times of another.
+using Nodes = std::span<const Launch>;
+
 /// Job facts from the first rank's loader and descriptions.
-[[nodiscard]] Job job_of(const RunData& run, const std::vector<RankView>& ranks);
+[[nodiscard]] Job job_of(Nodes nodes, const std::vector<RankView>& ranks);
 
 /// Rank table: deliveries, rate and wait share of each.
 [[nodiscard]] std::vector<Rank> ranks_of(const std::vector<RankView>& ranks);
 
 /// Step, compute, wait, per-sample costs, CPU of the tree, memory, distributions.
-[[nodiscard]] Resources resources_of(const RunData& run, const std::vector<RankView>& ranks,
-                                     const ReplayMachine& machine);
+/// `machines`: one a node.
+[[nodiscard]] Resources resources_of(Nodes nodes, const std::vector<RankView>& ranks,
+                                     const std::vector<ReplayMachine>& machines);
 
 /// Evenly timed samples (timed_samples.hpp) that the training loader's batches were made of, as found: not those of an
 /// evaluation, nor of phases, in which reads come from where we have put the bytes.
-[[nodiscard]] std::vector<const record::SampleRecord*> training_samples(const RunData& run,
+[[nodiscard]] std::vector<const record::SampleRecord*> training_samples(Nodes nodes,
                                                                         const std::vector<RankView>& ranks);
 
 /// Times of steps and of samples, by name.
-[[nodiscard]] std::map<std::string, Distribution> distributions_of(const RunData& run,
-                                                                   const std::vector<RankView>& ranks);
+[[nodiscard]] std::map<std::string, Distribution> distributions_of(Nodes nodes, const std::vector<RankView>& ranks);
 
 /// What each operator costs, the dearest first, the rest last; empty where too few samples were timed. Issues: parts
 /// that do not add up to the workers' busy time within 3 %, data sets whose samples are not seen.
-[[nodiscard]] std::vector<Operator> operators_of(const RunData& run, const std::vector<RankView>& ranks,
+[[nodiscard]] std::vector<Operator> operators_of(Nodes nodes, const std::vector<RankView>& ranks,
                                                  std::vector<DataIssue>& issues);
 
 /// What the ranks' GPUs did in the steps as found. Every figure is absent with the reason where CUPTI told nothing.
-[[nodiscard]] Gpu gpu_of(const RunData& run, const std::vector<RankView>& ranks, double batches_per_step);
+[[nodiscard]] Gpu gpu_of(const std::vector<RankView>& ranks, double batches_per_step);
 
 /// Files, bytes, sizes, layout, from the job's own reads.
-[[nodiscard]] Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks);
+[[nodiscard]] Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks);
 
 /// Hits of the page cache, epoch by epoch as found. `dataset` and `resources` of the same run say what would fit.
-[[nodiscard]] PageCache page_cache_of(const RunData& run, const std::vector<RankView>& ranks, const Dataset& dataset,
+/// Absent for several nodes: each has a page cache of its own.
+[[nodiscard]] PageCache page_cache_of(Nodes nodes, const std::vector<RankView>& ranks, const Dataset& dataset,
                                       const Resources& resources);
 
 /// Warns where less came from memory than any policy would have kept there. Nothing to say without measured hits.
@@ -64,8 +73,9 @@ void check_page_cache(const PageCache& cache, std::vector<DataIssue>& issues);
 /// Which of the data set's files lie on disks that the kernel limits, where it was to limit any.
 void check_limited_files(const RunData& run, Profile& profile);
 
-/// Cost of the recording, from the tool's on/off stretches.
-[[nodiscard]] Overhead overhead_of(const RunData& run);
+/// Cost of the recording, from the tool's on/off stretches. Several tools switch at times of their own, and ranks in
+/// step wait for each other: what that costs the rate is not known then, what it costs in CPU time is.
+[[nodiscard]] Overhead overhead_of(Nodes nodes);
 
 /// Steps as found over time, thinned to at most `most_rows` rows that keep sums and extremes.
 [[nodiscard]] std::vector<TimelineRow> timeline_of(const std::vector<RankView>& ranks, std::size_t most_rows);
@@ -94,12 +104,15 @@ void add_phases(const RunData& run, const RankView& rank, std::size_t most_rows,
 [[nodiscard]] ReplayMachine replay_machine(const RunData& run, const std::vector<RankView>& all, std::size_t ranks);
 
 /// Rates, stalls and points: the measured state as found, and the attributed ones.
-void fill_rates_and_stalls(const std::vector<RankView>& ranks, const ReplayMachine& machine, Profile& profile);
+/// `machines`: one a node.
+void fill_rates_and_stalls(const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines,
+                           Profile& profile);
 
 /// Rates and stalls from the blocks of phased launches, in place of the attributed ones. False if there were no blocks.
 bool fill_differential(const std::vector<Launch>& launches, Profile& profile);
 
-/// Where the job's CPU time went, of all launches together; without a source where none was sampled.
-[[nodiscard]] Cpu cpu_of(const std::vector<Launch>& launches);
+/// Where the job's CPU time went, of all launches together; without a source where none was sampled. Counters are those
+/// of the first `nodes` launches, summed.
+[[nodiscard]] Cpu cpu_of(const std::vector<Launch>& launches, std::size_t nodes);
 
 }  // namespace stallcast::sections

@@ -109,7 +109,7 @@ Roles roles_of(const RunData& run) {
 struct Tallies {
   CpuTally makers{};
   CpuTally main{};
-  std::map<std::int64_t, CpuProcess> processes{};
+  std::map<std::pair<const RunData*, std::int64_t>, CpuProcess> processes{};  ///< pids are a node's own
 };
 
 void count_launch(const RunData& run, Tallies& tallies) {
@@ -117,7 +117,7 @@ void count_launch(const RunData& run, Tallies& tallies) {
   std::map<std::int64_t, std::string> names;
   for (const record::CpuProcessName& process : run.cpu->names) names[process.pid] = process.name;
   for (const record::CpuSample& sample : run.cpu->samples) {
-    CpuProcess& process = tallies.processes[sample.pid];
+    CpuProcess& process = tallies.processes[{&run, sample.pid}];
     ++process.samples;
     const auto role = roles.find(sample.pid);
     if (process.samples == 1) {
@@ -153,9 +153,10 @@ void fill_functions(const CpuTally& tally, const std::string& absent, const char
 }
 
 void fill_processes(const Tallies& tallies, std::vector<CpuProcess>& out) {
-  for (const auto& [pid, process] : tallies.processes) out.push_back(process);
-  std::stable_sort(out.begin(), out.end(),
-                   [](const CpuProcess& a, const CpuProcess& b) { return a.samples > b.samples; });
+  for (const auto& [key, process] : tallies.processes) out.push_back(process);
+  std::stable_sort(out.begin(), out.end(), [](const CpuProcess& a, const CpuProcess& b) {
+    return std::pair(b.samples, a.pid) < std::pair(a.samples, b.pid);
+  });
   out.resize(std::min(out.size(), k_most_processes));
 }
 
@@ -229,15 +230,38 @@ CpuCounters counters_of(const RunData& run) {
   return out;
 }
 
+/// What several nodes counted; absent if one of them did not.
+template <class Q>
+void add_count(const Measured<Q>& more, Measured<Q>& sum) {
+  if (!sum) return;
+  sum = more ? Measured<Q>(*sum + *more) : more;
+}
+
+/// The span stays that of the first: they lie beside each other.
+void add_counters(const CpuCounters& more, CpuCounters& sum) {
+  add_count(more.task_clock, sum.task_clock);
+  add_count(more.context_switches, sum.context_switches);
+  add_count(more.migrations, sum.migrations);
+  add_count(more.minor_faults, sum.minor_faults);
+  add_count(more.major_faults, sum.major_faults);
+  add_count(more.cycles, sum.cycles);
+  add_count(more.instructions, sum.instructions);
+  add_count(more.llc_misses, sum.llc_misses);
+  if (!sum.hardware_running) return;
+  const bool less = !more.hardware_running || *more.hardware_running < *sum.hardware_running;
+  if (less) sum.hardware_running = more.hardware_running;
+}
+
 }  // namespace
 
-Cpu cpu_of(const std::vector<Launch>& launches) {
+Cpu cpu_of(const std::vector<Launch>& launches, std::size_t nodes) {
   Cpu cpu;
   Tallies tallies;
   std::string absent;
-  for (const Launch& launch : launches) {
-    const RunData& run = *launch.run;
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    const RunData& run = *launches[i].run;
     if (!run.cpu) continue;
+    if (!cpu.source.empty() && i < nodes) add_counters(counters_of(run), cpu.counters);
     if (cpu.source.empty()) {
       cpu.source = "perf_event_open";
       cpu.sampled_hz = run.cpu->hz;
@@ -245,10 +269,11 @@ Cpu cpu_of(const std::vector<Launch>& launches) {
       cpu.counters = counters_of(run);
     }
     cpu.lost += static_cast<std::int64_t>(run.cpu->lost);
-    absent = run.cpu->absent;
+    if (!run.cpu->absent.empty()) absent = run.cpu->absent;
     count_launch(run, tallies);
   }
   if (cpu.source.empty()) return cpu;
+  if (!tallies.processes.empty()) absent.clear();  // of one node among several
   fill_functions(tallies.makers, absent, "the making of batches from memory or as found", cpu.worker_samples,
                  cpu.workers);
   fill_functions(tallies.main, absent, "the training process", cpu.main_samples, cpu.main);

@@ -30,24 +30,26 @@ bool is_within(const Stretches& stretches, std::uint64_t time_ns) {
 
 }  // namespace
 
-std::vector<const record::SampleRecord*> training_samples(const RunData& run, const std::vector<RankView>& ranks) {
-  std::map<Maker, Stretches> makings;
+std::vector<const record::SampleRecord*> training_samples(Nodes nodes, const std::vector<RankView>& ranks) {
+  std::vector<std::map<Maker, Stretches>> makings(nodes.size());
   for (const RankView& rank : ranks) {
-    for (const Pass* pass : rank.window.passes) add_pass(*rank.consumer, *pass, makings);
+    for (const Pass* pass : rank.window.passes) add_pass(*rank.consumer, *pass, makings[rank.node]);
   }
-  for (auto& [maker, stretches] : makings) std::sort(stretches.begin(), stretches.end());
   std::vector<const record::SampleRecord*> samples;
-  for (const record::ProcessRecording& process : run.processes) {
-    const auto made = makings.find({process.info.host, process.info.pid});
-    if (made == makings.end()) continue;
-    for (const record::SampleRecord& sample : process.samples) {
-      if (is_within(made->second, sample.begin_ns)) samples.push_back(&sample);
+  for (std::size_t node = 0; node < nodes.size(); ++node) {
+    for (auto& [maker, stretches] : makings[node]) std::sort(stretches.begin(), stretches.end());
+    for (const record::ProcessRecording& process : nodes[node].run->processes) {
+      const auto made = makings[node].find({process.info.host, process.info.pid});
+      if (made == makings[node].end()) continue;
+      for (const record::SampleRecord& sample : process.samples) {
+        if (is_within(made->second, sample.begin_ns)) samples.push_back(&sample);
+      }
     }
   }
   return evenly_timed(samples).samples;
 }
 
-std::map<std::string, Distribution> distributions_of(const RunData& run, const std::vector<RankView>& ranks) {
+std::map<std::string, Distribution> distributions_of(Nodes nodes, const std::vector<RankView>& ranks) {
   std::map<std::string, Distribution> out;
   for (const RankView& rank : ranks) {
     for (const SteadyStep& step : rank.window.steps) {
@@ -59,7 +61,7 @@ std::map<std::string, Distribution> distributions_of(const RunData& run, const s
       out["batch_make_s"].add(static_cast<double>(made.end_ns - made.begin_ns) * 1e-9);
     }
   }
-  for (const record::SampleRecord* sample : training_samples(run, ranks)) {
+  for (const record::SampleRecord* sample : training_samples(nodes, ranks)) {
     const std::uint64_t reading = std::min(sample->read_ns + sample->meta_ns, sample->wall_ns);
     out["sample_read_s"].add(static_cast<double>(sample->read_ns + sample->meta_ns) * 1e-9);
     out["sample_metadata_s"].add(static_cast<double>(sample->meta_ns) * 1e-9);

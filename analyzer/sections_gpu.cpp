@@ -126,12 +126,12 @@ void add_devices(const RankView& rank, const GpuRecording& recording, Gpu& out) 
 
 }  // namespace
 
-Gpu gpu_of(const RunData& run, const std::vector<RankView>& ranks, double batches_per_step) {
+Gpu gpu_of(const std::vector<RankView>& ranks, double batches_per_step) {
   Gpu out;
   Series series;
   std::string reason;
   for (const RankView& rank : ranks) {
-    const GpuRecording* recording = recording_of(run, rank.consumer->pid);
+    const GpuRecording* recording = recording_of(*rank.run, rank.consumer->pid);
     if (recording == nullptr) continue;
     out.source = "CUPTI";
     out.library = recording->library;

@@ -49,10 +49,18 @@ void fill_loader(const LoaderFacts& loader, Job& job) {
   job.dataset_samples = count_or(loader.dataset_samples, "the data set does not say how long it is");
 }
 
+std::vector<const record::ProcessRecording*> processes_of(Nodes nodes) {
+  std::vector<const record::ProcessRecording*> processes;
+  for (const Launch& node : nodes) {
+    for (const record::ProcessRecording& process : node.run->processes) processes.push_back(&process);
+  }
+  return processes;
+}
+
 /// Threads that a worker's tensor library uses, as the worker says.
-Measured<std::int64_t> worker_threads(const RunData& run) {
-  for (const record::ProcessRecording& process : run.processes) {
-    for (const record::TextEntry& entry : process.texts) {
+Measured<std::int64_t> worker_threads(Nodes nodes) {
+  for (const record::ProcessRecording* process : processes_of(nodes)) {
+    for (const record::TextEntry& entry : process->texts) {
       if (entry.kind != record::TextKind::process) continue;
       const json text = json::parse(entry.json, nullptr, false);
       if (!text.is_object() || word(text, "role") != "worker") continue;
@@ -81,10 +89,10 @@ Measured<Bytes> gradient_bytes(const RunData& run, const Consumer& consumer) {
 
 /// Samples that share files lie in shards. Distinct samples count: later epochs read the same ones again. Where none
 /// was marked by itself, there are as many as the data set says.
-bool is_shard_layout(const RunData& run, std::int64_t files, std::int64_t dataset_samples) {
+bool is_shard_layout(Nodes nodes, std::int64_t files, std::int64_t dataset_samples) {
   std::vector<const record::SampleRecord*> samples;
-  for (const record::ProcessRecording& process : run.processes) {
-    for (const record::SampleRecord& sample : process.samples) samples.push_back(&sample);
+  for (const record::ProcessRecording* process : processes_of(nodes)) {
+    for (const record::SampleRecord& sample : process->samples) samples.push_back(&sample);
   }
   if (samples.empty()) return dataset_samples > 8 * files;
   const TimedSamples timed = evenly_timed(samples);
@@ -123,6 +131,12 @@ std::string folder_of(const std::map<std::uint64_t, const record::PathEntry*>& p
   return deepest;
 }
 
+/// A size that no job has is damage.
+int world_of(const Consumer& consumer) {
+  constexpr std::int64_t k_most = 10'000'000;
+  return consumer.world_size <= k_most ? static_cast<int>(consumer.world_size) : 1;
+}
+
 Dataset no_files(const char* reason) {
   Dataset out;
   out.files_seen = Measured<std::int64_t>::absent(reason);
@@ -142,23 +156,31 @@ std::string largest(const std::map<std::string, Number>& of) {
   return most != of.end() ? most->first : std::string();
 }
 
-void fill_sizes(const RunData& run, const std::map<std::uint64_t, const record::PathEntry*>& paths, Dataset& out) {
+/// The type that most of the files lie on. Numbers of devices are each node's own.
+std::string filesystem_of(Nodes nodes) {
+  std::map<std::string, int> filesystems;
+  for (const Launch& node : nodes) {
+    for (const auto& [id, path] : files_read(*node.run)) {
+      const auto type = node.run->log.filesystems.find(path->device);
+      if (type != node.run->log.filesystems.end()) ++filesystems[type->second];
+    }
+  }
+  return largest(filesystems);
+}
+
+void fill_sizes(const std::map<std::uint64_t, const record::PathEntry*>& paths, Dataset& out) {
   Distribution sizes;
   double bytes_seen = 0.0;
-  std::map<std::string, int> filesystems;
   std::map<std::string, double> formats;  // bytes in files of each
   std::int64_t small = 0;
   for (const auto& [id, path] : paths) {
     if (out.example_path.empty()) out.example_path = path->path;
-    const auto type = run.log.filesystems.find(path->device);
-    if (type != run.log.filesystems.end()) ++filesystems[type->second];
     if (path->size_bytes == UINT64_MAX) continue;
     sizes.add(static_cast<double>(path->size_bytes));
     bytes_seen += static_cast<double>(path->size_bytes);
     if (path->size_bytes < k_small_file_bytes) ++small;
     formats[format_of(path->path)] += static_cast<double>(path->size_bytes);
   }
-  out.filesystem = largest(filesystems);
   if (sizes.n == 0) {
     out.small_files = Measured<Fraction>::absent("the sizes of the files were not seen");
     return;
@@ -172,9 +194,10 @@ void fill_sizes(const RunData& run, const std::map<std::uint64_t, const record::
 
 }  // namespace
 
-Job job_of(const RunData& run, const std::vector<RankView>& ranks) {
+Job job_of(Nodes nodes, const std::vector<RankView>& ranks) {
   Job job;
-  job.ranks_expected = run.log.ranks_expected;
+  for (const Launch& node : nodes) job.ranks_expected = std::max(job.ranks_expected, node.run->log.ranks_expected);
+  for (const RankView& rank : ranks) job.ranks_expected = std::max(job.ranks_expected, world_of(*rank.consumer));
   if (ranks.empty()) {
     job.loader_kind = "none";
     return job;
@@ -189,14 +212,14 @@ Job job_of(const RunData& run, const std::vector<RankView>& ranks) {
     job.framework = "c_api";
   }
   fill_loader(first.window.loader, job);
-  job.threads_per_worker = worker_threads(run);
+  job.threads_per_worker = worker_threads(nodes);
   const double steps = first.window.optimizer_steps_per_batch;
   if (steps > 0.0) {
     job.batches_per_step = std::max<std::int64_t>(1, std::llround(1.0 / steps));
   } else {
     job.batches_per_step = Measured<std::int64_t>::absent("no optimizer step was seen; a batch is taken for a step");
   }
-  job.gradient_bytes = gradient_bytes(run, *first.consumer);
+  job.gradient_bytes = gradient_bytes(*first.run, *first.consumer);
   job.loaders_seen = first.window.loaders_seen;
   job.ranks_seen = static_cast<int>(ranks.size());
   job.ranks_expected = std::max(job.ranks_expected, job.ranks_seen);
@@ -233,17 +256,19 @@ std::vector<Rank> ranks_of(const std::vector<RankView>& ranks) {
   return rows;
 }
 
-Dataset dataset_of(const RunData& run, const std::vector<RankView>& ranks) {
+Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks) {
   Dataset out;
-  const auto paths = files_read(run);
+  std::map<std::uint64_t, const record::PathEntry*> paths;  // of one path on several nodes, one file
+  for (const Launch& node : nodes) paths.merge(files_read(*node.run));
   if (paths.empty()) return no_files("no sample was seen reading a file (mapped files are read unseen)");
   out.files_seen = static_cast<std::int64_t>(paths.size());
   const std::int64_t data_set = ranks.empty() ? -1 : ranks.front().window.loader.dataset_samples;
-  out.layout = is_shard_layout(run, *out.files_seen, data_set) ? "shards" : "files";
+  out.layout = is_shard_layout(nodes, *out.files_seen, data_set) ? "shards" : "files";
   out.folder = folder_of(paths);
-  fill_sizes(run, paths, out);
+  out.filesystem = filesystem_of(nodes);
+  fill_sizes(paths, out);
   double bytes_read = 0.0;
-  const std::vector<const record::SampleRecord*> samples = training_samples(run, ranks);
+  const std::vector<const record::SampleRecord*> samples = training_samples(nodes, ranks);
   for (const record::SampleRecord* sample : samples) bytes_read += static_cast<double>(sample->read_bytes);
   if (!samples.empty()) {
     out.bytes_per_sample = BytesPerSample(bytes_read / static_cast<double>(samples.size()));

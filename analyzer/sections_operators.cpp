@@ -166,9 +166,8 @@ void check(const OperatorTimes& times, const Operator& rest, std::vector<DataIss
 
 }  // namespace
 
-std::vector<Operator> operators_of(const RunData& run, const std::vector<RankView>& ranks,
-                                   std::vector<DataIssue>& issues) {
-  const OperatorTimes times = operator_times(run, ranks);
+std::vector<Operator> operators_of(Nodes nodes, const std::vector<RankView>& ranks, std::vector<DataIssue>& issues) {
+  const OperatorTimes times = operator_times(nodes, ranks);
   std::vector<Operator> rows;
   if (times.samples.size() < k_fewest_samples) {
     if (times.samples.empty() && times.collates.size() >= k_fewest_samples) {

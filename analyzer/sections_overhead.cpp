@@ -96,24 +96,29 @@ MeasuredEstimate<Fraction> pairs_estimate(const std::vector<double>& log_ratios)
 
 }  // namespace
 
-Overhead overhead_of(const RunData& run) {
+Overhead overhead_of(Nodes nodes) {
   Overhead out;
   std::vector<double> rate_loss;
   std::vector<double> cpu_extra;
-  for (const Group& group : groups_of(run.log.ticks)) {
-    const double samples = std::log(group.off.samples / group.on.samples);
-    rate_loss.push_back(samples - std::log(group.off.seconds / group.on.seconds));
-    if (group.on.cpu_s > 0.0 && group.off.cpu_s > 0.0) {
-      cpu_extra.push_back(samples + std::log(group.on.cpu_s / group.off.cpu_s));
+  double bytes = 0.0;
+  for (const Launch& node : nodes) {
+    for (const Group& group : groups_of(node.run->log.ticks)) {
+      const double samples = std::log(group.off.samples / group.on.samples);
+      rate_loss.push_back(samples - std::log(group.off.seconds / group.on.seconds));
+      if (group.on.cpu_s > 0.0 && group.off.cpu_s > 0.0) {
+        cpu_extra.push_back(samples + std::log(group.on.cpu_s / group.off.cpu_s));
+      }
+    }
+    for (const record::ProcessRecording& process : node.run->processes) {
+      bytes += static_cast<double>(process.file_bytes);
+      out.dropped_records += static_cast<std::int64_t>(process.info.dropped_records);
     }
   }
-  out.throughput = pairs_estimate(rate_loss);
+  out.throughput = nodes.size() == 1 ? pairs_estimate(rate_loss)
+                                     : MeasuredEstimate<Fraction>::absent(
+                                           "each node switched its recording at times of its own, and ranks in step "
+                                           "wait for each other");
   out.cpu = pairs_estimate(cpu_extra);
-  double bytes = 0.0;
-  for (const record::ProcessRecording& process : run.processes) {
-    bytes += static_cast<double>(process.file_bytes);
-    out.dropped_records += static_cast<std::int64_t>(process.info.dropped_records);
-  }
   out.recording = Bytes(bytes);
   return out;
 }

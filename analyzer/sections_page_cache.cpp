@@ -103,7 +103,9 @@ bool begin_seen(const LoaderFacts& loader, const Span& span) {
 }
 
 /// Why no epoch can be looked at; empty if some may.
-std::string reason_against(const RunData& run, const std::vector<RankView>& ranks, double per_sample) {
+std::string reason_against(Nodes nodes, const std::vector<RankView>& ranks, double per_sample) {
+  if (nodes.size() > 1) return "the ranks were recorded in several runs, each with counts of its own";
+  const RunData& run = *nodes.front().run;
   if (storage_is_emulated(run)) return "the storage was emulated: the page cache had another part";
   if (per_sample <= 0.0) return "no read of a file was seen while batches were made";
   for (const RankView& rank : ranks) {
@@ -171,17 +173,17 @@ Measured<double> room_of(const Dataset& dataset, const Resources& resources) {
 
 }  // namespace
 
-PageCache page_cache_of(const RunData& run, const std::vector<RankView>& ranks, const Dataset& dataset,
+PageCache page_cache_of(Nodes nodes, const std::vector<RankView>& ranks, const Dataset& dataset,
                         const Resources& resources) {
   PageCache out;
   out.room = room_of(dataset, resources);
   const double per_sample = read_per_sample(ranks);
-  const std::string against = reason_against(run, ranks, per_sample);
+  const std::string against = reason_against(nodes, ranks, per_sample);
   if (!against.empty()) {
     out.hit = MeasuredEstimate<Fraction>::absent(against);
     return out;
   }
-  const Courses courses = courses_of(run);
+  const Courses courses = courses_of(*nodes.front().run);
   bool evaluated = false;
   for (const auto& [number, span] : spans_of(ranks)) {
     if (!begin_seen(ranks.front().window.loader, span)) continue;

@@ -1,6 +1,8 @@
 /// What a step and a sample are made of.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
@@ -10,13 +12,13 @@ namespace {
 
 /// A numerator per step over the samples of its batch, with an interval; absent where a step lacks its making.
 template <class Q, class Value>
-MeasuredEstimate<Q> per_sample(const std::vector<RankView>& ranks, Value value, const char* reason) {
+MeasuredEstimate<Q> per_sample_by_node(const std::vector<RankView>& ranks, Value value, const char* reason) {
   std::vector<double> top;
   std::vector<double> bottom;
   for (const RankView& rank : ranks) {
     for (const SteadyStep& step : rank.window.steps) {
       if (!step.delivery->made_known || step.samples <= 0.0) continue;
-      const double amount = value(step.delivery->made);
+      const double amount = value(step.delivery->made, rank.node);
       if (amount < 0.0) continue;
       top.push_back(amount);
       bottom.push_back(step.samples);
@@ -25,6 +27,12 @@ MeasuredEstimate<Q> per_sample(const std::vector<RankView>& ranks, Value value, 
   if (top.size() < 4) return MeasuredEstimate<Q>::absent(reason);
   const Estimate<double> ratio = ratio_of_sums(top, bottom);
   return Estimate<Q>{Q(ratio.mean), Q(ratio.ci95_low), Q(ratio.ci95_high), ratio.n};
+}
+
+template <class Q, class Value>
+MeasuredEstimate<Q> per_sample(const std::vector<RankView>& ranks, Value value, const char* reason) {
+  return per_sample_by_node<Q>(
+      ranks, [&](const record::BatchRecord& made, std::size_t) { return value(made); }, reason);
 }
 
 template <class Value>
@@ -40,7 +48,7 @@ MeasuredEstimate<Seconds> per_step(const std::vector<RankView>& ranks, double ba
 
 constexpr const char* k_no_making = "too few batches with a record of their making";
 
-void fill_sample_costs(const std::vector<RankView>& ranks, const ReplayMachine& machine, Resources& out) {
+void fill_sample_costs(const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines, Resources& out) {
   using record::BatchRecord;
   const auto seconds = [](std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; };
   out.worker_wall = per_sample<SecondsPerSample>(
@@ -52,8 +60,11 @@ void fill_sample_costs(const std::vector<RankView>& ranks, const ReplayMachine& 
       "the scheduler's statistics (/proc/PID/schedstat) could not be read");
   out.read = per_sample<SecondsPerSample>(
       ranks, [&](const BatchRecord& b) { return seconds(b.io.read_ns + b.io.meta_ns); }, k_no_making);
-  out.read_from_memory = per_sample<SecondsPerSample>(
-      ranks, [&](const BatchRecord& b) { return seconds(b.io.read_ns + b.io.meta_ns) - storage_seconds(b, machine); },
+  out.read_from_memory = per_sample_by_node<SecondsPerSample>(
+      ranks,
+      [&](const BatchRecord& b, std::size_t node) {
+        return seconds(b.io.read_ns + b.io.meta_ns) - storage_seconds(b, machines[node]);
+      },
       k_no_making);
   out.collate = per_sample<SecondsPerSample>(
       ranks, [&](const BatchRecord& b) { return seconds(b.collate_ns); }, k_no_making);
@@ -68,18 +79,20 @@ double batches_per_step(const std::vector<RankView>& ranks) {
 }
 
 /// CPU seconds of the whole process tree per delivered sample, from one tick to the next.
-MeasuredEstimate<SecondsPerSample> tree_cpu(const RunData& run) {
+MeasuredEstimate<SecondsPerSample> tree_cpu(Nodes nodes) {
   std::vector<double> cpu;
   std::vector<double> samples;
-  const Tick* before = nullptr;
-  for (const Tick& tick : run.log.ticks) {
-    if (tick.tree_cpu_ns < 0) continue;
-    if (before != nullptr && delivered_at(*before) > 0.0 && delivered_at(tick) > delivered_at(*before) &&
-        tick.tree_cpu_ns >= before->tree_cpu_ns) {
-      cpu.push_back(static_cast<double>(tick.tree_cpu_ns - before->tree_cpu_ns) * 1e-9);
-      samples.push_back(delivered_at(tick) - delivered_at(*before));
+  for (const Launch& node : nodes) {
+    const Tick* before = nullptr;
+    for (const Tick& tick : node.run->log.ticks) {
+      if (tick.tree_cpu_ns < 0) continue;
+      if (before != nullptr && delivered_at(*before) > 0.0 && delivered_at(tick) > delivered_at(*before) &&
+          tick.tree_cpu_ns >= before->tree_cpu_ns) {
+        cpu.push_back(static_cast<double>(tick.tree_cpu_ns - before->tree_cpu_ns) * 1e-9);
+        samples.push_back(delivered_at(tick) - delivered_at(*before));
+      }
+      before = &tick;
     }
-    before = &tick;
   }
   if (cpu.size() < 4) {
     return MeasuredEstimate<SecondsPerSample>::absent("the run was too short for CPU times of the process tree");
@@ -146,22 +159,54 @@ TickSpan delivering_span(const RunData& run) {
   return span;
 }
 
-void fill_storage(const RunData& run, const std::vector<RankView>& ranks, Resources& out) {
-  const TickSpan span = delivering_span(run);
-  out.bytes_from_storage = storage_share(run, ranks);
-  if (!span.known()) {
-    out.storage_bandwidth = Measured<BytesPerSecond>::absent(k_no_span);
-    return;
-  }
-  const bool emulated = storage_is_emulated(run) && out.bytes_from_storage;
-  const double bytes =
-      emulated ? *out.bytes_from_storage * read_per_sample(ranks) * span.samples : span.storage_bytes();
-  out.storage_bandwidth = BytesPerSecond(bytes / (static_cast<double>(span.last->t_ns - span.first->t_ns) * 1e-9));
+Measured<BytesPerSecond> storage_bandwidth(const Launch& node) {
+  const TickSpan span = delivering_span(*node.run);
+  if (!span.known()) return Measured<BytesPerSecond>::absent(k_no_span);
+  const auto share = storage_share(*node.run, node.ranks);
+  const bool emulated = storage_is_emulated(*node.run) && share;
+  const double bytes = emulated ? *share * read_per_sample(node.ranks) * span.samples : span.storage_bytes();
+  return BytesPerSecond(bytes / (static_cast<double>(span.last->t_ns - span.first->t_ns) * 1e-9));
 }
 
-void fill_memory(const RunData& run, const Host& host, Resources& out) {
+/// Which node is meant, where there are several.
+std::string at_node(Nodes nodes, const Launch& node) {
+  return nodes.size() > 1 ? node.run->name + ": " : std::string();
+}
+
+/// Of all nodes together; one whose counts are missing leaves the sum unknown.
+Measured<BytesPerSecond> whole_bandwidth(Nodes nodes) {
+  double sum = 0.0;
+  for (const Launch& node : nodes) {
+    const auto here = storage_bandwidth(node);
+    if (!here) return Measured<BytesPerSecond>::absent(at_node(nodes, node) + here.reason());
+    sum += here->value();
+  }
+  return BytesPerSecond(sum);
+}
+
+/// Likewise, by what each node's ranks read.
+Measured<Fraction> whole_storage_share(Nodes nodes) {
+  if (nodes.size() == 1) return storage_share(*nodes.front().run, nodes.front().ranks);
+  double from_storage = 0.0;
+  double read = 0.0;
+  for (const Launch& node : nodes) {
+    const auto share = storage_share(*node.run, node.ranks);
+    if (!share) return Measured<Fraction>::absent(at_node(nodes, node) + share.reason());
+    const double here = read_per_sample(node.ranks) * delivering_span(*node.run).samples;
+    from_storage += here * *share;
+    read += here;
+  }
+  return from_storage / read;
+}
+
+/// Most bytes at once; -1 where they could not be read.
+struct MemoryUse {
   std::int64_t anonymous = -1;
-  std::int64_t worker = -1;
+  std::int64_t worker = -1;  ///< of one worker
+};
+
+MemoryUse memory_use(const RunData& run) {
+  MemoryUse most;
   for (const Tick& tick : run.log.ticks) {
     std::int64_t sum = 0;
     bool complete = !tick.processes.empty();
@@ -170,23 +215,45 @@ void fill_memory(const RunData& run, const Host& host, Resources& out) {
       sum += process.anon_bytes;
       const bool is_worker = std::any_of(tick.ranks.begin(), tick.ranks.end(),
                                          [&](const RankTick& rank) { return rank.pid == process.parent_pid; });
-      if (is_worker) worker = std::max(worker, process.pss_bytes);
+      if (is_worker) most.worker = std::max(most.worker, process.pss_bytes);
     }
-    if (complete) anonymous = std::max(anonymous, sum);
+    if (complete) most.anonymous = std::max(most.anonymous, sum);
   }
+  return most;
+}
+
+/// `page_cache_available` is that of the machine that has least; several launches on one share it.
+void fill_anonymous_memory(Nodes nodes, Resources& out) {
+  std::map<std::size_t, double> used;  // by machine
+  std::map<std::size_t, Bytes> limits;
+  double sum = 0.0;
+  for (const Launch& node : nodes) {
+    const std::int64_t anonymous = memory_use(*node.run).anonymous;
+    if (anonymous < 0) {
+      const std::string reason = at_node(nodes, node) + "the memory of the job's processes could not be read";
+      out.anonymous_memory = out.page_cache_available = Measured<Bytes>::absent(reason);
+      return;
+    }
+    const Host host = node.run->log.host.value_or(Host{});
+    limits[node.run->machine] = host.memory_limit.value_or(host.memory);
+    used[node.run->machine] += static_cast<double>(anonymous);
+    sum += static_cast<double>(anonymous);
+  }
+  double least = limits.begin()->second.value();
+  for (const auto& [machine, limit] : limits) least = std::min(least, std::max(0.0, limit.value() - used[machine]));
+  out.anonymous_memory = Bytes(sum);
+  out.page_cache_available = Bytes(least);
+}
+
+void fill_memory(Nodes nodes, Resources& out) {
+  std::int64_t worker = -1;
+  for (const Launch& node : nodes) worker = std::max(worker, memory_use(*node.run).worker);
   if (worker >= 0) {
     out.worker_memory = Bytes(static_cast<double>(worker));
   } else {
     out.worker_memory = Measured<Bytes>::absent("no worker process was seen, or its memory could not be read");
   }
-  if (anonymous < 0) {
-    out.anonymous_memory = Measured<Bytes>::absent("the memory of the job's processes could not be read");
-    out.page_cache_available = Measured<Bytes>::absent(out.anonymous_memory.reason());
-    return;
-  }
-  out.anonymous_memory = Bytes(static_cast<double>(anonymous));
-  const Bytes limit = host.memory_limit.value_or(host.memory);
-  out.page_cache_available = Bytes(std::max(0.0, (limit - *out.anonymous_memory).value()));
+  fill_anonymous_memory(nodes, out);
 }
 
 }  // namespace
@@ -286,19 +353,20 @@ Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>
   return std::min(1.0, span.storage_bytes() / span.samples / read);
 }
 
-Resources resources_of(const RunData& run, const std::vector<RankView>& ranks, const ReplayMachine& machine) {
+Resources resources_of(Nodes nodes, const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines) {
   Resources out;
   const double batches = batches_per_step(ranks);
   out.step = per_step(ranks, batches, [](const SteadyStep& step) { return step.step_s(); });
   out.compute = per_step(ranks, batches, [](const SteadyStep& step) { return step.compute_s; });
   out.wait = per_step(ranks, batches, [](const SteadyStep& step) { return step.wait_s; });
-  fill_sample_costs(ranks, machine, out);
-  out.tree_cpu = tree_cpu(run);
+  fill_sample_costs(ranks, machines, out);
+  out.tree_cpu = tree_cpu(nodes);
   out.consumer_cpu = consumer_cpu(ranks);
   out.step_cpu = MeasuredEstimate<SecondsPerSample>::absent("no synthetic blocks were run");
-  fill_storage(run, ranks, out);
-  fill_memory(run, run.log.host.value_or(Host{}), out);
-  out.distributions = distributions_of(run, ranks);
+  out.bytes_from_storage = whole_storage_share(nodes);
+  out.storage_bandwidth = whole_bandwidth(nodes);
+  fill_memory(nodes, out);
+  out.distributions = distributions_of(nodes, ranks);
   return out;
 }
 

@@ -87,11 +87,12 @@ double share_without_wait(const RankView& rank) {
 }
 
 /// Mean attribution over ranks; empty if any rank could not be attributed.
-std::optional<Attribution> attribute_all(const std::vector<RankView>& ranks, const ReplayMachine& machine) {
+std::optional<Attribution> attribute_all(const std::vector<RankView>& ranks,
+                                         const std::vector<ReplayMachine>& machines) {
   Attribution sum;
   const double count = static_cast<double>(ranks.size());
   for (const RankView& rank : ranks) {
-    const auto one = attribute(rank.window, machine);
+    const auto one = attribute(rank.window, machines[rank.node]);
     if (!one) return std::nullopt;
     sum.step_s += one->step_s / count;
     sum.cached_step_s += one->cached_step_s / count;
@@ -284,8 +285,8 @@ void divide_overlapped(const std::vector<RankView>& ranks, const JobTimes& times
   add_point(profile, "synthetic", "attributed", profile.rates.synthetic);
 }
 
-void divide_waiting(const std::vector<RankView>& ranks, const ReplayMachine& machine, const JobTimes& times,
-                    Profile& profile) {
+void divide_waiting(const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines,
+                    const JobTimes& times, Profile& profile) {
   if (profile.job.composition == "overlapped") return divide_overlapped(ranks, times, profile);
   if (profile.job.composition == "unknown") {
     absent_split(profile,
@@ -293,7 +294,7 @@ void divide_waiting(const std::vector<RankView>& ranks, const ReplayMachine& mac
                  "where next() does)");
     return;
   }
-  const auto found = attribute_all(ranks, machine);
+  const auto found = attribute_all(ranks, machines);
   if (!found) {
     absent_split(profile, "the making of too few batches was recorded to divide the waiting");
     return;
@@ -318,13 +319,14 @@ bool uses_cuda(const RankView& rank) {
          rank.consumer->description.find("\"cuda\":true") != std::string::npos;
 }
 
-void fill_rates_and_stalls(const std::vector<RankView>& ranks, const ReplayMachine& machine, Profile& profile) {
+void fill_rates_and_stalls(const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines,
+                           Profile& profile) {
   const JobTimes times = job_times(ranks);
   add_premises(profile);
   profile.rates.as_is = rate_estimate(times.rate, times.rate_half / times.rate, times.n);
   profile.stalls.as_is_wait = times.wait;
   add_point(profile, "as_is", "plain", profile.rates.as_is);
-  divide_waiting(ranks, machine, times, profile);
+  divide_waiting(ranks, machines, times, profile);
   if (times.samples <= 0.0) withdraw_rates(profile);
 }
 

@@ -12,37 +12,49 @@ constexpr std::array k_table{
     Warning{"drift", Severity::warning, 0.10, "change of a step over the window, as a share of its mean", drift,
             "the cache may be filling, or another job runs here; measure longer, or a later epoch"},
     Warning{"oversubscribed", Severity::warning, 2.0, "computing threads of workers per usable core", oversubscribed,
-            "fewer workers, or one thread per worker (torch.set_num_threads(1), OMP_NUM_THREADS=1)"},
+            "fewer workers, or one thread per worker (torch.set_num_threads(1), OMP_NUM_THREADS=1)", true},
     Warning{"opencv-threads", Severity::warning, 2.0, "threads that OpenCV may use in workers, per usable core",
-            opencv_threads, "cv2.setNumThreads(0) in the data set, or in worker_init_fn"},
+            opencv_threads, "cv2.setNumThreads(0) in the data set, or in worker_init_fn", true},
     Warning{"workers-pinned", Severity::warning, 1.0, "cores that all workers together may run on", workers_pinned,
             "ask the batch system for more cores per task (--cpus-per-task, --cpu-bind), or undo the affinity that a "
-            "library has set (KMP_AFFINITY, OMP_PROC_BIND; os.sched_setaffinity in worker_init_fn)"},
+            "library has set (KMP_AFFINITY, OMP_PROC_BIND; os.sched_setaffinity in worker_init_fn)",
+            true},
     Warning{"cores-limited", Severity::info, 1.0, "usable cores as a share of the machine's", cores_limited,
-            "ask the batch system for more cores per task if the loader needs them"},
+            "ask the batch system for more cores per task if the loader needs them", true},
     Warning{"cpu-throttled", Severity::warning, 0.05, "periods in which the CPU quota was used up", cpu_throttled,
             "a higher quota (docker: --cpus; Kubernetes: limits.cpu), or fewer threads: those that are stopped hold up "
-            "the batch that is needed next"},
+            "the batch that is needed next",
+            true},
     Warning{"shm-nearly-full", Severity::warning, 0.80, "use of what /dev/shm had free at the start", shm_nearly_full,
             "give it more room (docker: --shm-size), or lower num_workers x prefetch_factor; a full one ends workers "
-            "with a bus error"},
+            "with a bus error",
+            true},
     Warning{"not-pinned", Severity::info, 0.0, "", not_pinned,
             "pin_memory=True and .to(device, non_blocking=True) let copies to the GPU run beside its computing"},
     Warning{"swapping", Severity::warning, 0.01, "the job's memory that lies on swap", swapping,
-            "fewer workers or a shorter prefetch; what is on swap is read back one page at a time"},
+            "fewer workers or a shorter prefetch; what is on swap is read back one page at a time", true},
     Warning{"memory-growth", Severity::warning, 0.10, "growth of the workers' memory over the window", memory_growth,
             "lists of Python objects in the data set are copied page by page as workers touch their reference counts: "
-            "keep them as one array (numpy, pyarrow), or share them"},
+            "keep them as one array (numpy, pyarrow), or share them",
+            true},
     Warning{"slow-worker", Severity::warning, 0.25, "time per sample of the slowest worker beyond the others'",
             slow_worker, "batches are delivered in order, so all wait for it: look at its core, its shard, its node"},
     Warning{"slow-rank", Severity::warning, 0.05, "waiting of a rank beyond the median of the others, of a step",
             slow_rank, "the others wait for it in the exchange of gradients: look at its node, its files, its cores"},
+    Warning{"slow-node", Severity::warning, 0.05,
+            "waiting of each rank of a node beyond the median of the other nodes'", slow_node,
+            "all other nodes wait for it: look at its storage mount, its cores, what else runs there"},
+    Warning{"uneven-ranks", Severity::warning, 0.05, "batches of a rank beyond or short of the median of all",
+            uneven_ranks,
+            "a rank that ended early or is given less data: the others may hang in a collective, or leave samples out"},
     Warning{"epoch-pauses", Severity::warning, 0.05, "time that pauses at epoch boundaries take", epoch_pauses,
             "persistent_workers=True keeps the workers between epochs"},
-    Warning{"ranks-missing", Severity::warning, 1.0, "ranks seen of those expected", ranks_missing,
-            "the launcher may drop the environment; see stallcast env"},
+    Warning{
+        "ranks-missing", Severity::warning, 1.0, "ranks seen of those expected", ranks_missing,
+        "stallcast merge puts recordings of other nodes beside these; where the launcher drops the environment, see "
+        "stallcast env"},
     Warning{"reads-unseen", Severity::warning, 1e7, "bytes from storage that no read call asked for", reads_unseen,
-            "the fetch share is a lower bound; profile with phases to separate it"},
+            "the fetch share is a lower bound; profile with phases to separate it", true},
 };
 
 }  // namespace
@@ -61,12 +73,24 @@ std::span<const Warning> warning_table() {
   return k_table;
 }
 
-void add_warnings(const RunData& run, const std::vector<RankView>& ranks, Profile& profile) {
-  const Evidence evidence{run, ranks, profile};
+namespace {
+
+void ask(const Warning& warning, const Evidence& evidence, const std::string& where, std::vector<DataIssue>& issues) {
+  std::string seen = warning.look(evidence, warning.threshold);
+  if (seen.empty()) return;
+  add_issue(issues, {warning.id, warning.severity, 1, where + seen, warning.hint});
+}
+
+}  // namespace
+
+void add_warnings(Nodes nodes, const std::vector<RankView>& ranks, Profile& profile) {
   for (const Warning& warning : k_table) {
-    std::string seen = warning.look(evidence, warning.threshold);
-    if (seen.empty()) continue;
-    add_issue(profile.issues, {warning.id, warning.severity, 1, std::move(seen), warning.hint});
+    if (!warning.of_node) ask(warning, {*ranks.front().run, ranks, profile}, {}, profile.issues);
+    for (const Launch& node : nodes) {
+      if (!warning.of_node || node.ranks.empty()) continue;
+      const std::string where = nodes.size() > 1 ? node.ranks.front().consumer->host + ": " : std::string();
+      ask(warning, {*node.run, node.ranks, profile}, where, profile.issues);
+    }
   }
 }
 

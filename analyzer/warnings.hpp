@@ -10,9 +10,10 @@
 
 namespace stallcast::sections {
 
-/// All that a warning may look at; `profile` is complete but for its issues.
+/// All that a warning may look at: of the whole job or, where it is about a machine, of one node. `profile` is complete
+/// but for its issues.
 struct Evidence {
-  const RunData& run;
+  const RunData& run;  ///< of the node; of the first one where it is about the job
   const std::vector<RankView>& ranks;
   const Profile& profile;
 };
@@ -25,13 +26,14 @@ struct Warning {
   /// What was seen, with numbers; empty where the threshold is not met or the evidence is missing.
   std::string (*look)(const Evidence& evidence, double threshold);
   const char* hint;
+  bool of_node = false;  ///< asked of each node by itself
 };
 
 /// Every warning, in the order in which they are said.
 [[nodiscard]] std::span<const Warning> warning_table();
 
 /// Adds to the profile's issues what the table finds.
-void add_warnings(const RunData& run, const std::vector<RankView>& ranks, Profile& profile);
+void add_warnings(Nodes nodes, const std::vector<RankView>& ranks, Profile& profile);
 
 /// `value` with so many digits behind the point.
 [[nodiscard]] std::string fixed(double value, int digits);
@@ -45,6 +47,8 @@ void add_warnings(const RunData& run, const std::vector<RankView>& ranks, Profil
 [[nodiscard]] std::string epoch_pauses(const Evidence& e, double threshold);
 [[nodiscard]] std::string ranks_missing(const Evidence& e, double threshold);
 [[nodiscard]] std::string slow_rank(const Evidence& e, double threshold);
+[[nodiscard]] std::string slow_node(const Evidence& e, double threshold);
+[[nodiscard]] std::string uneven_ranks(const Evidence& e, double threshold);
 [[nodiscard]] std::string slow_worker(const Evidence& e, double threshold);
 [[nodiscard]] std::string reads_unseen(const Evidence& e, double threshold);
 [[nodiscard]] std::string not_pinned(const Evidence& e, double threshold);

@@ -3,6 +3,9 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "analyzer/statistics.hpp"
 #include "analyzer/warnings.hpp"
@@ -30,6 +33,71 @@ double median_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
+}
+
+/// "; there are none of ranks 4 to 7, 9"; empty where ranks do not say which they are.
+std::string numbers_missing(const Evidence& e) {
+  std::set<std::int64_t> seen;
+  for (const RankView& rank : e.ranks) seen.insert(rank.consumer->rank);
+  const std::int64_t expected = e.profile.job.ranks_expected;
+  if (*seen.begin() < 0 || *seen.rbegin() >= expected || seen.size() != e.ranks.size()) return {};
+  std::string text;
+  std::int64_t first = 0;
+  seen.insert(expected);
+  for (const std::int64_t number : seen) {
+    if (first < number) {
+      text += (text.empty() ? "; there are none of rank " : ", ") + std::to_string(first);
+      if (first + 1 < number) text += " to " + std::to_string(number - 1);
+    }
+    first = number + 1;
+  }
+  return text;
+}
+
+/// Where a rank runs: machines that are called alike are told apart by the runs that they are in.
+using Place = std::pair<std::size_t, std::string>;
+
+Place place_of(const RankView& rank) {
+  return {rank.run->machine, rank.consumer->host};
+}
+
+/// Batches that the script was given of the training loader, those included that fell into a stretch without recording.
+std::int64_t batches_taken(const RankView& rank) {
+  std::int64_t batches = 0;
+  for (const Pass* pass : rank.window.passes) {
+    if (!pass->deliveries.empty()) batches += static_cast<std::int64_t>(pass->deliveries.back().wait.batch) + 1;
+  }
+  return batches;
+}
+
+/// The node's ranks against those of the others; nothing where it has only one, which slow_rank names.
+struct NodeWaits {
+  double mean = 0.0;
+  double usual = 0.0;   ///< median of the other nodes' ranks
+  double surely = 0.0;  ///< by which the quickest of its ranks waits longer
+};
+
+std::optional<NodeWaits> waits_of_node(const Place& place, const Evidence& e) {
+  NodeWaits waits;
+  std::vector<const Rank*> own;
+  std::vector<double> others;
+  for (std::size_t i = 0; i < e.ranks.size(); ++i) {
+    const Rank& rank = e.profile.ranks[i];
+    if (!rank.wait) continue;
+    if (place_of(e.ranks[i]) == place) {
+      own.push_back(&rank);
+    } else {
+      others.push_back(rank.wait->mean);
+    }
+  }
+  if (own.size() < 2 || others.empty()) return std::nullopt;
+  waits.usual = median_of(others);
+  waits.surely = 1.0;
+  for (const Rank* rank : own) {
+    waits.surely = std::min(waits.surely, rank->wait->ci95_low - waits.usual);
+    waits.mean += rank->wait->mean / static_cast<double>(own.size());
+  }
+  return waits;
 }
 
 }  // namespace
@@ -75,7 +143,7 @@ std::string ranks_missing(const Evidence& e, double threshold) {
   const Job& job = e.profile.job;
   if (job.ranks_seen >= threshold * job.ranks_expected) return {};
   return "recordings of " + std::to_string(job.ranks_seen) + " ranks of " + std::to_string(job.ranks_expected) +
-         " were seen";
+         " were seen" + numbers_missing(e);
 }
 
 std::string slow_rank(const Evidence& e, double threshold) {
@@ -93,6 +161,38 @@ std::string slow_rank(const Evidence& e, double threshold) {
     most = beyond;
     seen = "rank " + std::to_string(rank.rank) + " (" + rank.host + ") waits for data " +
            fixed(100.0 * rank.wait->mean, 0) + " % of each step, the others " + fixed(100.0 * usual, 0) + " %";
+  }
+  return seen;
+}
+
+std::string slow_node(const Evidence& e, double threshold) {
+  std::set<Place> places;
+  for (const RankView& rank : e.ranks) places.insert(place_of(rank));
+  std::string seen;
+  double most = threshold;
+  for (const Place& place : places) {
+    const auto waits = waits_of_node(place, e);
+    if (!waits || waits->surely <= most) continue;
+    most = waits->surely;
+    seen = "all ranks of " + place.second + " wait for data " + fixed(100.0 * waits->mean, 0) +
+           " % of each step, those of the other nodes " + fixed(100.0 * waits->usual, 0) + " %";
+  }
+  return seen;
+}
+
+std::string uneven_ranks(const Evidence& e, double threshold) {
+  if (e.ranks.size() < 2) return {};
+  std::vector<double> batches;
+  for (const RankView& rank : e.ranks) batches.push_back(static_cast<double>(batches_taken(rank)));
+  const double usual = median_of(batches);
+  std::string seen;
+  double most = std::max(threshold * usual, 2.0);  // a rank may be recorded for a step longer than another
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    if (std::abs(batches[i] - usual) <= most) continue;
+    most = std::abs(batches[i] - usual);
+    const Rank& rank = e.profile.ranks[i];
+    seen = "rank " + std::to_string(rank.rank) + " (" + rank.host + ") took " + fixed(batches[i], 0) +
+           " batches, the median of all is " + fixed(usual, 0);
   }
   return seen;
 }

@@ -20,6 +20,7 @@ void add_plan(CLI::App& app, Session& session);
 void add_recommend(CLI::App& app, Session& session);
 void add_diff(CLI::App& app, Session& session);
 void add_analyze(CLI::App& app, Session& session);
+void add_merge(CLI::App& app, Session& session);
 void add_storage(CLI::App& app, Session& session);
 void add_validate(CLI::App& app, Session& session);
 void add_verify(CLI::App& app, Session& session);

@@ -40,7 +40,10 @@ Status print_variables(const EnvOptions& options) {
   for (const auto& [name, value] : prepared.value().variables) {
     lines += fmt::format("export {}={}\n", name, shell_quoted(value));
   }
-  print_note(fmt::format("after the job: stallcast analyze {}", shell_quoted(prepared.value().run_folder.string())));
+  const std::filesystem::path& folder = prepared.value().run_folder;
+  print_note(fmt::format("after the job: stallcast analyze {}; with those of other nodes: stallcast merge {}",
+                         shell_quoted(folder.string()),
+                         options.out.empty() ? std::string("DIR...") : shell_quoted(options.out)));
   return print_result(lines);
 }
 
@@ -51,7 +54,9 @@ void add_env(CLI::App& app, Session& session) {
   CLI::App* command = app.add_subcommand("env", "Print the variables for launchers that start the ranks themselves");
   command->add_option("--out", options->out, "Folder in which to make the run folder (default: $TMPDIR)")
       ->type_name("DIR");
-  command->footer("Once on each node: eval \"$(stallcast env)\", then start the ranks of that node.");
+  command->footer(
+      "Once on each node: eval \"$(stallcast env --out DIR)\", then start the ranks of that node. After the "
+      "job:\nstallcast merge DIR.");
   command->callback([options, &session] {
     const Status done = print_variables(*options);
     if (!done.ok()) print_error(done.error());

@@ -43,6 +43,7 @@ void add_commands(CLI::App& app, Session& session) {
   add_diff(app, session);
   add_plan(app, session);
   add_analyze(app, session);
+  add_merge(app, session);
   add_storage(app, session);
   add_validate(app, session);
   add_verify(app, session);

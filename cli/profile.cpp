@@ -17,6 +17,7 @@
 #include "cli/launches.hpp"
 #include "cli/phases.hpp"
 #include "cli/results.hpp"
+#include "cli/shared_run.hpp"
 #include "cli/storage_of_run.hpp"
 #include "cli/terminal.hpp"
 #include "core/units.hpp"
@@ -53,6 +54,7 @@ struct ProfileOptions {
   bool force = false;
   bool quiet = false;
   bool verbose = false;
+  bool phases_given = false;  ///< by the user
 };
 
 /// What the storage is looked at for, once the job has ended. None where the run is not to be told of storage, or has
@@ -161,6 +163,22 @@ Status take_phases(const ProfileOptions& options, RecordOptions& record, Seconds
   return {};
 }
 
+/// One of several tools: each writes to a part of its own, and none of them can make phases.
+Status take_shared(const SharedRun& shared, ProfileOptions& options) {
+  const auto wants = parse_phases(options.phases);
+  if (!wants) return wants.error();
+  if (options.phases_given && !wants.value().phases.empty()) return phases_refused(shared);
+  options.phases = "as_is";
+  options.output = shared.part.string();
+  options.quiet = true;
+  if (!speaks(shared)) return {};
+  print_note(
+      fmt::format("this is one of several tools for one job ({}): each records its own ranks passively, without "
+                  "phases, to a folder in {}",
+                  shared.task.reason, shared.folder.string()));
+  return {};
+}
+
 Result<RecordOptions> record_options(const ProfileOptions& options, const Session& session, Seconds& storage) {
   RecordOptions record;
   record.command = session.command;
@@ -227,8 +245,16 @@ Result<std::optional<collect::EmulationOptions>> emulation_of(const ProfileOptio
   return std::optional<collect::EmulationOptions>(std::move(emulation).value());
 }
 
-int run_profile(const ProfileOptions& options, const Session& session) {
+int run_profile(ProfileOptions options, const Session& session) {
   Seconds storage{0.0};
+  const auto shared = shared_run(options.output, session.command);
+  const Status ready = !shared.ok()     ? Status(shared.error())
+                       : shared.value() ? take_shared(*shared.value(), options)
+                                        : Status();
+  if (!ready.ok()) {
+    print_error(ready.error());
+    return k_exit_wrapper;
+  }
   auto record = record_options(options, session, storage);
   if (!record) {
     print_error(record.error());
@@ -243,6 +269,9 @@ int run_profile(const ProfileOptions& options, const Session& session) {
   const Launched all = run_launches(launches_of(record.value(), options.strategy == "separate"));
   if (!all.run.launched) return *all.status;
   const int status = conclude(all.run, all.recordings, options, storage);
+  if (shared.value() && speaks(*shared.value())) {
+    print_note(fmt::format("when all have ended: stallcast merge {}", shared.value()->folder.string()));
+  }
   return all.status.value_or(status);
 }
 
@@ -297,7 +326,10 @@ void add_profile(CLI::App& app, Session& session) {
   command->footer(
       "Exit status: the command's own if it failed (128 + N for signal N), 0 if it was measured,\n"
       "125 if stallcast failed, 126 if the command cannot be executed, 127 if it was not found.");
-  command->callback([options, &session] { session.exit_status = run_profile(*options, session); });
+  command->callback([options, command, &session] {
+    options->phases_given = command->get_option("--phases")->count() > 0;
+    session.exit_status = run_profile(*options, session);
+  });
 }
 
 }  // namespace stallcast::cli

@@ -163,7 +163,11 @@ record::RankSlot* rank_slot(Process& self) {
     self.slot_refused = slot == nullptr ? 1 : 0;
     // A rank that sets RANK itself (torch.multiprocessing.spawn) does so after it was born by importing torch.
     record::FileHeader* header = self.writer.header;
-    if (header != nullptr && header->rank == UINT32_MAX) header->rank = record::environment_rank();
+    const std::uint32_t rank = record::environment_rank();
+    if (header != nullptr && rank != UINT32_MAX) {
+      header->rank = rank;
+      header->world_size = record::environment_world_size();
+    }
   }
   self.being_born.store(0, std::memory_order_release);
   return slot;

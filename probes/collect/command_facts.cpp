@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstring>
 #include <optional>
 
 #include "fmt/format.h"
 #include "probes/collect/child_environment.hpp"
 #include "probes/collect/text_file.hpp"
+#include "probes/record/launcher.hpp"
 
 namespace stallcast::collect {
 namespace {
@@ -66,34 +66,52 @@ std::vector<std::string> interpreter_words(const std::string& line) {
   return words;
 }
 
-/// The value of "--name=value" or "--name value" in `command`.
-std::optional<int> option_value(const std::vector<std::string>& command,
-                                std::initializer_list<std::string_view> names) {
+/// Of the first of these options that stands in `command`: what follows the launched program is not the launcher's.
+std::optional<int> option_number(const std::vector<std::string>& command,
+                                 std::initializer_list<std::string_view> names) {
   for (std::size_t i = 0; i < command.size(); ++i) {
-    std::string word = command[i];
-    std::replace(word.begin(), word.end(), '_', '-');
+    std::vector<std::string> option{command[i]};
+    if (i + 1 < command.size()) option.push_back(command[i + 1]);
     for (const std::string_view name : names) {
-      std::string_view value;
-      if (word == name && i + 1 < command.size()) value = command[i + 1];
-      if (word.size() > name.size() && word.compare(0, name.size(), name) == 0 && word[name.size()] == '=') {
-        value = std::string_view(command[i]).substr(name.size() + 1);
-      }
-      int number = 0;
-      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-      if (error == std::errc() && end == value.data() + value.size() && number > 0) return number;
+      const auto number = parse_u64(option_text(option, name));
+      if (number && *number > 0 && *number < 10'000'000) return static_cast<int>(*number);
     }
   }
   return std::nullopt;
 }
 
-bool is_torch_launcher(const std::vector<std::string>& command) {
+/// Ranks that MPI's or Slurm's launcher is told to start; Slurm's may also take it from the batch job.
+std::optional<int> tasks_of(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
+  const std::string program = fs::path(command.front()).filename().string();
+  if (program == "mpirun" || program == "mpiexec" || program == "orterun" || program == "prterun") {
+    return option_number(command, {"-n", "-np", "--n", "--np", "-c"});
+  }
+  if (program != "srun") return std::nullopt;
+  const auto said = option_number(command, {"-n", "--ntasks"});
+  const auto job = parse_u64(variable(environment, "SLURM_NTASKS"));
+  return said || !job || *job >= 10'000'000 ? said : std::optional<int>(static_cast<int>(*job));
+}
+
+}  // namespace
+
+std::string option_text(const std::vector<std::string>& command, std::string_view name) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    std::string word = command[i];
+    std::replace(word.begin(), word.end(), '_', '-');
+    if (word == name) return i + 1 < command.size() ? command[i + 1] : std::string();
+    if (word.size() > name.size() && word.compare(0, name.size(), name) == 0 && word[name.size()] == '=') {
+      return command[i].substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
+bool starts_torchrun(const std::vector<std::string>& command) {
   return std::any_of(command.begin(), command.end(), [](const std::string& word) {
     return fs::path(word).filename() == "torchrun" || word == "torch.distributed.run" ||
            word == "torch.distributed.launch";
   });
 }
-
-}  // namespace
 
 Executable examine_executable(const std::string& name, std::string_view search_path) {
   Executable result;
@@ -172,16 +190,20 @@ std::vector<DataIssue> command_obstacles(const std::vector<std::string>& command
 }
 
 int expected_ranks(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
-  const auto world = parse_u64(variable(environment, "WORLD_SIZE"));
-  if (world && *world > 0 && *world < 10'000'000) return static_cast<int>(*world);
-  if (is_torch_launcher(command)) {
-    const int local = option_value(command, {"--nproc-per-node"}).value_or(1);
-    return local * option_value(command, {"--nnodes"}).value_or(1);
+  if (starts_torchrun(command)) {
+    const int local = option_number(command, {"--nproc-per-node"}).value_or(1);
+    const int nodes = option_number(command, {"--nnodes"}).value_or(1);
+    return local * nodes;
   }
+  for (const record::RankVariables& names : record::k_rank_variables) {
+    const auto world = parse_u64(variable(environment, names.world));
+    if (world && *world > 0 && *world < 10'000'000) return static_cast<int>(*world);
+  }
+  if (const auto tasks = command.empty() ? std::nullopt : tasks_of(command, environment)) return *tasks;
   const bool accelerate = std::any_of(command.begin(), command.end(), [](const std::string& word) {
     return fs::path(word).filename() == "accelerate";
   });
-  return accelerate ? option_value(command, {"--num-processes"}).value_or(1) : 1;
+  return accelerate ? option_number(command, {"--num-processes"}).value_or(1) : 1;
 }
 
 }  // namespace stallcast::collect

@@ -44,8 +44,14 @@ struct Executable {
 /// The issue of a Python process that was started with `flag`.
 [[nodiscard]] DataIssue python_isolated_issue(const std::string& flag);
 
-/// How many consuming processes `command` will start over all nodes: WORLD_SIZE of `environment`, else what the
-/// launcher's arguments say (torchrun, torch.distributed.run, accelerate), else 1.
+/// The value of "--name=value" or "--name value" in `command`, '_' in its words read as '-'; empty if it is not there.
+[[nodiscard]] std::string option_text(const std::vector<std::string>& command, std::string_view name);
+
+/// Whether `command` starts torchrun, torch.distributed.run or torch.distributed.launch.
+[[nodiscard]] bool starts_torchrun(const std::vector<std::string>& command);
+
+/// How many consuming processes the job has over all nodes: what the launcher around us says in `environment`
+/// (WORLD_SIZE and its like), else what the launcher in `command` is told (torchrun, mpirun, srun, accelerate), else 1.
 [[nodiscard]] int expected_ranks(const std::vector<std::string>& command, const std::vector<std::string>& environment);
 
 }  // namespace stallcast::collect

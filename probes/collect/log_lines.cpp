@@ -59,6 +59,7 @@ std::string to_line(const RunLine& run) {
                   {"command", run.command},
                   {"mode", run.mode},
                   {"restart", run.restart},
+                  {"job", run.job},
                   {"start_monotonic_ns", run.start_monotonic_ns},
                   {"start_realtime_ns", run.start_realtime_ns},
                   {"ranks_expected", run.ranks_expected}});

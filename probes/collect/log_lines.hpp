@@ -32,8 +32,9 @@ struct RunLine {
   std::string run_id{};
   std::string tool_version{};
   std::vector<std::string> command{};
-  std::string mode = "passive";
+  std::string mode = "passive";  ///< unwatched: no tool goes on to look at it
   std::uint32_t restart = 0;
+  std::string job{};  ///< "NAME=value" by which the launcher names the job; empty: it does not
   std::uint64_t start_monotonic_ns = 0;
   std::uint64_t start_realtime_ns = 0;
   int ranks_expected = 1;

@@ -151,8 +151,8 @@ Status collect_recordings(const fs::path& run_folder, const OutputFolder& output
   return bring(run_folder, output, part, move_file);
 }
 
-Status copy_recordings(const fs::path& run_folder, const OutputFolder& output) {
-  return bring(run_folder, output, {}, copy_private);
+Status copy_recordings(const fs::path& run_folder, const OutputFolder& output, const std::string& part) {
+  return bring(run_folder, output, part, copy_private);
 }
 
 Status clear_recordings(const OutputFolder& output) {

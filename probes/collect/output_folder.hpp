@@ -38,6 +38,7 @@ void drop_unused(const OutputFolder& output);
 [[nodiscard]] Status clear_recordings(const OutputFolder& output);
 
 /// As collect_recordings, but leaves the originals: for a run folder whose job may still be running.
-[[nodiscard]] Status copy_recordings(const std::filesystem::path& run_folder, const OutputFolder& output);
+[[nodiscard]] Status copy_recordings(const std::filesystem::path& run_folder, const OutputFolder& output,
+                                     const std::string& part = {});
 
 }  // namespace stallcast::collect

@@ -10,6 +10,7 @@
 #include "probes/collect/command_facts.hpp"
 #include "probes/collect/installation.hpp"
 #include "probes/collect/launch.hpp"
+#include "probes/collect/launcher.hpp"
 #include "probes/collect/log_lines.hpp"
 #include "probes/collect/mounts.hpp"
 #include "probes/collect/output_folder.hpp"
@@ -35,9 +36,12 @@ struct Begun {
 };
 
 void log_start(Begun& begun, const std::vector<std::string>& command, const std::string& tool_version,
-               const std::vector<std::string>& environment, const std::optional<double>& cpu_quota) {
+               const std::vector<std::string>& environment, const std::optional<double>& cpu_quota,
+               const char* mode = "passive") {
   RunLine run;
   run.run_id = begun.folder.run_id();
+  run.job = job_name(environment);
+  run.mode = mode;
   run.tool_version = tool_version;
   run.command = command;
   run.start_monotonic_ns = monotonic_ns();
@@ -200,7 +204,7 @@ Result<PreparedRun> prepare_run(const fs::path& parent, const std::string& tool_
   auto begun = begin(parent, RecordOptions().recording_budget);
   if (!begun) return begun.error();
   const std::vector<std::string> own = own_environment();
-  log_start(begun.value(), {}, tool_version, own, std::nullopt);
+  log_start(begun.value(), {}, tool_version, own, std::nullopt, "unwatched");
   ChildEnvironment child = child_environment(own, installation.value(), begun.value().folder.path());
   for (const DataIssue& issue : child.issues) begun.value().log.append(issue);
   return PreparedRun{begun.value().folder.path(), std::move(child.added), std::move(child.issues)};

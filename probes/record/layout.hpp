@@ -18,6 +18,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "probes/record/launcher.hpp"
+
 namespace stallcast::record {
 
 inline constexpr char k_magic[8] = {'S', 'T', 'A', 'L', 'L', 'R', 'E', 'C'};
@@ -44,7 +46,7 @@ struct FileHeader {
   std::uint64_t start_monotonic_ns;  ///< CLOCK_MONOTONIC and CLOCK_REALTIME read together: aligns hosts
   std::uint64_t start_realtime_ns;
   std::uint32_t is_fork_child;                 ///< 1 if the process inherited the capture library by fork
-  std::uint32_t rank;                          ///< RANK of the environment, UINT32_MAX if there is none
+  std::uint32_t rank;                          ///< by the environment (launcher.hpp), UINT32_MAX if there is none
   std::atomic<std::uint32_t> blocks;           ///< blocks handed out (each allocated in the file before it is counted)
   std::atomic<std::uint32_t> disabled;         ///< 0, or the DisableReason that ended the recording
   std::atomic<std::uint64_t> dropped_records;  ///< that did not fit into the node's budget or on the disk
@@ -57,6 +59,9 @@ struct FileHeader {
   std::atomic<std::uint64_t> stream_read_ns;
   std::atomic<std::uint64_t> stream_reads;
   std::atomic<std::uint64_t> mapped_bytes;  ///< of regular files mapped with mmap: reads through it are unseen
+  std::uint32_t world_size;  ///< ranks of the job by the environment; 0: not known (older recordings, too)
+  std::uint32_t elastic;     ///< 1: an agent started it that starts all ranks anew when one fails
+  char job[k_job_bytes];     ///< "NAME=value" by which its launcher names the job; empty: it does not
 };
 static_assert(sizeof(FileHeader) <= k_header_bytes);
 

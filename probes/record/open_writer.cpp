@@ -79,11 +79,20 @@ int create_file(Writer& writer, const char* run_folder, const FileHeader& header
   return -1;
 }
 
+void name_job(FileHeader& header) {
+  for (const char* name : k_job_variables) {
+    const char* value = getenv(name);
+    if (value == nullptr || *value == '\0' || strcmp(value, k_no_job) == 0) continue;
+    Text(header.job, sizeof(header.job)).add(name).add("=").add(value);
+    return;
+  }
+}
+
 void describe_process(FileHeader& header, const ControlBlock& control, bool is_fork_child) {
   header.version = k_version;
   header.header_bytes = k_header_bytes;
   header.block_bytes = k_block_bytes;
-  header.restart = number_in_environment("TORCHELASTIC_RESTART_COUNT", control.restart);
+  header.restart = number_in_environment(k_restart_variable, control.restart);
   memcpy(header.run_id, control.run_id, sizeof(header.run_id));
   header.run_id[sizeof(header.run_id) - 1] = '\0';
   utsname system{};
@@ -98,6 +107,9 @@ void describe_process(FileHeader& header, const ControlBlock& control, bool is_f
   header.start_realtime_ns = clock_now_ns(CLOCK_REALTIME);
   header.is_fork_child = is_fork_child ? 1 : 0;
   header.rank = environment_rank();
+  header.world_size = environment_world_size();
+  header.elastic = getenv(k_restart_variable) != nullptr ? 1 : 0;
+  name_job(header);
 }
 
 /// The magic goes in last: a file that died before it is no recording yet.
@@ -110,7 +122,20 @@ void publish_header(FileHeader& mapped, const FileHeader& filled) {
 }  // namespace
 
 std::uint32_t environment_rank() {
-  return number_in_environment("RANK", UINT32_MAX);
+  for (const RankVariables& names : k_rank_variables) {
+    const std::uint32_t rank = number_in_environment(names.rank, UINT32_MAX);
+    if (rank == UINT32_MAX) continue;
+    if (&names == k_rank_variables || number_in_environment(names.world, 0) > 1) return rank;
+  }
+  return UINT32_MAX;
+}
+
+std::uint32_t environment_world_size() {
+  for (const RankVariables& names : k_rank_variables) {
+    const std::uint32_t world = number_in_environment(names.world, 0);
+    if (world > 0) return world;
+  }
+  return 0;
 }
 
 ControlBlock* map_control(const char* run_folder, bool* other_abi) {

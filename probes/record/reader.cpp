@@ -129,6 +129,9 @@ ProcessInfo info_of(const FileHeader& header) {
   info.start_realtime_ns = header.start_realtime_ns;
   info.is_fork_child = header.is_fork_child != 0;
   info.rank = header.rank;
+  info.world_size = header.world_size;
+  info.elastic = header.elastic != 0;
+  info.job = text_of(header.job);
   take_totals(header, info);
   return info;
 }

@@ -23,6 +23,9 @@ struct ProcessInfo {
   std::uint64_t start_realtime_ns = 0;
   bool is_fork_child = false;
   std::uint32_t rank = UINT32_MAX;
+  std::uint32_t world_size = 0;  ///< 0: not known
+  bool elastic = false;
+  std::string job{};           ///< "NAME=value"; empty: the launcher names none
   std::uint32_t disabled = 0;  ///< DisableReason
   std::uint64_t dropped_records = 0;
   std::uint64_t other_read_bytes = 0;

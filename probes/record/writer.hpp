@@ -65,8 +65,11 @@ void commit(Appender& to);
 /// The thread ends: its block, where worth it, goes to the next thread that needs one.
 void give_back(Writer& writer, Appender& from);
 
-/// RANK of the environment, UINT32_MAX if there is none.
+/// The rank that the environment names (launcher.hpp), UINT32_MAX if there is none.
 std::uint32_t environment_rank();
+
+/// How many ranks the job has by the environment, 0 if that is not known.
+std::uint32_t environment_world_size();
 
 /// A record that was meant to be written and was not.
 void count_drop(Writer& writer);

@@ -12,6 +12,11 @@ using namespace stallcast::synthetic;
 
 namespace {
 
+Overhead overhead_of(const RunData& run) {
+  const sections::Launch launch{&run, {}};
+  return sections::overhead_of({&launch, 1});
+}
+
 /// Ticks of a job that delivers a sample at a time: one tick at the edge of each stretch of one second.
 struct Ticker {
   double on_rate = 1000.0;  ///< samples per second
@@ -58,7 +63,7 @@ TEST_CASE("the cost of recording is the rate lost and the CPU added while it was
   Ticker ticker;
   ticker.on_rate = 990.0;
   ticker.on_cpu = 2.02e-3;
-  const Overhead overhead = sections::overhead_of(ticked(ticker));
+  const Overhead overhead = overhead_of(ticked(ticker));
   REQUIRE(overhead.throughput.has_value());
   CHECK(near(overhead.throughput->mean, 10.0 / 990.0, 0.02));
   REQUIRE(overhead.cpu.has_value());
@@ -68,7 +73,7 @@ TEST_CASE("the cost of recording is the rate lost and the CPU added while it was
 TEST_CASE("a recording that costs nothing shows an interval around 0") {
   Ticker ticker;
   ticker.noise = 0.01;
-  const Overhead overhead = sections::overhead_of(ticked(ticker));
+  const Overhead overhead = overhead_of(ticked(ticker));
   REQUIRE(overhead.throughput.has_value());
   CHECK(overhead.throughput->ci95_low < 0.0);
   CHECK(overhead.throughput->ci95_high > 0.0);
@@ -79,7 +84,7 @@ TEST_CASE("a job that becomes faster or slower is not taken for the cost of reco
   for (const double drift : {0.01, -0.01}) {
     Ticker ticker;
     ticker.drift_per_stretch = drift;
-    const Overhead overhead = sections::overhead_of(ticked(ticker));
+    const Overhead overhead = overhead_of(ticked(ticker));
     REQUIRE(overhead.throughput.has_value());
     CHECK(std::abs(overhead.throughput->mean) < 0.001);  // unpaired, it would be 0.02
     CHECK(std::abs(overhead.cpu->mean) < 0.001);
@@ -92,7 +97,7 @@ TEST_CASE("sparse pairs are compared with their neighbours, not with the long st
   ticker.drift_per_stretch = 0.005;
   ticker.on_rate = 990.0;
   ticker.records = [](int stretch) { return stretch % 15 != 14; };
-  const Overhead overhead = sections::overhead_of(ticked(ticker));
+  const Overhead overhead = overhead_of(ticked(ticker));
   REQUIRE(overhead.throughput.has_value());
   CHECK(overhead.throughput->n == 6);
   CHECK(near(overhead.throughput->mean, 10.0 / 990.0, 0.05));
@@ -101,28 +106,28 @@ TEST_CASE("sparse pairs are compared with their neighbours, not with the long st
 TEST_CASE("too few switches give no figure but a reason") {
   Ticker ticker;
   ticker.stretches = 5;
-  const Overhead overhead = sections::overhead_of(ticked(ticker));
+  const Overhead overhead = overhead_of(ticked(ticker));
   CHECK_FALSE(overhead.throughput.has_value());
   CHECK(overhead.throughput.reason().find("short") != std::string::npos);
   CHECK_FALSE(overhead.cpu.has_value());
-  CHECK_FALSE(sections::overhead_of(RunData{}).throughput.has_value());
+  CHECK_FALSE(overhead_of(RunData{}).throughput.has_value());
 }
 
 TEST_CASE("only stretches without recording that have both neighbours count") {
   Ticker ticker;
   ticker.stretches = 20;
-  CHECK(sections::overhead_of(ticked(ticker)).throughput->n == 5);
+  CHECK(overhead_of(ticked(ticker)).throughput->n == 5);
   ticker.stretches = 19;  // the last tick switches recording on again, and nothing is known of what follows
-  CHECK(sections::overhead_of(ticked(ticker)).throughput->n == 4);
+  CHECK(overhead_of(ticked(ticker)).throughput->n == 4);
   ticker.records = [](int stretch) { return stretch % 4 == 1 || stretch % 4 == 2; };  // begins without recording
-  CHECK(sections::overhead_of(ticked(ticker)).throughput->n == 4);
+  CHECK(overhead_of(ticked(ticker)).throughput->n == 4);
 }
 
 TEST_CASE("CPU times that could not be read leave the rate") {
   Ticker ticker;
   RunData run = ticked(ticker);
   for (Tick& tick : run.log.ticks) tick.tree_cpu_ns = -1;
-  const Overhead overhead = sections::overhead_of(run);
+  const Overhead overhead = overhead_of(run);
   CHECK(overhead.throughput.has_value());
   CHECK_FALSE(overhead.cpu.has_value());
 }
@@ -133,7 +138,7 @@ TEST_CASE("stretches in which the job did not deliver (evaluation, a checkpoint)
     run.log.ticks[i].ranks[0].samples -= 1000;  // nothing was delivered between tick 5 and tick 6
     if (i == 6) run.log.ticks[i].ranks[0].delivered_ns -= 1'000'000'000ULL;
   }
-  const Overhead overhead = sections::overhead_of(run);
+  const Overhead overhead = overhead_of(run);
   REQUIRE(overhead.throughput.has_value());
   CHECK(std::abs(overhead.throughput->mean) < 1e-6);
 }
@@ -142,7 +147,7 @@ TEST_CASE("what was written and what did not fit is summed over processes") {
   RunData run = make_recordings(fetch_bound());
   run.processes[0].info.dropped_records = 4;
   run.processes[1].info.dropped_records = 5;
-  const Overhead overhead = sections::overhead_of(run);
+  const Overhead overhead = overhead_of(run);
   CHECK(overhead.dropped_records == 9);
   CHECK(overhead.recording->value() == 300'000.0);
 }

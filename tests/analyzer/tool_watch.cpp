@@ -152,7 +152,9 @@ std::string log_text(const RunLog& log) {
            {"run_id", log.run_id},
            {"tool_version", log.tool_version},
            {"command", log.command},
+           {"job", log.job},
            {"start_monotonic_ns", log.start_monotonic_ns},
+           {"start_realtime_ns", log.start_realtime_ns},
            {"ranks_expected", log.ranks_expected}};
   std::string text = run.dump() + "\n" + host_json(log).dump() + "\n";
   for (const Tick& tick : log.ticks) text += tick_json(tick).dump() + "\n";

@@ -106,6 +106,13 @@ TEST_CASE("how many ranks a command will start") {
   CHECK(expected_ranks({"torchrun", "--nproc_per_node=gpu", "train.py"}, {}) == 1);
   CHECK(expected_ranks({"accelerate", "launch", "--num_processes", "2", "train.py"}, {}) == 2);
   CHECK(expected_ranks({"python", "train.py", "--nproc_per_node=4"}, {}) == 1);
+  CHECK(expected_ranks({"mpirun", "-x", "PATH", "-np", "4", "python", "job.py", "-n", "9"}, {}) == 4);
+  CHECK(expected_ranks({"/usr/bin/mpiexec", "python", "job.py"}, {}) == 1);
+  CHECK(expected_ranks({"srun", "--ntasks=6", "python", "job.py"}, {"SLURM_NTASKS=8"}) == 6);
+  CHECK(expected_ranks({"srun", "python", "job.py"}, {"SLURM_NTASKS=8"}) == 8);
+  CHECK(expected_ranks({"python", "job.py"}, {"SLURM_NTASKS=8"}) == 1);
+  CHECK(expected_ranks({"python", "job.py"}, {"OMPI_COMM_WORLD_SIZE=3"}) == 3);
+  CHECK(expected_ranks({"python", "job.py"}, {"SLURM_STEP_NUM_TASKS=5", "WORLD_SIZE=20"}) == 20);
 }
 
 }  // namespace

@@ -4,11 +4,34 @@
 #include <cstdlib>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analyzer/analyze.hpp"
+#include "analyzer/nodes.hpp"
 #include "analyzer/profile_json.hpp"
 #include "probes/record/reader.hpp"
 #include "tests/fuzz/example_recording.hpp"
+
+namespace {
+
+/// The same log as that of another node: refused, or a profile that can be written and read.
+void merge_with_another(stallcast::RunData run) {
+  stallcast::RunData other = run;
+  run.name = "a-0";
+  other.name = "b-0";
+  other.log.run_id += "b";
+  for (stallcast::Consumer& consumer : other.consumers) ++consumer.rank;
+  std::vector<stallcast::RunData> nodes;
+  nodes.push_back(std::move(run));
+  nodes.push_back(std::move(other));
+  auto job = stallcast::one_job(std::move(nodes));
+  if (!job.ok()) return;
+  stallcast::note_job(job.value());
+  const stallcast::Profile merged = stallcast::analyze_nodes(job.value());
+  if (!stallcast::profile_from_json(stallcast::to_json(merged)).ok()) std::abort();
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   stallcast::RunData run;
@@ -20,5 +43,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   stallcast::join_run(run);
   const stallcast::Profile profile = stallcast::analyze_run(run);
   if (!stallcast::profile_from_json(stallcast::to_json(profile)).ok()) std::abort();
+  merge_with_another(std::move(run));
   return 0;
 }

@@ -26,6 +26,9 @@ void fill_header(FileHeader& header, const ProcessInfo& info, std::size_t blocks
   header.start_realtime_ns = info.start_realtime_ns;
   header.is_fork_child = info.is_fork_child ? 1 : 0;
   header.rank = info.rank;
+  header.world_size = info.world_size;
+  header.elastic = info.elastic ? 1 : 0;
+  set_text(header.job, info.job);
   header.blocks = static_cast<std::uint32_t>(blocks);
   header.disabled = info.disabled;
   header.dropped_records = info.dropped_records;

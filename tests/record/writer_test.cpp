@@ -4,11 +4,14 @@
 #include <doctest/doctest.h>
 #include <sys/resource.h>
 
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "probes/record/reader.hpp"
@@ -66,6 +69,77 @@ std::uint64_t remaining_steps(const ProcessRecording& recording) {
 constexpr std::uint64_t k_steps_in_a_block = (k_block_bytes - sizeof(BlockHeader)) / sizeof(StepRecord);
 
 }  // namespace
+
+namespace {
+
+/// A variable of the environment as it is to be; as it was at the end.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name) {
+    const char* before = getenv(name);
+    if (before != nullptr) before_ = before;
+    value == nullptr ? unsetenv(name) : setenv(name, value, 1);
+  }
+  ~Setting() { before_ ? setenv(name_, before_->c_str(), 1) : unsetenv(name_); }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_{};
+};
+
+ProcessInfo info_under(const std::vector<std::pair<const char*, const char*>>& variables) {
+  std::vector<std::unique_ptr<Setting>> settings;
+  for (const RankVariables& names : k_rank_variables) {
+    settings.push_back(std::make_unique<Setting>(names.rank, nullptr));
+    settings.push_back(std::make_unique<Setting>(names.world, nullptr));
+  }
+  for (const char* name : k_job_variables) settings.push_back(std::make_unique<Setting>(name, nullptr));
+  settings.push_back(std::make_unique<Setting>(k_restart_variable, nullptr));
+  for (const auto& [name, value] : variables) settings.push_back(std::make_unique<Setting>(name, value));
+  Fixture run;
+  REQUIRE(run.open());
+  const ProcessInfo info = run.read_back().info;
+  while (!settings.empty()) settings.pop_back();
+  return info;
+}
+
+}  // namespace
+
+TEST_CASE("a process says which rank of which job it is, as its launcher does") {
+  const ProcessInfo alone = info_under({});
+  CHECK(alone.rank == UINT32_MAX);
+  CHECK(alone.world_size == 0);
+  CHECK(alone.job.empty());
+  CHECK_FALSE(alone.elastic);
+  const ProcessInfo torch = info_under({{"RANK", "3"},
+                                        {"WORLD_SIZE", "8"},
+                                        {"OMPI_COMM_WORLD_RANK", "1"},
+                                        {"OMPI_COMM_WORLD_SIZE", "2"},
+                                        {"TORCHELASTIC_RUN_ID", "abc"},
+                                        {"TORCHELASTIC_RESTART_COUNT", "0"},
+                                        {"SLURM_JOB_ID", "17"}});
+  CHECK(torch.rank == 3);
+  CHECK(torch.world_size == 8);
+  CHECK(torch.job == "TORCHELASTIC_RUN_ID=abc");
+  CHECK(torch.elastic);
+  CHECK(torch.restart == 0);
+  const ProcessInfo mpi = info_under({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}});
+  CHECK(mpi.rank == 1);
+  CHECK(mpi.world_size == 2);
+  // A batch script of Slurm is task 0 of no step; torchrun calls a job without a name "none".
+  const ProcessInfo batch =
+      info_under({{"SLURM_PROCID", "0"}, {"SLURM_JOB_ID", "17"}, {"TORCHELASTIC_RUN_ID", "none"}});
+  CHECK(batch.rank == UINT32_MAX);
+  CHECK(batch.world_size == 0);
+  CHECK(batch.job == "SLURM_JOB_ID=17");
+  const ProcessInfo step = info_under({{"SLURM_PROCID", "4"}, {"SLURM_STEP_NUM_TASKS", "6"}});
+  CHECK(step.rank == 4);
+  CHECK(step.world_size == 6);
+  const std::string longest(400, 'x');
+  CHECK(info_under({{"SLURM_JOB_ID", longest.c_str()}}).job.size() == k_job_bytes - 1);
+}
 
 TEST_CASE("records come back in order across blocks") {
   Fixture run;
