@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/phase_blocks.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/storage_summary.hpp"
 #include "analyzer/warnings.hpp"
@@ -50,7 +51,7 @@ std::vector<RankView> at_the_same_time(std::vector<RankView> views, std::vector<
 std::vector<RankView> views_of(const RunData& run, std::vector<DataIssue>& issues) {
   std::vector<RankView> views;
   for (const Consumer& consumer : run.consumers) {
-    RankView view{&consumer, steady_window(consumer)};
+    RankView view{&consumer, steady_window(consumer, found_between_blocks(consumer, run.processes))};
     if (view.window.steps.size() >= k_fewest_steps) views.push_back(std::move(view));
   }
   return at_the_same_time(std::move(views), issues);
