@@ -95,11 +95,18 @@ std::uint64_t first_at_rest(std::span<const Delivery> block) {
   return first;
 }
 
+/// When the script came to the block: it asked for its first batch. Beside a stream workers are given work a little
+/// before that, right after the block was announced.
+std::uint64_t reached_ns(std::span<const Delivery> block, const SegmentRun& run) {
+  const std::uint64_t asked_ns = block.front().wait.begin_ns;
+  return run.stream.empty() || run.begin_ns == 0 ? asked_ns : std::min(asked_ns, run.begin_ns);
+}
+
 /// Batches that lie ready or are being made in the steady state. A block that begins with the workers at rest, because
 /// replayed batches came before it, has none in the beginning: until as many have come it is not in that state.
 std::size_t filling_up(std::span<const Delivery> block, const SegmentRun& run, const LoaderFacts& loader) {
   const Delivery& first = block.front();
-  if (!first.made_known || first.made.begin_ns < first.wait.begin_ns) return 0;
+  if (!first.made_known || first.made.begin_ns < reached_ns(block, run)) return 0;
   return static_cast<std::size_t>(run.workers *
                                   static_cast<std::uint64_t>(std::max<std::int64_t>(1, loader.prefetch_factor)));
 }
@@ -107,7 +114,7 @@ std::size_t filling_up(std::span<const Delivery> block, const SegmentRun& run, c
 Window pulled_window(const Pass& pass, std::span<const Delivery> block, const SegmentRun& run,
                      const LoaderFacts& loader, const Evidence& evidence) {
   Window window;
-  const std::uint64_t opened_ns = std::max(block.front().wait.begin_ns, staged_by(block, run, evidence));
+  const std::uint64_t opened_ns = std::max(reached_ns(block, run), staged_by(block, run, evidence));
   std::uint64_t closed_ns = next_begun(pass, block, opened_ns);
   if (closed_ns > block.back().wait.end_ns) closed_ns = std::min(closed_ns, first_at_rest(block));
   const std::size_t filled = filling_up(block, run, loader);
@@ -295,7 +302,7 @@ PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun
   PhaseBlock block;
   block.run = run;
   const std::span<const Delivery> deliveries = deliveries_of(pass, run);
-  if (deliveries.size() < run.batches || records_miss(deliveries)) {
+  if (deliveries.empty() || deliveries.size() < run.batches || records_miss(deliveries)) {
     block.rejected = "it was cut short";
     return block;
   }

@@ -150,10 +150,10 @@ class Stream(Taker):
         turn = self.turn()
         if run.plan.ends(turn):
             finish(iterator)
-        self.refill(iterator)
         segment = self.segment()
         if segment is not None:
             self._begin(segment, turn, iterator)
+        self.refill(iterator)
         self._waits = self.holds
         self._awaited = self._first(iterator) if self.holds else None
 
