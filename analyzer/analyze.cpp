@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/nodes.hpp"
+#include "analyzer/phase_blocks.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/storage_summary.hpp"
 #include "analyzer/warnings.hpp"
@@ -61,7 +62,8 @@ std::vector<RankView> views_of(std::span<const RunData> nodes, std::vector<DataI
   std::vector<RankView> views;
   for (std::size_t node = 0; node < nodes.size(); ++node) {
     for (const Consumer& consumer : nodes[node].consumers) {
-      RankView view{&consumer, steady_window(consumer), &nodes[node], node};
+      RankView view{&consumer, steady_window(consumer, found_between_blocks(consumer, nodes[node].processes)),
+                    &nodes[node], node};
       if (view.window.steps.size() >= k_fewest_steps) views.push_back(std::move(view));
     }
   }

@@ -43,10 +43,11 @@ Evidence evidence_of(const Consumer& consumer, const Pass& pass,
   return found;
 }
 
-/// The deliveries of a segment, in order; a supply segment's carry numbers of their own.
+/// The deliveries of a segment, in order; a supply segment's carry numbers of their own, and so do batches that were
+/// replayed beside a stream.
 std::span<const Delivery> deliveries_of(const Pass& pass, const SegmentRun& run) {
-  const std::uint64_t first =
-      is_supply(run.phase) ? k_supply_numbers + (static_cast<std::uint64_t>(run.segment) << 16) : run.first;
+  const bool apart = is_supply(run.phase) || (run.phase == Phase::synthetic && !run.stream.empty());
+  const std::uint64_t first = apart ? k_supply_numbers + (static_cast<std::uint64_t>(run.segment) << 16) : run.first;
   const auto by_number = [](const Delivery& delivery, std::uint64_t number) { return delivery.wait.batch < number; };
   const auto begin = std::lower_bound(pass.deliveries.begin(), pass.deliveries.end(), first, by_number);
   const auto end = std::lower_bound(begin, pass.deliveries.end(), first + run.batches, by_number);
@@ -94,11 +95,18 @@ std::uint64_t first_at_rest(std::span<const Delivery> block) {
   return first;
 }
 
+/// When the script came to the block: it asked for its first batch. Beside a stream workers are given work a little
+/// before that, right after the block was announced.
+std::uint64_t reached_ns(std::span<const Delivery> block, const SegmentRun& run) {
+  const std::uint64_t asked_ns = block.front().wait.begin_ns;
+  return run.stream.empty() || run.begin_ns == 0 ? asked_ns : std::min(asked_ns, run.begin_ns);
+}
+
 /// Batches that lie ready or are being made in the steady state. A block that begins with the workers at rest, because
 /// replayed batches came before it, has none in the beginning: until as many have come it is not in that state.
 std::size_t filling_up(std::span<const Delivery> block, const SegmentRun& run, const LoaderFacts& loader) {
   const Delivery& first = block.front();
-  if (!first.made_known || first.made.begin_ns < first.wait.begin_ns) return 0;
+  if (!first.made_known || first.made.begin_ns < reached_ns(block, run)) return 0;
   return static_cast<std::size_t>(run.workers *
                                   static_cast<std::uint64_t>(std::max<std::int64_t>(1, loader.prefetch_factor)));
 }
@@ -106,7 +114,7 @@ std::size_t filling_up(std::span<const Delivery> block, const SegmentRun& run, c
 Window pulled_window(const Pass& pass, std::span<const Delivery> block, const SegmentRun& run,
                      const LoaderFacts& loader, const Evidence& evidence) {
   Window window;
-  const std::uint64_t opened_ns = std::max(block.front().wait.begin_ns, staged_by(block, run, evidence));
+  const std::uint64_t opened_ns = std::max(reached_ns(block, run), staged_by(block, run, evidence));
   std::uint64_t closed_ns = next_begun(pass, block, opened_ns);
   if (closed_ns > block.back().wait.end_ns) closed_ns = std::min(closed_ns, first_at_rest(block));
   const std::size_t filled = filling_up(block, run, loader);
@@ -119,6 +127,29 @@ Window pulled_window(const Pass& pass, std::span<const Delivery> block, const Se
     window.last = i;
   }
   return window;
+}
+
+/// Whether anybody recorded how the block's batches were made.
+bool making_is_known(std::span<const Delivery> block) {
+  return std::any_of(block.begin(), block.end(), [](const Delivery& delivery) { return delivery.made_known; });
+}
+
+/// Nobody recorded when the batches were made, and the loader's queue may have been full when the block began: the
+/// window opens when the script waits as it does in the block's last third.
+///
+/// Worked example. Waits of 0, 0, 0, 0, 9, 10, 11, 8, 10 ms: 9.7 ms in the last third; the fifth is the first of more
+/// than half as long.
+Window unseen_window(std::span<const Delivery> block) {
+  const auto waited = [](const Delivery& delivery) {
+    return static_cast<double>(delivery.wait.end_ns - delivery.wait.begin_ns);
+  };
+  const std::size_t third = std::max<std::size_t>(block.size() / 3, 1);
+  double sum = 0.0;
+  for (const Delivery& delivery : block.last(third)) sum += waited(delivery);
+  const double mean = sum / static_cast<double>(third);
+  const auto first = std::find_if(block.begin() + 1, block.end(),
+                                  [&](const Delivery& delivery) { return waited(delivery) >= mean / 2.0; });
+  return {static_cast<std::size_t>(first - block.begin()), block.size() - 1, first == block.end()};
 }
 
 /// Replayed batches, once the workers have come to rest: they still make what was asked for before the block, and slow
@@ -135,6 +166,18 @@ Window replayed_window(const Pass& pass, std::span<const Delivery> block) {
                                   [&](const Delivery& delivery) { return delivery.wait.begin_ns >= rest_ns; });
   if (first == block.end()) return window;
   return {static_cast<std::size_t>(first - block.begin()), block.size() - 1, false};
+}
+
+/// The deliveries of a block that count.
+Window window_of(const Pass& pass, std::span<const Delivery> block, const SegmentRun& run, const LoaderFacts& loader,
+                 const Evidence& evidence) {
+  const bool replayed = run.phase == Phase::synthetic;
+  if (run.workers == 0) return {1, block.size() - 1, block.size() < 3};  // the first step still follows the one before
+  if (!run.stream.empty() && !making_is_known(pass.deliveries)) {
+    if (!replayed) return unseen_window(block);
+    return {block.size() / 2, block.size() - 1, block.size() < 3};  // the workers' queue is full by then
+  }
+  return replayed ? replayed_window(pass, block) : pulled_window(pass, block, run, loader, evidence);
 }
 
 double mean_end_s(std::span<const Delivery> block, std::size_t from, std::size_t count) {
@@ -168,9 +211,10 @@ double cpu_between(const Delivery& before, const Delivery& after) {
   return static_cast<double>(after.wait.cpu_ns - before.wait.cpu_ns) * 1e-9;
 }
 
+/// Batches count as one where nobody knows how many samples they hold (PhaseBlock::in_batches).
 double samples_of(const Delivery& delivery, const LoaderFacts& loader) {
   if (delivery.wait.samples > 0) return delivery.wait.samples;
-  return static_cast<double>(std::max<std::int64_t>(loader.batch_size, 0));
+  return loader.batch_size > 0 ? static_cast<double>(loader.batch_size) : 1.0;
 }
 
 /// Time and samples of deliveries first + bunch .. last, both ends averaged over a bunch of arrivals.
@@ -184,6 +228,7 @@ void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, co
   double samples = 0.0;
   for (std::size_t i = window.first + bunch; i <= window.last; ++i) {
     samples += samples_of(deliveries[i], loader);
+    block.in_batches = block.in_batches || (deliveries[i].wait.samples == 0 && loader.batch_size <= 0);
     block.wait_seconds += static_cast<double>(deliveries[i].wait.end_ns - deliveries[i].wait.begin_ns) * 1e-9;
     block.late_seconds += seconds_until_made(deliveries[i]);
     const double cpu = cpu_between(deliveries[i - 1], deliveries[i]);
@@ -193,7 +238,11 @@ void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, co
   block.samples = samples;
   block.seconds = mean_end_s(deliveries, window.last + 1 - bunch, bunch) - mean_end_s(deliveries, window.first, bunch);
   block.left_out = static_cast<std::int64_t>(deliveries.size()) - block.batches;
-  if (block.samples <= 0.0 || block.seconds <= 0.0) block.rejected = "the number of its samples is not known";
+  block.from_ns = deliveries[window.first].wait.end_ns;
+  block.to_ns = deliveries[window.last].wait.end_ns;
+  const bool counted = !block.in_batches || !block.run.stream.empty();
+  if (!counted || block.samples <= 0.0 || block.seconds <= 0.0)
+    block.rejected = "the number of its samples is not known";
 }
 
 bool records_miss(std::span<const Delivery> deliveries) {
@@ -253,22 +302,15 @@ PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun
   PhaseBlock block;
   block.run = run;
   const std::span<const Delivery> deliveries = deliveries_of(pass, run);
-  if (deliveries.size() < run.batches || records_miss(deliveries)) {
+  if (deliveries.empty() || deliveries.size() < run.batches || records_miss(deliveries)) {
     block.rejected = "it was cut short";
     return block;
   }
   const auto loader = consumer.loaders.find(pass.loader_id);
   const LoaderFacts facts = loader != consumer.loaders.end() ? loader->second : LoaderFacts{};
-  Window window;
-  std::size_t bunch = 1;
-  if (run.phase == Phase::synthetic && run.workers > 0) {
-    window = replayed_window(pass, deliveries);
-  } else if (run.phase == Phase::synthetic || run.workers == 0) {
-    window = {1, deliveries.size() - 1, deliveries.size() < 3};  // the first step still follows the block before
-  } else {
-    window = pulled_window(pass, deliveries, run, facts, evidence);
-    bunch = static_cast<std::size_t>(run.workers);
-  }
+  const Window window = window_of(pass, deliveries, run, facts, evidence);
+  const bool in_bunches = run.phase != Phase::synthetic && run.workers > 0;
+  const std::size_t bunch = in_bunches ? static_cast<std::size_t>(run.workers) : 1;
   measure(deliveries, facts, window, bunch, block);
   if (!block.rejected.empty()) return block;
   if (const auto interrupted = interrupted_steps(deliveries, window, interruptions); !interrupted.empty()) {
@@ -309,6 +351,8 @@ std::vector<SegmentRun> segments_of(const record::ProcessRecording& process) {
     run.workers = natural(text, "workers");
     run.argument = natural(text, "argument");
     run.begin_ns = natural(text, "t_ns");
+    const auto stream = text.find("stream");
+    if (stream != text.end() && stream->is_string()) run.stream = stream->get<std::string>();
     runs.push_back(run);
   }
   return runs;
@@ -330,6 +374,21 @@ std::vector<PhaseBlock> phase_blocks(const Consumer& consumer, const std::vector
     }
   }
   return blocks;
+}
+
+std::vector<Stretch> found_between_blocks(const Consumer& consumer,
+                                          const std::vector<record::ProcessRecording>& processes) {
+  std::vector<Stretch> found;
+  const bool is_stream = std::any_of(processes.begin(), processes.end(), [&](const record::ProcessRecording& process) {
+    const auto runs = process.info.pid == consumer.pid ? segments_of(process) : std::vector<SegmentRun>{};
+    return std::any_of(runs.begin(), runs.end(), [](const SegmentRun& run) { return !run.stream.empty(); });
+  });
+  if (!is_stream) return found;
+  for (const PhaseBlock& block : phase_blocks(consumer, processes)) {
+    const bool counts = block.run.phase == Phase::as_is && !block.run.stream.empty() && block.rejected.empty();
+    if (counts) found.push_back({block.from_ns, block.to_ns});
+  }
+  return found;
 }
 
 }  // namespace stallcast

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "analyzer/run_data.hpp"
+#include "analyzer/steady.hpp"
 #include "probes/record/control.hpp"
 
 namespace stallcast {
@@ -33,6 +34,7 @@ struct SegmentRun {
   std::uint64_t workers = 0;
   std::uint64_t argument = 0;
   std::uint64_t begin_ns = 0;
+  std::string stream{};  ///< why its loader's samples cannot be asked for twice; empty where they can
 };
 
 /// What the workers found while they made the batches of a window.
@@ -53,12 +55,15 @@ struct PhaseEvidence {
 struct PhaseBlock {
   SegmentRun run{};
   double samples = 0.0;
+  bool in_batches = false;    ///< `samples` counts batches: of a stream, where nobody knows what these hold
   double seconds = 0.0;       ///< for these samples, delivery to delivery
   double wait_seconds = 0.0;  ///< of them waited
   double late_seconds = 0.0;  ///< of the waiting, until the batch was made (seconds_until_made)
   double cpu_seconds = 0.0;   ///< CPU time of the consuming process meanwhile; negative: not recorded
   std::int64_t batches = 0;   ///< in the window
   std::int64_t left_out = 0;  ///< deliveries of the block outside the window
+  std::uint64_t from_ns = 0;  ///< first delivery of the window
+  std::uint64_t to_ns = 0;    ///< last delivery of the window
   double first_reads = -1.0;  ///< share of a cold block's samples that this run had not read before; negative: unknown
   PhaseEvidence evidence{};
   std::string rejected{};  ///< why this block counts for nothing; empty if it counts
@@ -73,11 +78,16 @@ struct PhaseBlock {
 [[nodiscard]] std::vector<PhaseBlock> phase_blocks(const Consumer& consumer,
                                                    const std::vector<record::ProcessRecording>& processes);
 
+/// Stretches of a stream's run that were as found between replayed batches. None where phases change more than that.
+[[nodiscard]] std::vector<Stretch> found_between_blocks(const Consumer& consumer,
+                                                        const std::vector<record::ProcessRecording>& processes);
+
 /// Whether the evidence of `block` supports its phase, as a premise with what was expected and seen.
 [[nodiscard]] Premise check_premise(const PhaseBlock& block);
 
 /// Whether a cold block that is not proven still shows storage as it is first met: nothing was known to be resident,
-/// and this run had not read its samples before (others may have).
+/// and this run had not read its samples before (others may have). Of a stream's block as found: whether its bytes came
+/// from storage.
 [[nodiscard]] Premise check_first_touch(const PhaseBlock& block);
 
 /// "cold", "cached", ... as in the profile.

@@ -103,7 +103,25 @@ Premise check_premise(const PhaseBlock& block) {
   return premise;
 }
 
+namespace {
+
+/// Of a stream nothing was evicted and no sample carries an index: where the bytes came from says it.
+Premise read_from_storage(const PhaseBlock& block) {
+  const PhaseEvidence& seen = block.evidence;
+  Premise premise;
+  premise.phase = phase_name(Phase::first_touch);
+  premise.check = "storage_bytes";
+  premise.expected = "at least 90 % of the read bytes from storage";
+  premise.seen = seen.storage_known ? percent(seen.storage_bytes, seen.read_bytes) + " from storage"
+                                    : "bytes from storage not known";
+  premise.holds = seen.storage_known && seen.read_bytes > 0.0 && seen.storage_bytes >= k_cold_storage * seen.read_bytes;
+  return premise;
+}
+
+}  // namespace
+
 Premise check_first_touch(const PhaseBlock& block) {
+  if (!block.run.stream.empty()) return read_from_storage(block);
   const PhaseEvidence& seen = block.evidence;
   Premise premise;
   premise.phase = phase_name(Phase::first_touch);

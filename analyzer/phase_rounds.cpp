@@ -12,6 +12,7 @@ using record::Phase;
 namespace {
 
 constexpr std::size_t k_rounds_to_correlate = 4;
+constexpr const char* k_uncounted = "the loader does not say how many samples a batch has";
 constexpr double k_most_correlated = 0.7;  ///< beyond it a few rounds say next to nothing
 
 void count_block(const PhaseBlock& block, Phase phase, PhaseRounds& out) {
@@ -37,6 +38,8 @@ void try_first_touch(const PhaseBlock& block, PhaseRounds& out) {
 void collect_rank(const RankView& rank, const RunData& run, PhaseRounds& out) {
   for (PhaseBlock& block : phase_blocks(*rank.consumer, run.processes)) {
     const Phase phase = block.run.phase;
+    if (!block.run.stream.empty()) out.stream = block.run.stream;
+    out.in_batches = out.in_batches || block.in_batches;
     if (block.rejected.empty()) {
       const Premise premise = check_premise(block);
       out.premises[phase].push_back(premise);
@@ -46,6 +49,7 @@ void collect_rank(const RankView& rank, const RunData& run, PhaseRounds& out) {
       }
     }
     if (block.rejected.empty()) {
+      if (phase == Phase::as_is && !block.run.stream.empty()) try_first_touch(block, out);
       count_block(block, phase, out);
     } else {
       out.rejected[phase] = block.rejected;
@@ -129,12 +133,14 @@ const Rounds* rounds_of(const PhaseRounds& data, Phase phase) {
 std::string why_absent(const PhaseRounds& data, Phase phase) {
   const auto reason = data.rejected.find(phase);
   if (reason != data.rejected.end()) return "no block of this phase counts: " + reason->second;
+  if (!data.stream.empty() && phase != Phase::as_is && phase != Phase::synthetic) return data.stream;
   return std::string("no block of phase ") + phase_name(phase) + " was run";
 }
 
 MeasuredEstimate<SamplesPerSecond> phase_rate(const PhaseRounds& data, Phase phase) {
   const Rounds* rounds = rounds_of(data, phase);
   if (rounds == nullptr) return MeasuredEstimate<SamplesPerSecond>::absent(why_absent(data, phase));
+  if (data.in_batches) return MeasuredEstimate<SamplesPerSecond>::absent(k_uncounted);
   return rate_of(*rounds, data.correlation);
 }
 

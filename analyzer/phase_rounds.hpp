@@ -38,6 +38,8 @@ struct PhaseRounds {
   std::vector<PhaseBlock> blocks{};
   std::map<record::Phase, std::string> rejected{};  ///< last reason per phase
   std::map<record::Phase, std::vector<Premise>> premises{};
+  std::string stream{};     ///< why samples cannot be asked for twice; empty where they can
+  bool in_batches = false;  ///< samples are counted in batches: no rate can be given
   std::uint64_t all_workers = 0;
   double correlation = 0.0;  ///< of neighbouring rounds: the machine's speed wanders
 };
@@ -59,6 +61,9 @@ struct PhaseRounds {
 [[nodiscard]] MeasuredEstimate<SamplesPerSecond> phase_rate(const PhaseRounds& data, record::Phase phase);
 
 [[nodiscard]] std::string why_absent(const PhaseRounds& data, record::Phase phase);
+
+/// Rates and stalls of a stream, whose blocks are as found and replayed. `profile` holds the attributed ones.
+void fill_stream(const PhaseRounds& data, Profile& profile);
 
 /// Adds what a reader should know of the rounds: outliers, blocks that count for nothing, pages that stayed.
 void add_phase_issues(const PhaseRounds& data, Profile& profile);

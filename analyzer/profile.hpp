@@ -113,6 +113,8 @@ struct Stalls {
   /// Of the cold step: T_synthetic + interference + receive + prep + fetch = T_cold. Likewise of the step as found.
   MeasuredEstimate<Fraction> interference{};
   MeasuredEstimate<Fraction> as_is_interference{};
+  /// attributed | differential | differential+attributed: all waiting was measured, fetch and prep were told apart by
+  /// attribution (streams)
   std::string method = "attributed";
 };
 

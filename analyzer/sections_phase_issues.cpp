@@ -69,6 +69,14 @@ void name_first_touch(const PhaseRounds& data, Profile& profile) {
   if (first == nullptr || rounds_of(data, Phase::cold) != nullptr) return;
   const auto rate = rate_of(*first, data.correlation);
   if (!rate) return;
+  if (!data.stream.empty()) {
+    add_issue(profile.issues,
+              {"first-touch", Severity::info, rate->n,
+               "blocks as found whose bytes came from storage ran at " +
+                   std::to_string(std::lround(rate->mean.value())) + " samples/s (phase first_touch of the points)",
+               ""});
+    return;
+  }
   add_issue(profile.issues,
             {"first-touch", Severity::info, rate->n,
              "cold could not be proven here; samples that this run had not read before came at " +

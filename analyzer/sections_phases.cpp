@@ -118,7 +118,7 @@ void add_points(const PhaseRounds& data, Profile& profile) {
       point.setting["added_s_per_read"] = std::to_string(static_cast<double>(setting.argument) * 1e-9);
     if (setting.phase == Phase::perturb_cpu)
       point.setting["added_cpu_s_per_sample"] = std::to_string(static_cast<double>(setting.argument) * 1e-9);
-    point.estimate = rate_of(rounds, data.correlation);
+    point.estimate = data.in_batches ? phase_rate(data, setting.phase) : rate_of(rounds, data.correlation);
     const auto premises = data.premises.find(setting.phase);
     if (premises != data.premises.end() && !premises->second.empty()) point.premises.push_back(premises->second.back());
     profile.points.push_back(std::move(point));
@@ -194,7 +194,7 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
   rates.synthetic = phase_rate(data, Phase::synthetic);
   rates.supply_cached = phase_rate(data, Phase::supply_cached);
   rates.supply_cold = phase_rate(data, Phase::supply_cold);
-  profile.resources.step_cpu = step_cpu(data);
+  if (!data.in_batches) profile.resources.step_cpu = step_cpu(data);
   Stalls& stalls = profile.stalls;
   fill_split(data, stalls);
   // What a cold block opens says nothing of an emulated cache.
@@ -207,6 +207,7 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
     stalls.as_is_interference = stalls.interference;
     compare_with_attributed(attributed, profile);
   }
+  if (!data.stream.empty()) fill_stream(data, profile);
   add_phase_issues(data, profile);
   return true;
 }

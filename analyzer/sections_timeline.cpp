@@ -110,7 +110,11 @@ std::vector<TimelineRow> timeline_of(const std::vector<RankView>& ranks, std::si
   const std::vector<SteadyStep>& steady = ranks.front().window.steps;
   std::vector<DrawnStep> steps;
   steps.reserve(steady.size());
-  for (const SteadyStep& step : steady) steps.push_back({step.begin_ns, step.end_ns, step.wait_s, 0});
+  for (const SteadyStep& step : steady) {
+    const bool before_phases = step.begin_ns < ranks.front().consumer->phases_begin_ns;  // add_phases draws the rest
+    if (before_phases) steps.push_back({step.begin_ns, step.end_ns, step.wait_s, 0});
+  }
+  if (steps.empty()) return rows;
   add_rows(steps, (steps.size() + most_rows - 1) / most_rows, steps.front().begin_ns, {}, rows);
   return rows;
 }

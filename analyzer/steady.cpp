@@ -185,8 +185,21 @@ std::vector<Ordered> in_order_of_time(const Pass& pass, const LoaderFacts& facts
   return ordered;
 }
 
-void take_pass(const Pass& pass, const LoaderFacts& facts, const std::vector<std::uint64_t>& others,
-               std::uint64_t found_until_ns, SteadyWindow& window) {
+/// When the job ran as it was found.
+struct Found {
+  std::uint64_t until_ns = UINT64_MAX;
+  const std::vector<Stretch>& again;
+
+  [[nodiscard]] bool holds(const Delivery& before, const Delivery& now) const {
+    if (now.wait.begin_ns < until_ns) return true;
+    return std::any_of(again.begin(), again.end(), [&](const Stretch& stretch) {
+      return before.wait.end_ns >= stretch.begin_ns && now.wait.end_ns <= stretch.end_ns;
+    });
+  }
+};
+
+void take_pass(const Pass& pass, const LoaderFacts& facts, const std::vector<std::uint64_t>& others, const Found& found,
+               SteadyWindow& window) {
   const std::vector<Ordered> deliveries = in_order_of_time(pass, facts);
   const record::WaitRecord& first = deliveries.front().delivery->wait;
   if (first.batch == 0 || (first.header.aux & record::k_wait_first) != 0) {
@@ -196,7 +209,7 @@ void take_pass(const Pass& pass, const LoaderFacts& facts, const std::vector<std
   for (std::size_t i = std::max<std::size_t>(trim.lead, 1); i + trim.tail < deliveries.size(); ++i) {
     const Delivery& before = *deliveries[i - 1].delivery;
     const Delivery& now = *deliveries[i].delivery;
-    if (!deliveries[i].follows || now.wait.begin_ns >= found_until_ns) continue;
+    if (!deliveries[i].follows || !found.holds(before, now)) continue;
     SteadyStep step = make_step(before, now, facts.batch_size);
     step.beside_another = any_within(others, step.begin_ns, step.end_ns);
     window.steps.push_back(step);
@@ -247,7 +260,7 @@ void drop_warm_up(SteadyWindow& window) {
 
 }  // namespace
 
-SteadyWindow steady_window(const Consumer& consumer) {
+SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>& found_again) {
   SteadyWindow window;
   const std::map<LoaderKey, Group> groups = group_passes(consumer);
   const Group* training = training_group(groups);
@@ -260,7 +273,8 @@ SteadyWindow steady_window(const Consumer& consumer) {
     window.optimizer_steps_per_batch = static_cast<double>(training->steps) / static_cast<double>(training->deliveries);
   }
   const std::vector<std::uint64_t> others = other_waits(groups, training);
-  for (const Pass* pass : training->passes) take_pass(*pass, training->facts, others, consumer.phases_begin_ns, window);
+  const Found found{consumer.phases_begin_ns, found_again};
+  for (const Pass* pass : training->passes) take_pass(*pass, training->facts, others, found, window);
   drop_interrupted(window);
   drop_warm_up(window);
   return window;

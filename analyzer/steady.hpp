@@ -37,10 +37,17 @@ struct SteadyWindow {
   double optimizer_steps_per_batch = 0.0;  ///< 0 where no optimizer step was seen
 };
 
+/// A stretch of time, CLOCK_MONOTONIC.
+struct Stretch {
+  std::uint64_t begin_ns = 0;
+  std::uint64_t end_ns = 0;
+};
+
 /// Finds the training loader (the one that most optimizer steps fall into, else the one that delivered most) and its
 /// steady steps: of each pass the queue's start-up (the first W k batches) and the draining end (the last W k + 2)
 /// are left out, as far as the pass is long enough (DESIGN.md section 6).
-[[nodiscard]] SteadyWindow steady_window(const Consumer& consumer);
+/// `found_again`: stretches after the first phase in which the job ran as found, with their own ends cut.
+[[nodiscard]] SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>& found_again = {});
 
 /// When the script asked other loaders than the training loader for batches (CLOCK_MONOTONIC, sorted): evaluation.
 [[nodiscard]] std::vector<std::uint64_t> waits_beside_training(const Consumer& consumer);

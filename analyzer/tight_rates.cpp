@@ -7,11 +7,6 @@ namespace {
 
 using Rate = MeasuredEstimate<SamplesPerSecond>;
 
-bool is_tight(const Rate& rate, double target) {
-  if (!rate) return true;
-  return (rate->ci95_high - rate->ci95_low).value() / 2.0 <= target * rate->mean.value();
-}
-
 bool lies_beyond(const Rate& supply, const Rates& rates) {
   double fastest = 0.0;
   for (const Rate* rate : {&rates.cold, &rates.cached, &rates.synthetic}) {
@@ -21,6 +16,11 @@ bool lies_beyond(const Rate& supply, const Rates& rates) {
 }
 
 }  // namespace
+
+bool is_tight(const Rate& rate, double target) {
+  if (!rate) return true;
+  return (rate->ci95_high - rate->ci95_low).value() / 2.0 <= target * rate->mean.value();
+}
 
 bool rates_are_tight(const Rates& rates, double target) {
   return is_tight(rates.cold, target) && is_tight(rates.cached, target) && is_tight(rates.synthetic, target) &&

@@ -5,6 +5,9 @@
 
 namespace stallcast {
 
+/// Whether the rate's 95 % interval lies within +- `target` (a share) of it. True of an absent one.
+[[nodiscard]] bool is_tight(const MeasuredEstimate<SamplesPerSecond>& rate, double target);
+
 /// Whether each rate has a 95 % interval within +- `target` (a share) of itself. Rates that are absent do not count:
 /// they were not wanted, or further rounds do not cure what they lack. A supply rate is what the loader could deliver,
 /// and decides only whether it is the loader that limits the job: one that lies beyond the job's own rates with all of

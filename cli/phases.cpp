@@ -2,10 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <sstream>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "analyzer/analyze.hpp"
 #include "analyzer/tight_rates.hpp"
@@ -62,10 +64,17 @@ Result<record::Evict> parse_evict(const std::string& name) {
 RatesSoFar rates_so_far(const std::filesystem::path& run_folder, double target) {
   RatesSoFar so_far;
   const auto profile = analyze(run_folder);
-  if (!profile || profile.value().stalls.method != "differential") return so_far;
+  if (!profile || profile.value().stalls.method.rfind("differential", 0) != 0) return so_far;
   const Rates& rates = profile.value().rates;
-  const std::array<std::pair<std::string_view, const MeasuredEstimate<SamplesPerSecond>*>, 4> shown{
-      {{"cold", &rates.cold},
+  const std::vector<Point>& points = profile.value().points;
+  const bool has_found_blocks = std::any_of(points.begin(), points.end(), [](const Point& point) {
+    return point.phase == "as_is" && point.method == "differential";
+  });
+  const auto none = MeasuredEstimate<SamplesPerSecond>::absent("no block as found was run");
+  const auto& found = has_found_blocks ? rates.as_is : none;
+  const std::array<std::pair<std::string_view, const MeasuredEstimate<SamplesPerSecond>*>, 5> shown{
+      {{"as found", &found},
+       {"cold", &rates.cold},
        {"cached", &rates.cached},
        {"synthetic", &rates.synthetic},
        {"supply", &rates.supply_cached}}};
@@ -75,7 +84,7 @@ RatesSoFar rates_so_far(const std::filesystem::path& run_folder, double target) 
     so_far.words += fmt::format("{}{} {:.0f} +-{:.0f}%", so_far.words.empty() ? "" : ", ", name, (*rate)->mean.value(),
                                 100.0 * half / (*rate)->mean.value());
   }
-  so_far.tight = !so_far.words.empty() && rates_are_tight(rates, target);
+  so_far.tight = !so_far.words.empty() && is_tight(found, target) && rates_are_tight(rates, target);
   return so_far;
 }
 

@@ -92,6 +92,9 @@ Confidence confidence_of(const Profile& p, const Findings& f) {
   if (p.stalls.method == "attributed" && f.breakdowns.front().slices.size() > 2) {
     doubts.add(0, "reading and preparing are told apart by attribution: no run without them was made");
   }
+  if (p.stalls.method == "differential+attributed" && f.breakdowns.front().slices.size() > 2) {
+    doubts.add(0, "reading and preparing are told apart by attribution: a stream's samples cannot be asked for twice");
+  }
   judge_run(p, doubts);
   judge_premises(p, doubts);
   return doubts.result();

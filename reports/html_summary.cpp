@@ -113,6 +113,9 @@ std::string method_words(const Findings& f) {
   if (f.breakdowns.empty() || f.breakdowns.front().slices.size() < 3) return "";
   const std::string& method = f.breakdowns.front().method;
   if (method == "attributed") return "Reading and preparing are told apart by attribution.";
+  if (method == "differential+attributed") {
+    return "The waiting was measured by replaying batches; reading and preparing are told apart by attribution.";
+  }
   if (method == "differential") {
     const bool beside =
         f.breakdowns.size() > 1 && f.breakdowns[1].slices.size() > 2 && f.breakdowns[1].method == "attributed";

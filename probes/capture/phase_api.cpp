@@ -212,7 +212,7 @@ STALLCAST_EXPORT uint32_t stallcast_segments(void) {
 }
 
 STALLCAST_EXPORT void stallcast_phase_slot(uint64_t armed, uint64_t turns, uint64_t pass_first, uint64_t pass_end,
-                                           uint32_t workers, uint32_t prefetch, uint64_t missed, uint32_t unsupported) {
+                                           uint32_t workers, uint32_t prefetch, uint64_t missed, uint32_t support) {
   record::ControlBlock* control = phased_control();
   if (control == nullptr) return;
   const Busy busy(t_thread);
@@ -224,7 +224,7 @@ STALLCAST_EXPORT void stallcast_phase_slot(uint64_t armed, uint64_t turns, uint6
   slot.workers.store(workers, k_relaxed);
   slot.prefetch.store(prefetch, k_relaxed);
   slot.missed.store(missed, k_relaxed);
-  slot.unsupported.store(unsupported, k_relaxed);
+  slot.support.store(support, k_relaxed);
   slot.turns.store(turns, k_relaxed);
   slot.armed.store(armed, std::memory_order_release);
 }

@@ -53,11 +53,13 @@ PhaseSchedule::PhaseSchedule(record::ControlBlock& control, PhaseWants wants)
 PhaseSchedule::View PhaseSchedule::view() const {
   View view;
   for (const record::PhaseSlot& slot : control_.phases) {
-    view.refused = view.refused || slot.unsupported.load(std::memory_order_relaxed) != 0;
+    const auto support = static_cast<record::PhaseSupport>(slot.support.load(std::memory_order_relaxed));
+    view.refused = view.refused || support == record::PhaseSupport::none;
     if (slot.armed.load(std::memory_order_acquire) == 0) continue;
     const std::uint64_t turns = slot.turns.load(std::memory_order_relaxed);
     view.slowest_turn = view.armed ? std::min(view.slowest_turn, turns) : turns;
     view.fastest_turn = std::max(view.fastest_turn, turns);
+    view.replay_only = view.replay_only || support == record::PhaseSupport::replay_only;
     view.missed += slot.missed.load(std::memory_order_relaxed);
     view.pass_first = slot.pass_first.load(std::memory_order_relaxed);
     view.pass_end = std::min(view.pass_end, slot.pass_end.load(std::memory_order_relaxed));
@@ -85,10 +87,16 @@ const Segment* PhaseSchedule::current(const View& view) const {
   return found;
 }
 
-/// A script may leave its passes before their end: they are then as long as what it takes of them.
+/// A script may leave its passes before their end: they are then as long as what it takes of them. How long those of a
+/// stream are may not be known before one has ended: blocks are then planned anew.
 void PhaseSchedule::follow_passes(const View& view) {
   if (view.pass_first == pass_first_ && pass_end_ > 0) return;
-  if (view.pass_first > pass_first_ && view.pass_first < pass_end_) taken_ = view.pass_first - pass_first_;
+  const bool was_known = pass_end_ != UINT64_MAX;
+  if (was_known && view.pass_first > pass_first_ && view.pass_first < pass_end_) taken_ = view.pass_first - pass_first_;
+  if (!was_known && view.pass_end != UINT64_MAX) {
+    block_batches_ = 0;
+    round_.clear();
+  }
   pass_first_ = view.pass_first;
   pass_end_ = view.pass_end;
 }
@@ -110,7 +118,12 @@ void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
 void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
   const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
   if (elapsed < k_as_is_s || view.slowest_turn < k_ring_turns) return;
-  const double rate = static_cast<double>(view.slowest_turn) / elapsed;
+  if (view.replay_only &&
+      std::find(wants_.phases.begin(), wants_.phases.end(), Phase::synthetic) == wants_.phases.end()) {
+    obstacle_ = "the loader is a stream, whose batches cannot be asked for twice; it can be profiled with --phases synthetic";
+    return;
+  }
+  const double rate = rate_as_found_ > 0.0 ? rate_as_found_ : static_cast<double>(view.slowest_turn) / elapsed;
   const auto measured = std::max(
       {k_fewest_measured, std::uint64_t{view.workers}, static_cast<std::uint64_t>(std::ceil(rate * k_block_s))});
   const std::uint64_t transients = view.workers == 0 ? 1 : 2ULL * view.in_flight + view.workers;
@@ -130,7 +143,7 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
   }
   block_batches_ = batches;
   rate_as_found_ = rate;
-  next_turn_ = view.fastest_turn;
+  next_turn_ = std::max(next_turn_, view.fastest_turn);
 }
 
 /// One further block a round, so that the model has something to be fitted on.
@@ -174,11 +187,14 @@ bool PhaseSchedule::tells_nothing(const Segment& segment) const {
 }
 
 void PhaseSchedule::begin_round(const View& view) {
-  if (needs_warming(wants_.phases)) round_.push_back(segment_of(Phase::as_is, block_batches_, next_round_));
-  for (const Phase phase : wants_.phases) {
+  const std::vector<Phase> phases = view.replay_only ? std::vector{Phase::synthetic} : wants_.phases;
+  if (needs_warming(phases) || view.replay_only) {
+    round_.push_back(segment_of(Phase::as_is, block_batches_, next_round_));
+  }
+  for (const Phase phase : phases) {
     round_.push_back(segment_of(phase, phase == Phase::synthetic ? synthetic_batches() : block_batches_, next_round_));
   }
-  const auto more = wants_.extras ? extra(view) : std::nullopt;
+  const auto more = wants_.extras && !view.replay_only ? extra(view) : std::nullopt;
   if (more) round_.push_back(*more);
   extras_ = more ? 1 : 0;
   together_ = k_slack_turns;

@@ -71,7 +71,8 @@ class PhaseSchedule {
   /// The ranks taken together.
   struct View {
     bool armed = false;
-    bool refused = false;  ///< by a rank
+    bool refused = false;      ///< by a rank
+    bool replay_only = false;  ///< a rank's loader is a stream
     std::uint64_t slowest_turn = 0;
     std::uint64_t fastest_turn = 0;
     std::uint64_t pass_first = 0;

@@ -51,6 +51,13 @@ struct Segment {
 };
 static_assert(sizeof(Segment) == 40);
 
+/// Which phases can be run on a consumer's loader.
+enum class PhaseSupport : std::uint32_t {
+  all = 0,
+  none = 1,         ///< its reason is an issue text
+  replay_only = 2,  ///< a stream: synthetic, and as found
+};
+
 /// What the schedule needs to know of one consuming process in a phased run. Same index as its RankSlot.
 struct alignas(64) PhaseSlot {
   std::atomic<std::uint64_t> armed;       ///< 1 once turns are counted
@@ -59,8 +66,8 @@ struct alignas(64) PhaseSlot {
   std::atomic<std::uint64_t> pass_end;    ///< turn after its last batch; UINT64_MAX: not known
   std::atomic<std::uint32_t> workers;
   std::atomic<std::uint32_t> prefetch;
-  std::atomic<std::uint64_t> missed;       ///< segments that came too late or did not fit
-  std::atomic<std::uint32_t> unsupported;  ///< 1: the loader cannot be phased (its reason is an issue text)
+  std::atomic<std::uint64_t> missed;   ///< segments that came too late or did not fit
+  std::atomic<std::uint32_t> support;  ///< PhaseSupport
   std::uint32_t unused;
 };
 static_assert(sizeof(PhaseSlot) == 64);

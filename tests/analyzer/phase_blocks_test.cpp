@@ -214,6 +214,41 @@ TEST_CASE("supply batches have numbers of their own") {
   CHECK(block.seconds_per_sample() == doctest::Approx(0.002 / 8));
 }
 
+TEST_CASE("batches replayed beside a stream have numbers of their own, and may count for themselves") {
+  Recorded made(Phase::synthetic, 12, 0);
+  made.consumer.loaders[1].batch_size = -1;
+  made.processes[0].texts.back().json.insert(1, R"("stream":"a stream",)");
+  for (std::uint64_t i = 0; i < 3; ++i) made.deliver(i, 1.0, 2.0, -1.0);
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    const double got = 10.0 + 2.0 * static_cast<double>(i);
+    made.deliver(k_supply_numbers + (3ULL << 16U) + i, got - 2.0, got, -1.0, 0);
+  }
+  const PhaseBlock block = made.block();
+  CHECK(block.rejected.empty());
+  CHECK(block.run.stream == "a stream");
+  CHECK(block.in_batches);
+  CHECK(block.seconds_per_sample() == doctest::Approx(0.002));
+}
+
+TEST_CASE("where nobody saw the making, a stream's block begins once the script waits as it does in the end") {
+  Recorded made(Phase::as_is, 24, 2);
+  made.processes[0].texts.back().json.insert(1, R"("stream":"a stream",)");
+  double now = 0.0;
+  for (std::uint64_t i = 0; i < 24; ++i) {
+    const double waited = i < 8 ? 0.0 : 10.0;  // eight batches had been made ahead
+    now += 5.0 + waited;
+    made.deliver(i, now - waited, now, -1.0);
+  }
+  const PhaseBlock block = made.block();
+  CHECK(block.rejected.empty());
+  CHECK(block.batches == 14);  // 8 is the first; a bunch of 2
+  CHECK(block.seconds == doctest::Approx(14 * 0.015));
+  CHECK(found_between_blocks(made.consumer, made.processes).size() == 1);
+  made.processes[0].texts.back().json.erase(1, std::string(R"("stream":"a stream",)").size());
+  CHECK(made.block().rejected.find("too few batches") == 0);
+  CHECK(found_between_blocks(made.consumer, made.processes).empty());
+}
+
 TEST_CASE("a block that lacks batches counts for nothing") {
   Recorded shorter(Phase::synthetic, 11, 2);
   Recorded gap(Phase::synthetic, 10, 2);

@@ -38,6 +38,7 @@ struct Item {
   simulation::BatchWork work{};
   double step_s = 0.0;
   std::vector<double> replayed{};  ///< steps of the synthetic block that follows
+  std::uint32_t replay_segment = k_no_segment;
 };
 
 struct SegmentText {
@@ -98,6 +99,11 @@ class Schedule {
   /// The same samples in each block: what computing them takes is the same, too.
   void add_round(int round) {
     const Draws draws = draw(spec_.job, spec_.block, random_);
+    if (spec_.stream) {
+      block(Phase::as_is, spec_.block, round, draws);
+      replay(round);
+      return;
+    }
     const bool lacks = rank_ == spec_.lacking_rank && round + 1 == spec_.rounds;
     block(lacks ? Phase::as_is : Phase::cold, spec_.block, round, draws);
     block(Phase::cached, spec_.block, round, draws);
@@ -129,16 +135,16 @@ class Schedule {
   }
 
   void replay(int round) {
-    announce(Phase::synthetic, spec_.synthetic, round);
+    items.back().replay_segment = announce(Phase::synthetic, spec_.synthetic, round);
     const Draws draws = draw(spec_.job, spec_.synthetic, random_);
     for (const simulation::StepWork& step : draws.steps) {
       items.back().replayed.push_back((step.device_s + step.cpu_s) * factor(Phase::synthetic, round));
-      ++position_;
+      if (!spec_.stream) ++position_;
     }
   }
 
   std::uint32_t announce(Phase phase, int batches, int round) {
-    if (phase == Phase::as_is) return k_no_segment;
+    if (phase == Phase::as_is && (round < 0 || !spec_.stream)) return k_no_segment;
     const auto segment = static_cast<std::uint32_t>(segments.size());
     segments.push_back({segment, phase, round, position_, batches});
     return segment;
@@ -163,9 +169,37 @@ PlayedPass play(const PhasedSpec& spec, const std::vector<Item>& items) {
   return play_pass(spec.job.loader, spec.job.cores, 0.0, work, steps);
 }
 
+/// The same where nothing is made ahead of replayed batches: each stretch between them begins and ends with an empty
+/// queue.
+PlayedPass play_stretches(const PhasedSpec& spec, const std::vector<Item>& items) {
+  PlayedPass all;
+  double origin_s = 0.0;
+  for (std::size_t first = 0; first < items.size();) {
+    std::size_t last = first;
+    while (last + 1 < items.size() && items[last].replayed.empty()) ++last;
+    const std::vector<Item> stretch(items.begin() + static_cast<std::ptrdiff_t>(first),
+                                    items.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+    PlayedPass part = play(spec, stretch);
+    for (Making& made : part.made) {
+      made.begin_s += origin_s;
+      made.end_s += origin_s;
+      all.made.push_back(made);
+    }
+    for (Handed& handed : part.handed) {
+      handed.asked_s += origin_s;
+      handed.delivered_s += origin_s;
+      all.handed.push_back(handed);
+    }
+    origin_s = all.handed.back().delivered_s + items[last].step_s;
+    for (const double replayed : items[last].replayed) origin_s += replayed + k_replay_s;
+    first = last + 1;
+  }
+  return all;
+}
+
 record::PhaseRecord phase_record(const PhasedSpec& spec, const Item& item) {
   const double bytes = k_bytes_per_sample * spec.job.batch_size;
-  const bool cold = item.phase == Phase::cold;
+  const bool cold = item.phase == Phase::cold || item.phase == Phase::as_is;
   record::PhaseRecord found{};
   found.header.aux = item.segment;
   found.batch = item.number;
@@ -194,7 +228,7 @@ class PhasedWriter {
       pids.push_back(workers_.back().info.pid);
     }
     consumer_.texts.push_back({TextKind::iterator, iterator_text(0, 1, 0, pids)});
-    const PlayedPass played = play(spec, schedule_.items);
+    const PlayedPass played = spec.stream ? play_stretches(spec, schedule_.items) : play(spec, schedule_.items);
     for (std::size_t i = 0; i < schedule_.items.size(); ++i) {
       write_making(schedule_.items[i], played.made[i]);
       write_delivery(schedule_.items[i], played.handed[i]);
@@ -223,9 +257,9 @@ class PhasedWriter {
 
   /// A segment is announced right before the wait for its first batch.
   [[nodiscard]] std::uint64_t announced_ns(const SegmentText& segment) const {
-    const bool supply = segment.phase == Phase::supply_cached;
+    const bool apart = segment.phase == Phase::supply_cached || (spec_.stream && segment.phase == Phase::synthetic);
     const std::uint64_t number =
-        supply ? k_supply_numbers + (static_cast<std::uint64_t>(segment.segment) << 16U) : segment.first;
+        apart ? k_supply_numbers + (static_cast<std::uint64_t>(segment.segment) << 16U) : segment.first;
     const auto wait = std::find_if(consumer_.waits.begin(), consumer_.waits.end(),
                                    [&](const record::WaitRecord& candidate) { return candidate.batch == number; });
     return wait == consumer_.waits.end() ? UINT64_MAX : wait->begin_ns - 1;
@@ -235,9 +269,10 @@ class PhasedWriter {
     consumer_.texts.push_back(
         {TextKind::segment,
          fmt::format(R"({{"segment":{},"phase":{},"round":{},"iterator_id":0,"first":{},"batches":{},"workers":{},)"
-                     R"("argument":0,"t_ns":{}}})",
+                     R"("argument":0,"t_ns":{}{}}})",
                      segment.segment, static_cast<int>(segment.phase), segment.round, segment.first, segment.batches,
-                     spec_.job.loader.workers, announced_ns(segment))});
+                     spec_.job.loader.workers, announced_ns(segment),
+                     spec_.stream ? R"(,"stream":"it is a stream")" : "")});
   }
 
   void write_making(const Item& item, const Making& made) {
@@ -260,9 +295,11 @@ class PhasedWriter {
   void write_delivery(const Item& item, const Handed& handed) {
     write_wait(item.number, handed.asked_s, handed.delivered_s);
     double at = handed.delivered_s + item.step_s;
+    const std::uint64_t first =
+        spec_.stream ? k_supply_numbers + (static_cast<std::uint64_t>(item.replay_segment) << 16U) : item.number + 1;
     for (std::size_t i = 0; i < item.replayed.size(); ++i) {
       write_step(at);
-      write_wait(item.number + 1 + i, at, at + k_replay_s);
+      write_wait(first + i, at, at + k_replay_s);
       at += k_replay_s + item.replayed[i];
     }
     write_step(at);

@@ -25,6 +25,7 @@ struct PhasedSpec {
   int block = 30;      ///< of a cold and of a cached block, and of a supply one
   int synthetic = 16;  ///< of a synthetic block
   bool supply = true;
+  bool stream = false;       ///< rounds are a block as found and a synthetic one, before which nothing is made ahead
   int tail = 20;             ///< as found, after the last round
   double as_is_reads = 1.0;  ///< how long a read takes as found, in those of a cold block
   double cold_resident_share = 0.0;

@@ -98,6 +98,60 @@ TEST_CASE("rates and stalls are what the job's times say") {
   }
 }
 
+TEST_CASE("a stream: all waiting is measured by replaying, and divided by attribution") {
+  for (const int workers : {0, 1, 2, 4}) {
+    PhasedSpec spec = quiet(both_stalls());
+    spec.stream = true;
+    spec.job.loader.workers = workers;
+    spec.block = 20 + 8 * workers;
+    const PhasedTruth truth = truth_of(spec);
+    const Profile profile = analyze_run(make_phased_run(spec));
+    CAPTURE(workers);
+    const Stalls& stalls = profile.stalls;
+    CHECK(stalls.method == "differential+attributed");
+    CHECK(near(profile.rates.as_is->mean.value(), 32.0 / truth.cold_s, 0.01));
+    CHECK(profile.rates.as_is->n == spec.rounds);
+    CHECK(near(profile.rates.synthetic->mean.value(), 32.0 / truth.synthetic_s, 0.01));
+    const double waited = 1.0 - truth.synthetic_s / truth.cold_s;
+    CHECK(std::abs(stalls.as_is_wait->mean - waited) < 0.01);
+    CHECK(std::abs(stalls.as_is_fetch->mean + stalls.as_is_prep->mean + stalls.as_is_receive->mean -
+                   stalls.as_is_wait->mean) < 1e-9);
+    CHECK(std::abs(stalls.as_is_fetch->mean - truth.fetch()) < 0.05);
+    CHECK(std::abs(stalls.as_is_interference->mean) < 0.01);
+    for (const auto* rate : {&profile.rates.cold, &profile.rates.cached, &profile.rates.supply_cold}) {
+      CHECK_FALSE(rate->has_value());
+      CHECK(rate->reason() == "it is a stream");
+    }
+    CHECK(stalls.fetch.reason() == "it is a stream");
+  }
+}
+
+TEST_CASE("a stream whose waiting cannot be divided still has it measured") {
+  PhasedSpec spec = both_stalls();
+  spec.stream = true;
+  RunData run = make_phased_run(spec);
+  for (Consumer& consumer : run.consumers) {
+    for (Pass& pass : consumer.passes) {
+      for (Delivery& delivery : pass.deliveries) delivery.made_known = false;
+    }
+  }
+  const Profile profile = analyze_run(run);
+  CHECK(profile.stalls.method == "differential");
+  CHECK(profile.stalls.as_is_wait->mean > 0.5);
+  CHECK_FALSE(profile.stalls.as_is_fetch.has_value());
+  CHECK(profile.stalls.as_is_fetch.reason().find("too few batches") != std::string::npos);
+}
+
+TEST_CASE("a stream without two rounds keeps what was attributed") {
+  PhasedSpec spec = both_stalls();
+  spec.stream = true;
+  spec.rounds = 1;
+  const Profile profile = analyze_run(make_phased_run(spec));
+  CHECK(profile.stalls.method == "attributed");
+  CHECK(profile.stalls.as_is_fetch.has_value());
+  CHECK(profile.rates.as_is.has_value());
+}
+
 TEST_CASE("one launch a phase: the blocks of all of them make one profile") {
   const RunData all = make_phased_run(both_stalls());
   const auto only = [&](record::Phase phase) {

@@ -85,7 +85,7 @@ TEST_CASE("the consumer's line has what it said") {
   CHECK(slot.workers.load() == 4);
   CHECK(slot.prefetch.load() == 2);
   CHECK(slot.missed.load() == 3);
-  CHECK(slot.unsupported.load() == 0);
+  CHECK(slot.support.load() == 0);
   CHECK(run.control().ranks[0].pid.load() != 0);
 }
 

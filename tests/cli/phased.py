@@ -131,7 +131,7 @@ class PhasesTest(CliTest):
         self.assertEqual(ran.status, 0, ran.errors[-4000:])
         self.assertIsNone(ran.issue("shim-failed"), ran.profile["issues"])
         absences = ran.profile["absent"]
-        differential = ran.profile["stalls"]["method"] == "differential"
+        differential = ran.profile["stalls"]["method"].startswith("differential")
         premises = {premise["phase"]: premise for premise in ran.profile["premises"]}
         for phase in RATES:
             name = "supply_cached" if phase == "supply" else phase

@@ -15,7 +15,7 @@ import sys
 import time
 
 import torch
-from torch.utils.data import DataLoader, Dataset, IterableDataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 from torch.utils.data.distributed import DistributedSampler
 
@@ -30,7 +30,9 @@ DEFAULTS = {
     "persistent": False,
     "augment": False,  # samples differ at each reading
     "stateful": False,  # samples depend on those made before them
-    "iterable": False,
+    "iterable": False,  # the data set is a stream, of which each worker of each rank gives its share
+    "sized": False,  # the stream has a length
+    "uneven": False,  # the last worker's share is a third of the others'
     "own_iterator": False,  # the loader takes its batches in a way of its own, as torchdata's StatefulDataLoader does
     "anew": False,  # the loader is made anew for every pass
     "second": False,  # another loader is iterated beside
@@ -70,11 +72,22 @@ class Files(Dataset):
 
 
 class Stream(IterableDataset):
-    def __init__(self, files):
+    def __init__(self, files, wanted):
         self.files = files
+        self.wanted = wanted
 
     def __iter__(self):
-        return (self.files[index] for index in range(len(self.files)))
+        worker = get_worker_info()
+        first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        share = range(len(self.files))[int(os.environ.get("RANK", 0))::self.wanted["ranks"]][first::step]
+        if self.wanted["uneven"] and first == step - 1:
+            share = share[: len(share) // 3]
+        return (self.files[index] for index in share)
+
+
+class Sized(Stream):
+    def __len__(self):
+        return len(self.files) // self.wanted["ranks"]
 
 
 class OwnIterator(_BaseDataLoaderIter):
@@ -91,10 +104,10 @@ def make_loader(dataset, wanted, **other):
     options = {"num_workers": wanted["workers"], "persistent_workers": wanted["persistent"] and wanted["workers"] > 0}
     options.update(batch_size=wanted["batch_size"], shuffle=wanted["shuffle"])
     options.update(other)
-    if wanted["ranks"] > 1:
-        options.update(shuffle=False, sampler=DistributedSampler(dataset))
     if wanted["iterable"]:
-        dataset, options["shuffle"] = Stream(dataset), False
+        dataset, options["shuffle"] = (Sized if wanted["sized"] else Stream)(dataset, wanted), False
+    elif wanted["ranks"] > 1:
+        options.update(shuffle=False, sampler=DistributedSampler(dataset))
     if wanted["own_iterator"]:
         return OwnLoader(dataset, **dict(options, num_workers=0, persistent_workers=False))
     return DataLoader(dataset, **options)

@@ -150,21 +150,6 @@ class DataSets(PhasesTest):
         self.assert_measured(ran, absent=["cold"])
         self.assert_passes_whole(ran, SAMPLES)
 
-    def test_an_iterable_data_set_is_left_alone(self):
-        checkpoint = self.folder / "model.pt"
-        ran = self.run_alone(iterable=True, epochs=3, save=str(checkpoint))
-        self.assertEqual(ran.status, 0)
-        self.assertIn("iterable", ran.issue("phases-unsupported")["detail"])
-        self.assertEqual(len(ran.epochs), 3)
-        self.assertTrue(checkpoint.exists(), "no phases, so the checkpoint is the user's")
-
-
-    def test_a_loader_that_takes_batches_in_its_own_way_is_left_alone(self):
-        ran = self.run_alone(own_iterator=True, epochs=2)
-        self.assertEqual(ran.status, 0, ran.errors)
-        self.assertIn("a way of its own", ran.issue("phases-unsupported")["detail"])
-        self.assertEqual(len(ran.epochs), 2)
-
 
 class Loops(PhasesTest):
     def test_loaders_in_every_order(self):

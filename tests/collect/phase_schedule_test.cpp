@@ -324,6 +324,51 @@ TEST_CASE("a job that takes no batches any more is overdue 30 s after its budget
   CHECK_FALSE(schedule.overdue(job.now_ns));
 }
 
+TEST_CASE("a stream gets blocks as found and replayed ones, planned anew once its length is known") {
+  Job job;
+  PhaseSchedule schedule(*job.control, usual_wants());
+  record::PhaseSlot& slot = job.control->phases[0];
+  slot.support.store(static_cast<std::uint32_t>(record::PhaseSupport::replay_only));
+  job.run(schedule, 12.0);
+  const auto before = job.published();
+  REQUIRE(before.size() > 2);
+  job.epoch = 40;  // a pass has ended
+  job.run(schedule, 30.0);
+  const auto segments = job.published();
+  std::uint64_t end = 0;
+  for (std::size_t i = 0; i < segments.size(); ++i) {
+    CHECK(segments[i].first >= end);
+    end = segments[i].first + segments[i].batches;
+    const bool known = segments[i].phase == static_cast<std::uint32_t>(Phase::as_is) ||
+                       segments[i].phase == static_cast<std::uint32_t>(Phase::synthetic);
+    CHECK(known);
+  }
+  CHECK(before[0].phase == static_cast<std::uint32_t>(Phase::as_is));
+  CHECK(before[1].phase == static_cast<std::uint32_t>(Phase::synthetic));
+  CHECK(before[0].round == before[1].round);
+  std::size_t fitting = 0;
+  for (std::size_t i = before.size() + 4; i < segments.size(); ++i) {
+    CHECK(segments[i].first / 40 == (segments[i].first + segments[i].batches) / 40);
+    ++fitting;
+  }
+  CHECK(fitting > 4);
+  CHECK(schedule.obstacle().empty());
+}
+
+TEST_CASE("a stream of which nothing is wanted that it has goes on as found until the budget is spent") {
+  Job job;
+  PhaseWants wants = usual_wants();
+  wants.phases = {Phase::cold, Phase::cached};
+  wants.budget = Seconds(10.0);
+  PhaseSchedule schedule(*job.control, wants);
+  job.control->phases[0].support.store(static_cast<std::uint32_t>(record::PhaseSupport::replay_only));
+  job.run(schedule, 12.0);
+  CHECK(schedule.obstacle().find("stream") != std::string::npos);
+  const auto segments = job.published();
+  REQUIRE(segments.size() == 1);
+  CHECK(segments[0].phase == static_cast<std::uint32_t>(Phase::end));
+}
+
 TEST_CASE("cached blocks without cold ones are preceded by one as found, whose files are staged") {
   const auto phases_of = [](std::vector<Phase> wanted) {
     Job job;

@@ -6,6 +6,7 @@ import sys
 _PATCHES = {
     "torch.utils.data.dataloader": "loader",
     "torch.optim.optimizer": "optimizer",
+    "torchdata.stateful_dataloader.worker": "worker",
     "torch.autograd.profiler": "gpu",
     "torch.serialization": "throwaway",
     "torch.distributed.checkpoint.state_dict_saver": "throwaway",

@@ -39,6 +39,7 @@ class Loader:
         self.epochs = 0
         self.delivered = 0  # batches of all its passes
         self.steps = 0  # optimizer steps that followed a batch of it
+        self.whole = None  # batches of its last pass that ended by itself
         self.text = None  # until its first iterator exists
         self.generation = -1  # of the process that it is announced in
 

@@ -70,6 +70,16 @@ class Plan:
                 return None
         return None
 
+    def following(self, turn, phase):
+        """The first segment of this phase that is not over at the turn; None where none is known."""
+        found = None
+        for segment in reversed(self._segments):
+            if segment.first + segment.batches <= turn and segment.phase != END:
+                break
+            if segment.phase == phase and segment.index not in self._refused:
+                found = segment
+        return found
+
     def supplies(self, turn):
         """Supply segments that come right before the turn."""
         found = []

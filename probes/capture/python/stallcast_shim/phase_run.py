@@ -54,6 +54,7 @@ class Run:
         self.last_pass = None  # of the last wait
         self.missed = 0
         self.draw = None  # of the current pass
+        self.worker_loops = set()  # modules whose worker loops understand a Task
 
 
 run = Run()

@@ -9,69 +9,49 @@ run as found. The script sees as many batches in a pass as without us, and the l
 
 import collections
 import itertools
-import time
-import weakref
 
 from . import capture, phase_plan, replay
 from .capture import calls
 from .phase_run import Task, finish, is_armed, is_phased, run  # noqa: F401 (the rest of the shim knows phases alone)
+from .stream_phases import Stream
+from .taker import NO_PHASES, PASS, UNKNOWN_END, Taker  # noqa: F401
 
 ARM_AFTER = 8  # batches of a loader before it is armed: imports, lazy initialisation and the first steps are over
 ARM_WITHOUT_STEPS = 20  # the same where the script never calls an optimizer
 
-PASS = "_stallcast_pass"  # attribute of an iterator: its loader.Pass
+# Iterators that send index lists to their workers as torch's does, and the module that these run (worker.py)
+_LOOPS = {
+    "_SingleProcessDataLoaderIter": "torch.utils.data._utils.worker",
+    "_MultiProcessingDataLoaderIter": "torch.utils.data._utils.worker",
+    "_StatefulSingleProcessDataLoaderIter": "torchdata.stateful_dataloader.worker",
+    "_StatefulMultiProcessingDataLoaderIter": "torchdata.stateful_dataloader.worker",
+}
 
-_UNKNOWN_END = (1 << 64) - 1
-_OWN_ITERATORS = ("_SingleProcessDataLoaderIter", "_MultiProcessingDataLoaderIter")  # torch's; others' workers differ
 
-
-class Phased:
-    """One armed pass. `base` is the turn of the pass's batch 0, counted as if it had been armed from there.
+class Phased(Taker):
+    """One armed pass whose index lists are steered.
 
     Made in the middle of a pass, it finds batches under way: they are as found, and the issuer begins after them.
     """
 
     def __init__(self, iterator, current_pass):
-        self.current_pass = current_pass
-        self.iterator_id = current_pass.iterator_id
-        self.workers = iterator._num_workers
-        self.prefetch = getattr(iterator, "_prefetch_factor", 0) or 0
+        super().__init__(iterator, current_pass)
         begin = current_pass.sent if self.workers else current_pass.delivered
-        self.base = run.turns - current_pass.delivered
-        self.position = current_pass.delivered
-        self.iterator = weakref.ref(iterator)
         length = _length(iterator)
         end = None if length is None else self.base + length
         self.issuer = phase_plan.Issuer(run.plan, self.base + begin, end, self.base)
         self.lists = phase_plan.Lists(iterator._sampler_iter)
-        self.held = 0
         self.limit = 0  # workers that may be given work; 0: all
-        self.announced = -1
-        self.replay_end = 0  # batches of the pass before it are replayed, as the schedule is known
         self.taken = begin - 1  # number of the batch whose indices were taken last
         self.under_way = collections.deque(range(current_pass.delivered, begin))  # numbers in order of delivery
         run.draw = self.lists.draw
-        if run.phased is not None:
+        if isinstance(run.phased, Phased):
             run.missed += run.phased.issuer.missed
         run.phased = self
-        self._publish(1)
+        self.publish(end, self.issuer.missed)
 
-    def is_over(self):
-        """Whether the script has seen the end of this pass, or has let go of it."""
-        iterator = self.iterator()  # one of persistent workers goes on to the next pass
-        return self.current_pass.is_over or getattr(iterator, PASS, None) is not self.current_pass
-
-    def _publish(self, armed):
-        end = self.issuer.end
-        calls.library.stallcast_phase_slot(
-            armed, max(self.turn(), 0), max(self.base, 0), _UNKNOWN_END if end is None else end,
-            self.workers, self.prefetch, run.missed + self.issuer.missed, 0,
-        )
-        self.published_missed = self.issuer.missed
-
-    def turn(self):
-        """Of the batch that the script asks for next."""
-        return self.base + self.position
+    def end(self):
+        return self.issuer.end
 
     # --- what is made next ---------------------------------------------------------------------------------------
 
@@ -134,66 +114,22 @@ class Phased:
             return  # the script asks beyond the last batch: what comes next belongs to the next pass
         self.refill(iterator)
         for segment in run.plan.supplies(turn):
-            self._announce(segment)
+            self.announce(segment, self.position)
             for _ in range(segment.batches):
                 pull()
-        segment = self._segment()
+        segment = self.segment()
         if segment is None:
             return
         if segment.phase == phase_plan.SYNTHETIC and turn == segment.first:
             run.ring.prepare()
-        self._announce(segment)
+        self.announce(segment, self.position)
 
-    def _segment(self):
+    def segment(self):
         """That the script's next batch belongs to; beyond the last one it is the next pass's."""
         turn = self.turn()
         if self.issuer.end is not None and turn >= self.issuer.end:
             return None
         return run.plan.covering(turn)
-
-    def _announce(self, segment):
-        if segment.index <= self.announced:
-            return
-        self.announced = segment.index
-        capture.text(
-            capture.TEXT_SEGMENT,
-            {
-                "segment": segment.index, "phase": segment.phase, "round": segment.round,
-                "iterator_id": self.iterator_id, "first": self.position, "batches": segment.batches,
-                "workers": segment.workers or self.workers, "argument": segment.argument,
-                "t_ns": time.monotonic_ns(),
-            },
-        )
-
-    def replays(self):
-        """Whether the script gets a replayed batch now."""
-        segment = self._segment()
-        if segment is None or segment.phase != phase_plan.SYNTHETIC:
-            return False
-        end = run.plan.end()
-        last = segment.first + segment.batches
-        self.replay_end = (last if end is None else min(last, end)) - self.base
-        return True
-
-    def serve(self):
-        """A replayed batch, with its wait recorded.
-
-        Where only `position < replay_end` was asked before, as in most of a block: what this costs is part of the step
-        that is measured, some 100 us if everything were looked up for each batch again.
-        """
-        calls.wait_begin()
-        run.last_pass = self.current_pass
-        batch, samples = run.ring.serve()
-        position = self.position
-        self.position = position + 1
-        calls.wait_end(self.iterator_id, position, samples, capture.UNKNOWN, 0)
-        turn = self.base + position + 1
-        if turn > run.turns:
-            run.turns = turn
-        calls.phase_turn(turn)
-        if calls.segments() != len(run.plan):
-            self.replay_end = 0
-        return batch
 
     def number(self):
         """Of the batch that torch's iterator just delivered: it delivers in order."""
@@ -201,9 +137,9 @@ class Phased:
 
     def delivered(self, iterator, batch, samples):
         """After the script's wait was recorded, before it has the batch."""
-        if self._is_ring_turn(self._segment()):
+        if self._is_ring_turn(self.segment()):
             run.ring.keep(batch, samples)
-        self._pass_turn()
+        self.pass_turn(self.issuer.missed)
         if self.workers:
             self.refill(iterator)
 
@@ -212,15 +148,7 @@ class Phased:
         if self.under_way:
             self.under_way.popleft()
         if is_turn:
-            self._pass_turn()
-
-    def _pass_turn(self):
-        self.position += 1
-        run.turns = max(run.turns, self.turn())
-        if self.issuer.missed != self.published_missed:
-            self._publish(1)
-        else:
-            calls.phase_turn(max(self.turn(), 0))
+            self.pass_turn(self.issuer.missed)
 
     def _is_ring_turn(self, segment):
         """The ring is filled before the first segment, and renewed by the first batches of each cold one. The last batch
@@ -247,12 +175,9 @@ def arm(iterator, current_pass):
         return phased
     if not _is_due(current_pass):
         return None
-    reason = _unsupported(iterator)
-    if reason is not None:
-        _refuse(current_pass, reason)
-        return None
-    run.armed_loader = current_pass.loader
-    current_pass.phased = Phased(iterator, current_pass)
+    current_pass.phased = _arm(iterator, current_pass)
+    if current_pass.phased is not None:
+        run.armed_loader = current_pass.loader
     return current_pass.phased
 
 
@@ -260,8 +185,8 @@ def arm_new_pass(iterator, current_pass):
     """A further pass over the loader that is armed: phases go on from its first batch. Called before any index is taken."""
     if current_pass.phased is not None or run.armed_loader is None or not is_phased():
         return
-    if current_pass.loader is run.armed_loader and run.phased.is_over() and _unsupported(iterator) is None:
-        current_pass.phased = Phased(iterator, current_pass)
+    if current_pass.loader is run.armed_loader and run.phased.is_over():
+        current_pass.phased = _arm(iterator, current_pass)
 
 
 def _is_due(current_pass):
@@ -286,11 +211,23 @@ def _is_successor(loader, armed):
     return dict(loader.text, loader_id=0) == dict(armed.text, loader_id=0)
 
 
-def _unsupported(iterator):
-    if not any(base.__name__ in _OWN_ITERATORS for base in type(iterator).__mro__):
+def _arm(iterator, current_pass):
+    """The pass with as many phases as can be run on it; None where that is none, which is said once."""
+    obstacle = _obstacle(iterator)
+    if obstacle is None:
+        return Phased(iterator, current_pass)
+    if not getattr(iterator, "_in_order", True):
+        _refuse(current_pass, "batches are delivered out of order (in_order=False)")
+        return None
+    return Stream(iterator, current_pass, obstacle, _tells_workers(iterator))
+
+
+def _obstacle(iterator):
+    """Why the indices of this loader cannot be steered; None where they can."""
+    if getattr(iterator, "_dataset_kind", 1) != 0:
+        return "an iterable data set has no indices, so no sample can be asked for twice"
+    if _worker_loop(iterator) is None or not _tells_workers(iterator):
         return "the loader (%s) takes batches from its workers in a way of its own" % type(iterator).__module__
-    if iterator._dataset_kind != 0:
-        return "an iterable data set has no indices to repeat"
     if not getattr(iterator, "_in_order", True):
         return "batches are delivered out of order (in_order=False)"
     if _length(iterator) is None:
@@ -298,10 +235,20 @@ def _unsupported(iterator):
     return None
 
 
+def _worker_loop(iterator):
+    """The module that the iterator's workers run; None where it is not known how it takes batches from them."""
+    return next((_LOOPS[base.__name__] for base in type(iterator).__mro__ if base.__name__ in _LOOPS), None)
+
+
+def _tells_workers(iterator):
+    """Whether what makes the batches of this iterator understands a Task."""
+    return not iterator._num_workers or _worker_loop(iterator) in run.worker_loops
+
+
 def _refuse(current_pass, reason):
     current_pass.is_refused = True
     capture.issue("phases-unsupported", "warning", "no phases: " + reason, "profile with --phases as_is")
-    calls.library.stallcast_phase_slot(0, 0, 0, _UNKNOWN_END, 0, 0, 0, 1)
+    calls.library.stallcast_phase_slot(0, 0, 0, UNKNOWN_END, 0, 0, 0, NO_PHASES)
 
 
 def refuse_other(current_pass):

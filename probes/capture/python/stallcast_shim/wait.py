@@ -136,10 +136,11 @@ def _ready(iterator, current_pass, tasks):
 
 def _number(iterator, current_pass, numbers_before):
     """The number of the batch just delivered, as its worker knows it."""
-    if current_pass.phased is not None:
+    if current_pass.phased is not None and current_pass.phased.steers:
         return current_pass.phased.number()
     if getattr(iterator, "_task_info", None) is None:
-        return current_pass.sent - 1
+        made_here = not iterator._num_workers and current_pass.sent > 0
+        return current_pass.sent - 1 if made_here else current_pass.delivered
     if numbers_before is None:
         return iterator._rcvd_idx - 1
     gone = numbers_before.difference(iterator._task_info)
@@ -172,6 +173,10 @@ def _delivered(iterator, current_pass, before, batch):
 
 def _ended(current_pass, before):
     current_pass.is_over = True
+    if current_pass.phased is None:
+        current_pass.loader.whole = current_pass.delivered
+    else:
+        current_pass.phased.ended()
     if not calls.enabled:
         return
     try:

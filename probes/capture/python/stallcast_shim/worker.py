@@ -14,8 +14,9 @@ from .capture import calls
 class Worker:
     """What this worker is doing."""
 
-    def __init__(self, number, workers, auto_collation, iterable):
+    def __init__(self, number, workers, auto_collation, iterable, keeps_state=False):
         self.number = number
+        self.keeps_state = keeps_state  # torchdata's: whether to send its state travels with the index list and back
         self.workers = workers
         self.auto_collation = auto_collation
         self.iterable = iterable
@@ -30,7 +31,6 @@ class Worker:
         if not self.is_described:
             self.is_described = True
             describe.write_worker(self.number, self.workers)
-
 
     def look_again(self):
         """Operators that a data set makes at its first sample are there now."""
@@ -61,21 +61,28 @@ class IndexQueue(_Forward):
             calls.batch_asked()
         task = self._real.get(*args, **kwargs)
         self._asking = False
-        phased = None
-        if type(task) is tuple and type(task[1]) is phases.Task:
-            phased = task[1]
-            task = (task[0], phased.payload)
+        task, index, phased = self._unpacked(task)
         if calls.enabled:
             try:
-                self._begin(task, phased)
+                self._begin(task, index, phased)
             except Exception as error:
                 capture.fail("marking the begin of a batch", error)
         return task
 
-    def _begin(self, task, phased):
+    def _unpacked(self, task):
+        """(task as the worker loop is to see it, its index list, the Task that carried that or None)."""
+        if type(task) is not tuple:
+            return task, None, None
+        more = task[1][1:] if self._worker.keeps_state else ()
+        index = task[1][0] if self._worker.keeps_state else task[1]
+        if type(index) is not phases.Task:
+            return task, index, None
+        return (task[0], (index.payload, *more) if more else index.payload), index.payload, index
+
+    def _begin(self, task, index, phased):
         worker = self._worker
         if type(task) is tuple:
-            number, index = task
+            number = task[0]
             if phased is not None and phases.is_phased():
                 number = phased.number
                 worker.is_phased = True
@@ -83,7 +90,7 @@ class IndexQueue(_Forward):
             worker.samples = sizes.of_indices(index, worker.auto_collation)
             thread.current.busy = True
             calls.batch_begin(worker.passes, number, worker.number)
-        elif task is not None:  # _ResumeIteration
+        elif type(task).__name__ == "_ResumeIteration":
             worker.passes += 1
 
 
@@ -106,16 +113,18 @@ class DataQueue(_Forward):
                 phases.end_batch()
 
     def _samples(self, data):
+        worker = self._worker
+        if worker.keeps_state:
+            data = data[0]
         if type(data).__name__ in ("ExceptionWrapper", "_IterableDatasetStopIteration"):
             return 0
-        worker = self._worker
         if worker.iterable:
             return sizes.of_batch(data) if worker.auto_collation else 0
         return worker.samples
 
 
 def patch(module):
-    """Wraps _worker_loop. The wrapper keeps its name, so that spawn and forkserver pickle it by reference."""
+    """Wraps _worker_loop, torch's or torchdata's. The wrapper keeps its name: spawn and forkserver pickle it by that."""
     real = module._worker_loop
 
     @functools.wraps(real)
@@ -128,13 +137,15 @@ def patch(module):
         return real(*args, **kwargs)
 
     module._worker_loop = _worker_loop
+    phases.run.worker_loops.add(module.__name__)
 
 
 def _marked(real, args, kwargs):
     """The arguments of the worker loop with both queues wrapped, whatever their order in this version of torch."""
     bound = inspect.signature(real).bind(*args, **kwargs)
     given = bound.arguments
-    worker = Worker(given["worker_id"], given["num_workers"], given["auto_collation"], given["dataset_kind"] != 0)
+    worker = Worker(given["worker_id"], given["num_workers"], given["auto_collation"], given["dataset_kind"] != 0,
+                    "worker_state" in given)
     given["index_queue"] = IndexQueue(given["index_queue"], worker)
     given["data_queue"] = DataQueue(given["data_queue"], worker)
     thread.enter_worker(worker)
