@@ -42,6 +42,18 @@ std::string value_of(const Prediction& prediction, const std::string& key) {
   return found == prediction.scenario.end() ? std::string() : found->value;
 }
 
+constexpr const char* k_simulated_columns =
+    ",simulated_throughput_samples_per_s,simulated_step_p50_s,simulated_step_p99_s,simulated_first_epoch_s,"
+    "simulated_last_epoch_s";
+
+std::string simulated_fields(const Prediction& prediction) {
+  if (!prediction.simulation) return ",,,,,";
+  const SimulatedCluster& run = *prediction.simulation;
+  const SimulatedEpoch& judged = run.epochs[run.judged];
+  return fmt::format(",{:.9g},{:.9g},{:.9g},{:.9g},{:.9g}", run.throughput.value(), judged.step_p50.value(),
+                     judged.step_p99.value(), run.epochs.front().duration.value(), run.epochs.back().duration.value());
+}
+
 void add_list(std::string& text, const char* title, const std::vector<std::string>& lines) {
   if (lines.empty()) return;
   text += fmt::format("\n{}\n", title);
@@ -95,17 +107,22 @@ std::string predictions_csv(std::span<const Prediction> predictions) {
   for (const std::string& key : keys) text += csv_field(key) + ",";
   text +=
       "throughput_samples_per_s,throughput_samples_per_s_ci90_low,throughput_samples_per_s_ci90_high,step_s,epoch_s,"
-      "stall_frac,bound,next_bound,headroom_frac,extrapolated,first_epoch_s\r\n";
+      "stall_frac,bound,next_bound,headroom_frac,extrapolated,first_epoch_s";
+  const bool simulated = !predictions.empty() && predictions.front().simulation.has_value();
+  if (simulated) text += k_simulated_columns;
+  text += "\r\n";
   for (const Prediction& prediction : predictions) {
     for (const std::string& key : keys) text += csv_field(value_of(prediction, key)) + ",";
     const auto& rate = prediction.throughput;
     text += fmt::format(
-        "{:.9g},{:.9g},{:.9g},{:.9g},{},{:.9g},{},{},{:.9g},{},{}\r\n", rate.mean.value(), rate.ci90_low.value(),
+        "{:.9g},{:.9g},{:.9g},{:.9g},{},{:.9g},{},{},{:.9g},{},{}", rate.mean.value(), rate.ci90_low.value(),
         rate.ci90_high.value(), prediction.step.value(),
         prediction.epoch ? fmt::format("{:.9g}", prediction.epoch->value()) : "", prediction.stall,
         csv_field(prediction.bound), csv_field(prediction.next_bound), prediction.headroom, prediction.extrapolated,
         prediction.first_epoch && *prediction.first_epoch ? fmt::format("{:.9g}", (*prediction.first_epoch)->value())
                                                           : "");
+    if (simulated) text += simulated_fields(prediction);
+    text += "\r\n";
   }
   return valid_utf8(text);
 }

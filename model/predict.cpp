@@ -8,6 +8,7 @@
 
 #include "model/bounds.hpp"
 #include "model/calibrate.hpp"
+#include "model/cluster_simulation.hpp"
 #include "model/narrow.hpp"
 #include "model/recursion.hpp"
 
@@ -46,13 +47,17 @@ struct Predictor::State {
 
   Draw best() const { return {calibration.best, {}}; }
 
-  /// Samples per second of one rank and wait per step, by the recursion.
-  Played play(const Setting& setting) {
+  const Recursion& fitted() {
     if (!recursion) {
       recursion.emplace(job);
       recursion->fit(demands(job, as_found(job), calibration.best, {}));
     }
-    return recursion->play(demands(job, setting, calibration.best, {}), setting.batch);
+    return *recursion;
+  }
+
+  /// Samples per second of one rank and wait per step, by the recursion.
+  Played play(const Setting& setting) {
+    return fitted().play(demands(job, setting, calibration.best, {}), setting.batch);
   }
 
   /// ln of the rate in each truth over the best one, sorted; if `base` is given, of the rate over that at `base` in the
@@ -178,6 +183,20 @@ Result<Prediction> Predictor::predict(const Scenario& scenario) {
   return state_->played(scenario, setting.value());
 }
 
+Result<Prediction> Predictor::predict_and_simulate(const Scenario& scenario, const SimulationAsk& ask) {
+  const auto resolved = resolve(state_->job, scenario);
+  if (!resolved) return resolved.error();
+  const Setting& setting = resolved.value();
+  const Recursion& recursion = state_->fitted();
+  const Parameters& best = state_->calibration.best;
+  auto cluster = cluster_of(state_->job, scenario, setting, best, state_->curves, recursion, ask);
+  if (!cluster) return cluster.error();
+  Prediction prediction = state_->played(scenario, setting);
+  const double receiving_s = recursion.receiving_s(demands(state_->job, setting, best, {}), setting.batch);
+  prediction.simulation = simulate_cluster(cluster.value(), setting, receiving_s, prediction);
+  return prediction;
+}
+
 Result<Prediction> Predictor::predict_quickly(const Scenario& scenario) {
   auto setting = resolve(state_->job, scenario);
   if (!setting) return setting.error();
@@ -259,6 +278,25 @@ Result<std::vector<Prediction>> predict_all(const Profile& profile, std::span<co
   const bool sweep = scenarios.size() > k_most_recursions;
   for (const Scenario& scenario : scenarios) {
     auto one = sweep ? predictor.value().predict_quickly(scenario) : predictor.value().predict(scenario);
+    if (!one) return one.error();
+    predictions.push_back(std::move(one).value());
+  }
+  return predictions;
+}
+
+Result<std::vector<Prediction>> simulate_all(const Profile& profile, std::span<const Scenario> scenarios,
+                                             const SimulationAsk& ask) {
+  if (scenarios.size() > k_most_recursions) {
+    return Error{ErrorCode::usage,
+                 "--simulate of " + std::to_string(scenarios.size()) + " scenarios at once, and the most is " +
+                     std::to_string(k_most_recursions),
+                 "use fewer values"};
+  }
+  auto predictor = Predictor::make(profile);
+  if (!predictor) return predictor.error();
+  std::vector<Prediction> predictions;
+  for (const Scenario& scenario : scenarios) {
+    auto one = predictor.value().predict_and_simulate(scenario, ask);
     if (!one) return one.error();
     predictions.push_back(std::move(one).value());
   }

@@ -1,6 +1,7 @@
 /// What a change brings: one profile, any number of scenarios.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -29,6 +30,13 @@ struct KeyAvailability {
   std::string unlocked_by{};  ///< the measurement that would change that
 };
 
+/// What is to be simulated of a scenario.
+struct SimulationAsk {
+  int epochs = 3;  ///< from empty caches on
+  std::uint64_t seed = 1;
+  bool lose_node = false;  ///< a node's cache is lost when the last epoch begins
+};
+
 /// A profile made ready for questions: read once, calibrated once. Not to be shared between threads.
 class Predictor {
  public:
@@ -40,6 +48,10 @@ class Predictor {
 
   /// By the loader recursion: for single scenarios. Errors: a key that this profile cannot answer.
   [[nodiscard]] Result<Prediction> predict(const Scenario& scenario);
+
+  /// As predict(), with the job played batch by batch on its cluster beside it (Prediction::simulation). Takes up to
+  /// half a minute. Errors also where the simulation would be too large or does not know what is asked; each says so.
+  [[nodiscard]] Result<Prediction> predict_and_simulate(const Scenario& scenario, const SimulationAsk& ask);
 
   /// By the analytic form: for sweeps.
   [[nodiscard]] Result<Prediction> predict_quickly(const Scenario& scenario);
@@ -77,5 +89,9 @@ inline constexpr std::size_t k_most_recursions = 64;
 
 /// Several questions to one profile, in their order. Fails as a whole if one of them cannot be answered.
 [[nodiscard]] Result<std::vector<Prediction>> predict_all(const Profile& profile, std::span<const Scenario> scenarios);
+
+/// Likewise, with a simulation beside each; more than k_most_recursions are refused (usage).
+[[nodiscard]] Result<std::vector<Prediction>> simulate_all(const Profile& profile, std::span<const Scenario> scenarios,
+                                                           const SimulationAsk& ask);
 
 }  // namespace stallcast

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,6 +26,44 @@ struct ScenarioItem {
   std::string value{};
 };
 
+/// One epoch of a simulated job; shares of samples by where they came from, which add up to 1.
+struct SimulatedEpoch {
+  Seconds duration{};
+  Seconds step_mean{};  ///< without the steps in which the epoch's queues fill or run dry
+  Seconds step_p50{};
+  Seconds step_p99{};
+  Fraction waiting = 0.0;     ///< of the time: for data, receiving included, mean of the ranks
+  Fraction straggling = 0.0;  ///< likewise: for the slowest rank
+  Fraction local = 0.0;
+  Fraction remote = 0.0;
+  Fraction storage = 0.0;
+  std::string bound{};  ///< as Prediction::bound
+};
+
+/// How busy something is in the last epoch.
+struct SimulatedLoad {
+  std::string name{};  ///< gpu | exchange | workers | node_storage | shared_storage | network
+  Fraction busy = 0.0;
+};
+
+/// The job played batch by batch on its cluster, with caches that are empty at first.
+struct SimulatedCluster {
+  int nodes = 1;
+  int ranks = 1;
+  std::int64_t steps = 0;  ///< of an epoch
+  std::uint64_t seed = 1;
+  std::vector<SimulatedEpoch> epochs{};
+  std::size_t judged = 0;         ///< the epoch that stands beside the closed form: the last that no loss has touched
+  SamplesPerSecond throughput{};  ///< of that epoch's mean step
+  Fraction least_waiting = 0.0;   ///< of the nodes, in the last epoch
+  Fraction most_waiting = 0.0;
+  Fraction most_last = 0.0;  ///< the share of steps in which one and the same node was the last, of the largest
+  std::vector<SimulatedLoad> loads{};  ///< the busiest first; what is not there is left out
+  bool lost_node = false;              ///< when the last epoch began
+  bool within_interval = true;         ///< throughput lies in the 90 % interval of the closed form
+  std::vector<std::string> notes{};
+};
+
 struct Prediction {
   std::vector<ScenarioItem> scenario{};
   Forecast<SamplesPerSecond> throughput{};
@@ -39,6 +78,7 @@ struct Prediction {
   Fraction headroom = 0.0;    ///< how much faster the binding stage may become before next_bound takes over
   bool extrapolated = false;  ///< outside twice the measured range
   std::vector<std::string> notes{};
+  std::optional<SimulatedCluster> simulation{};  ///< only where it was asked for
 };
 
 /// One key of a grid: its values in the order of a slider.

@@ -39,6 +39,36 @@ json summary_to_json(const LedgerSummary& summary) {
           {"controls_hold", summary.controls_hold}};
 }
 
+json epoch_to_json(const SimulatedEpoch& epoch) {
+  return {{"duration_s", json_number(epoch.duration.value())}, {"step_mean_s", json_number(epoch.step_mean.value())},
+          {"step_p50_s", json_number(epoch.step_p50.value())}, {"step_p99_s", json_number(epoch.step_p99.value())},
+          {"waiting_frac", json_number(epoch.waiting)},        {"straggling_frac", json_number(epoch.straggling)},
+          {"from_own_memory_frac", json_number(epoch.local)},  {"from_other_nodes_frac", json_number(epoch.remote)},
+          {"from_storage_frac", json_number(epoch.storage)},   {"bound", epoch.bound}};
+}
+
+json simulation_to_json(const SimulatedCluster& simulation) {
+  json epochs = json::array();
+  for (const SimulatedEpoch& epoch : simulation.epochs) epochs.push_back(epoch_to_json(epoch));
+  json loads = json::object();
+  for (const SimulatedLoad& load : simulation.loads) loads[load.name + "_busy_frac"] = json_number(load.busy);
+  return {{"nodes", simulation.nodes},
+          {"ranks", simulation.ranks},
+          {"steps_per_epoch", simulation.steps},
+          {"seed", simulation.seed},
+          {"throughput_samples_per_s", json_number(simulation.throughput.value())},
+          {"judged_epoch", simulation.judged + 1},
+          {"within_ci90", simulation.within_interval},
+          {"epochs", std::move(epochs)},
+          {"imbalance",
+           {{"least_waiting_node_frac", json_number(simulation.least_waiting)},
+            {"most_waiting_node_frac", json_number(simulation.most_waiting)},
+            {"most_often_last_node_frac", json_number(simulation.most_last)}}},
+          {"busy", std::move(loads)},
+          {"lost_node", simulation.lost_node},
+          {"notes", simulation.notes}};
+}
+
 }  // namespace
 
 json json_number(double value) {
@@ -68,6 +98,7 @@ json to_json(const Prediction& prediction) {
     if (!first) out["first_epoch_absent"] = first.reason();
   }
   if (!prediction.epoch) out["epoch_absent"] = prediction.epoch.reason();
+  if (prediction.simulation) out["simulation"] = simulation_to_json(*prediction.simulation);
   return out;
 }
 

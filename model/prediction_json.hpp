@@ -15,7 +15,8 @@ inline constexpr int k_prediction_schema_version = 1;
 /// JSON has no infinity; a number that is not one is absent (null).
 [[nodiscard]] nlohmann::json json_number(double value);
 
-/// One prediction; every key carries its unit, an absent epoch is null.
+/// One prediction; every key carries its unit, an absent epoch is null. "simulation" is there only where it was asked
+/// for.
 [[nodiscard]] nlohmann::json to_json(const Prediction& prediction);
 
 /// {"schema_version", "predictions": [...]}.

@@ -45,16 +45,33 @@ Recursion::Recursion(const JobModel& job)
       making_(shape(job.making, job.cv_make, 1)),
       step_(shape(job.step, job.cv_step, 2)) {}
 
-Played Recursion::play(const QuickInput& input, double batch) const {
+std::vector<double> Recursion::making_factors(double batch) const {
   // A batch of more samples varies less, as far as its samples are independent.
   const double spread = std::sqrt(batch_ / batch);
+  std::vector<double> factors(making_);
+  for (double& factor : factors) factor = making_factor_ * around_one(factor, spread);
+  return factors;
+}
+
+std::vector<double> Recursion::step_factors() const {
+  std::vector<double> factors(step_);
+  for (double& factor : factors) factor *= step_factor_;
+  return factors;
+}
+
+double Recursion::receiving_s(const QuickInput& input, double batch) const {
+  return input.workers > 0 ? input.receive_s + more_receiving_s_ * batch / batch_ : 0.0;
+}
+
+Played Recursion::play(const QuickInput& input, double batch) const {
+  const std::vector<double> makings = making_factors(batch);
   std::vector<simulation::BatchWork> work(k_batches);
   std::vector<simulation::StepWork> steps(k_batches);
-  const double receive_s = input.workers > 0 ? input.receive_s + more_receiving_s_ * batch / batch_ : 0.0;
+  const double receive_s = receiving_s(input, batch);
   const bool disk_shared = input.disk_s > 0.0 && input.workers > 1;
   const bool cores_shared = input.workers + input.step_threads > input.cores;
   for (std::size_t i = 0; i < k_batches; ++i) {
-    const double making = making_factor_ * around_one(making_[i], spread);
+    const double making = makings[i];
     // What nobody else disturbs can be done in one go.
     work[i].read_s = disk_shared ? making * input.disk_s : 0.0;
     work[i].cpu_s = making * input.cpu_s;

@@ -21,6 +21,14 @@ class Recursion {
 
   [[nodiscard]] Played play(const QuickInput& input, double batch) const;
 
+  /// What fit() has found, for others that play the same job: making and steps relative to what demands() says, one
+  /// value a batch, for batches of `batch` samples.
+  [[nodiscard]] std::vector<double> making_factors(double batch) const;
+  [[nodiscard]] std::vector<double> step_factors() const;
+  /// Seconds to receive a batch that is ready; none without workers.
+  [[nodiscard]] double receiving_s(const QuickInput& input, double batch) const;
+  [[nodiscard]] double limit_factor() const { return limit_factor_; }
+
   /// From here on stretches what workers and consumer do so that `as_found` gives the measured times: the consumer's
   /// own time, and the wait. A wait of little more than receiving says little about the workers, whose times were
   /// measured themselves: what they do not explain of it stays, as time to receive a batch.

@@ -136,6 +136,8 @@ Status apply_cache(const JobModel& job, const Scenario& scenario, Setting& setti
   auto share = cached_share(job, scenario);
   if (!share) return share.error();
   const auto policy = scenario.cache_policy.value_or(CachePolicy::page_cache);
+  setting.cached = share.value();
+  setting.policy = policy;
   if (policy == CachePolicy::partitioned || policy == CachePolicy::locality) {
     STALLCAST_RETURN_IF_ERROR(apply_node_caches(job, scenario, share.value(), setting));
   } else if (policy == CachePolicy::minio) {

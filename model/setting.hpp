@@ -40,6 +40,8 @@ struct Setting {
   double miss = 0.0;  ///< share of bytes from storage; band where the cache policy leaves one
   double miss_least = 0.0;
   double miss_most = 0.0;
+  std::optional<double> cached{};  ///< of the data set, what each node's cache holds; absent: hits as profiled
+  CachePolicy policy = CachePolicy::page_cache;
   std::optional<double> demand_s{};   ///< of storage shared by the rank's workers, per missed sample
   std::optional<double> latency_s{};  ///< per missed sample
   double added_cpu_s = 0.0;           ///< per sample, in the worker

@@ -10,6 +10,7 @@ from harness import CliTest
 
 GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
 PREP = GOLDEN / "prep-bound.json"
+FETCH = GOLDEN / "fetch-bound.json"
 
 
 class Report(CliTest):
@@ -36,8 +37,8 @@ class Report(CliTest):
 
 
 class Whatif(CliTest):
-    def ask(self, *words):
-        done = self.cli("whatif", PREP, *words)
+    def ask(self, *words, profile=PREP):
+        done = self.cli("whatif", profile, *words)
         self.assert_status(done, 0)
         return done.stdout.decode()
 
@@ -85,6 +86,47 @@ class Whatif(CliTest):
         lines = self.ask("--set", "workers=4").splitlines()
         self.assertTrue(lines[1].startswith("as profiled"))
         self.assertTrue(lines[2].startswith("workers=4"))
+
+    def test_a_simulation_stands_beside_the_closed_form(self):
+        words = ("--set", "nodes=4", "cache=50%", "cache_policy=minio", "shared_storage_bandwidth=10GB/s", "--simulate=4",
+                 "--seed", "7")
+        text = self.ask(*words, "--json", profile=FETCH)
+        self.assertEqual(text, self.ask(*words, "--json", profile=FETCH))
+        prediction = json.loads(text)["predictions"][0]
+        run = prediction["simulation"]
+        self.assertEqual((run["ranks"], run["seed"], len(run["epochs"])), (4, 7, 4))
+        self.assertEqual(run["epochs"][0]["from_storage_frac"], 1.0)
+        self.assertLess(run["epochs"][3]["from_storage_frac"], run["epochs"][1]["from_storage_frac"])
+        rate = prediction["throughput_samples_per_s"]
+        inside = rate["ci90_low"] <= run["throughput_samples_per_s"] <= rate["ci90_high"]
+        self.assertEqual(run["within_ci90"], inside)
+        self.assertNotIn("simulation", json.loads(self.ask("--set", "nodes=4", "--json"))["predictions"][0])
+
+    def test_a_simulation_as_text_and_csv(self):
+        words = ("--set", "nodes=2", "cache=50%", "cache_policy=minio", "shared_storage_bandwidth=10GB/s", "--simulate")
+        text = self.ask(*words, profile=FETCH)
+        block = text[text.index("\nSimulated: "):].splitlines()
+        self.assertEqual([line.split()[0] for line in block if line.startswith("      ") and line[6:7].isdigit()],
+                         ["1", "2", "3"])
+        self.assertTrue(any("the closed form's" in " ".join(block[i:i + 2]) for i in range(len(block))))
+        for line in block[2:]:  # the first names the scenario, however long
+            self.assertLessEqual(len(line), 80, line)
+        self.assertIn("\nSimulated: ", self.ask("--simulate", "--lose-node", "--set", "cache=20%", profile=FETCH))
+        row = next(csv.DictReader(io.StringIO(self.ask(*words, "--csv", profile=FETCH))))
+        self.assertLessEqual(float(row["simulated_step_p50_s"]), float(row["simulated_step_p99_s"]))
+        self.assertNotIn("simulated_step_p50_s", self.ask("--set", "nodes=2", "--csv"))
+
+    def test_what_is_not_simulated(self):
+        for words, status, hint in ((["--simulate=0"], 2, b"--simulate=3"), (["--simulate=x"], 2, b"--simulate=3"),
+                                    (["--simulate=1001"], 2, b"1000"), (["--seed", "3"], 2, b"--simulate"),
+                                    (["--simulate", "--lose-node"], 2, b"cache="),
+                                    (["--simulate", "--set", "jobs=2"], 2, b"jobs"),
+                                    (["--simulate", "--sweep", "workers=" + ",".join(map(str, range(1, 67)))], 2, b"64")):
+            with self.subTest(words=words):
+                done = self.cli("whatif", PREP, *words)
+                self.assert_status(done, status)
+                self.assertEqual(done.stdout, b"")
+                self.assertIn(hint, done.stderr)
 
     def test_wrong_questions(self):
         for words, hint in ((["--set", "wrkers=2"], b"workers"), (["--set", "cache=35"], b"35%"),
