@@ -19,7 +19,7 @@ std::optional<double> counted_requests(const Profile& profile, double sample_byt
   const Emulation& seen = profile.emulation;
   if (!seen.requests || !seen.request_bytes || *seen.requests <= 0) return std::nullopt;
   const double bytes = seen.request_bytes->value();
-  if (!plausible(bytes / 1e9) || !(bytes > 0.0)) return std::nullopt;
+  if (!plausible_bytes(bytes) || !(bytes > 0.0)) return std::nullopt;
   return static_cast<double>(*seen.requests) * sample_bytes / bytes;
 }
 

@@ -26,9 +26,19 @@ template <class Q>
   return std::isfinite(value) && value >= 0.0 && value <= k_most;
 }
 
+/// The same of bytes, and of bytes a second.
+[[nodiscard]] inline bool plausible_bytes(double value) {
+  constexpr double k_most = 1e18;
+  return std::isfinite(value) && value >= 0.0 && value <= k_most;
+}
+
 template <class Q>
 [[nodiscard]] bool known(const MeasuredEstimate<Q>& estimate) {
   return estimate.has_value() && plausible(estimate->mean.value());
+}
+
+[[nodiscard]] inline bool known(const MeasuredEstimate<BytesPerSecond>& estimate) {
+  return estimate.has_value() && plausible_bytes(estimate->mean.value());
 }
 
 template <class Q>

@@ -187,7 +187,7 @@ void read_storage(const Profile& profile, JobModel& job) {
   const Storage& storage = profile.storage;
   const auto bytes = distinct_bytes(profile);
   if (!known(storage.ceiling_bandwidth) || !(storage.ceiling_bandwidth->mean.value() > 0.0)) return;
-  if (!bytes || !plausible(*bytes)) return;
+  if (!bytes || !plausible_bytes(*bytes)) return;
   job.storage_demand_s = job.ranks_per_host * *bytes / storage.ceiling_bandwidth->mean.value();
   job.storage_saved = storage.saved ? std::clamp(*storage.saved, 0.0, 1.0) : 0.0;
   if (storage.idle_read && storage.read_size && plausible(storage.idle_read->value()) &&

@@ -180,6 +180,11 @@ TEST_CASE("what is not simulated, not known or too large is refused, with the nu
     CHECK(error.code == ErrorCode::usage);
     CHECK(error.what.find("--simulate") != std::string::npos);
   }
+  Profile probed = profile;
+  probed.storage.first_byte = Estimate<Seconds>{Seconds(1e-3), Seconds(0.9e-3), Seconds(1.1e-3), 8};
+  probed.storage.stream_bandwidth =
+      Estimate<BytesPerSecond>{BytesPerSecond(2e8), BytesPerSecond(1.9e8), BytesPerSecond(2.1e8), 8};
+  CHECK(refused(probed, {"staging=overlap", "local_disk_bandwidth=2GB/s"}).what.find("staging") != std::string::npos);
   CHECK(refused(profile, {}, {3, 1, true}).hint.find("cache") != std::string::npos);
   CHECK(refused(profile, {"cache=30%"}, {1, 1, true}).code == ErrorCode::usage);
   const Error long_run = refused(profile, {}, {500'000, 1, false});

@@ -99,5 +99,17 @@ TEST_CASE("bytes that a sample reads twice are read from storage once") {
   CHECK(job.value().miss == doctest::Approx(1.0).epsilon(0.01));
 }
 
+TEST_CASE("a ceiling of gigabytes a second is a ceiling like any other") {
+  const TrueJob truth = at_the_disk();
+  Profile profile = made::profile_of(truth);
+  for (const double ceiling : {0.5e9, 2e9, 20e9}) {
+    probe(profile, ceiling, 0.0);
+    const auto job = job_model(profile);
+    REQUIRE(job.ok());
+    REQUIRE(job.value().storage_demand_s);
+    CHECK(*job.value().storage_demand_s == doctest::Approx(truth.sample_bytes / ceiling));
+  }
+}
+
 }  // namespace
 }  // namespace stallcast
