@@ -22,7 +22,8 @@ int stallcast_segment(uint32_t index, uint64_t* out);
 uint32_t stallcast_segments(void);
 
 /* The consumer's line of the control block: armed (0/1), turns taken, first turn of the pass, turn after its last
- * (UINT64_MAX: not known), workers, prefetch factor, missed segments, record::PhaseSupport. Claims the line if need be. */
+ * (UINT64_MAX: not known), workers, prefetch factor, missed segments, record::PhaseSupport. Claims the line if need be.
+ */
 void stallcast_phase_slot(uint64_t armed, uint64_t turns, uint64_t pass_first, uint64_t pass_end, uint32_t workers,
                           uint32_t prefetch, uint64_t missed, uint32_t support);
 
