@@ -120,7 +120,8 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
   if (elapsed < k_as_is_s || view.slowest_turn < k_ring_turns) return;
   if (view.replay_only &&
       std::find(wants_.phases.begin(), wants_.phases.end(), Phase::synthetic) == wants_.phases.end()) {
-    obstacle_ = "the loader is a stream, whose batches cannot be asked for twice; it can be profiled with --phases synthetic";
+    obstacle_ =
+        "the loader is a stream, whose batches cannot be asked for twice; it can be profiled with --phases synthetic";
     return;
   }
   const double rate = rate_as_found_ > 0.0 ? rate_as_found_ : static_cast<double>(view.slowest_turn) / elapsed;
