@@ -81,20 +81,6 @@ Recorded worked_example() {
   return made;
 }
 
-PhaseBlock cold_block() {
-  PhaseBlock block;
-  block.run.phase = Phase::cold;
-  block.evidence = {10, 10, 0, 0, 1e6, 0.0, 0.0, 0.0, 1e6, 1e6, true};
-  return block;
-}
-
-PhaseBlock cached_block() {
-  PhaseBlock block;
-  block.run.phase = Phase::cached;
-  block.evidence = {10, 10, 10, 0, 1e6, 1e6, 0.0, 0.0, 0.0, 1e6, true};
-  return block;
-}
-
 }  // namespace
 
 TEST_CASE("a block's window is what was begun and delivered within it, averaged over bunches at both ends") {
@@ -317,94 +303,4 @@ TEST_CASE("without workers an evaluation is left out of the block") {
   CHECK(block.seconds == doctest::Approx(0.090));
   CHECK(block.samples == 72.0);
   CHECK(block.wait_seconds == doctest::Approx(9 * 2e-3));
-}
-
-TEST_CASE("a first touch: nothing read before, and nothing known to have been in memory") {
-  PhaseBlock block = cold_block();
-  block.evidence.storage_bytes = 0.0;  // FUSE: the kernel counts nothing
-  CHECK_FALSE(check_premise(block).holds);
-  CHECK_FALSE(check_first_touch(block).holds);
-  CHECK(check_first_touch(block).seen.find("no index") != std::string::npos);
-  block.first_reads = 1.0;
-  CHECK(check_first_touch(block).holds);
-  block.first_reads = 0.97;
-  CHECK_FALSE(check_first_touch(block).holds);
-  block.first_reads = 1.0;
-  block.evidence.evicted_bytes = 0.03e6;  // it had been in memory
-  CHECK_FALSE(check_first_touch(block).holds);
-}
-
-TEST_CASE("cold: evicted and read from storage, as far as either can be told") {
-  CHECK(check_premise(cold_block()).holds);
-  CHECK(check_premise(cold_block()).check == "residency, storage_bytes");
-  PhaseBlock block = cold_block();
-  block.evidence.resident_bytes = 0.03e6;
-  CHECK_FALSE(check_premise(block).holds);
-  block = cold_block();
-  block.evidence.storage_bytes = 0.85e6;
-  CHECK_FALSE(check_premise(block).holds);
-  block = cold_block();
-  block.evidence.storage_known = false;
-  CHECK(check_premise(block).holds);
-  CHECK(check_premise(block).check == "residency");
-  block.evidence.unknown_opens = 1;
-  CHECK_FALSE(check_premise(block).holds);  // neither can be told
-  block.evidence.storage_known = true;
-  CHECK(check_premise(block).holds);
-  CHECK(check_premise(block).check == "storage_bytes");
-  block = cold_block();
-  block.evidence.read_bytes = block.evidence.storage_bytes = 0.0;
-  CHECK_FALSE(check_premise(block).holds);  // nothing was read at all
-}
-
-TEST_CASE("pages that were not ours to evict are named") {
-  PhaseBlock block = cold_block();
-  block.evidence.resident_bytes = block.evidence.foreign_bytes = 0.5e6;
-  const Premise premise = check_premise(block);
-  CHECK_FALSE(premise.holds);
-  CHECK(premise.seen.find("50.0 % not ours to evict") != std::string::npos);
-}
-
-TEST_CASE("cached: staged or resident, and nothing from storage") {
-  for (const Phase phase : {Phase::cached, Phase::supply_cached, Phase::perturb_read, Phase::perturb_cpu}) {
-    PhaseBlock block = cached_block();
-    block.run.phase = phase;
-    CHECK(check_premise(block).holds);
-    block.evidence.storage_bytes = 0.03e6;
-    CHECK_FALSE(check_premise(block).holds);
-  }
-  PhaseBlock block = cached_block();
-  block.evidence.staged_opens = 9;
-  CHECK(check_premise(block).holds);  // resident all the same
-  block.evidence.resident_bytes = 0.9e6;
-  CHECK_FALSE(check_premise(block).holds);
-  block = cached_block();
-  block.evidence.storage_known = false;
-  CHECK(check_premise(block).holds);
-  block = cached_block();
-  block.evidence.opens = block.evidence.staged_opens = 0;  // a shard that stays open
-  block.evidence.opened_bytes = block.evidence.resident_bytes = 0.0;
-  CHECK(check_premise(block).holds);
-  block.evidence.storage_known = false;
-  CHECK_FALSE(check_premise(block).holds);
-}
-
-TEST_CASE("replayed batches have nothing to prove") {
-  PhaseBlock block;
-  block.run.phase = Phase::synthetic;
-  CHECK(check_premise(block).holds);
-  CHECK(check_premise(block).check == "none");
-}
-
-TEST_CASE("segment texts that are no objects are passed over, missing fields are nothing") {
-  record::ProcessRecording process;
-  for (const char* text : {"[]", "{", "7", R"({"segment":-1,"phase":"x"})", R"({"segment":5,"first":9,"round":1})"}) {
-    process.texts.push_back({record::TextKind::segment, text});
-  }
-  const auto runs = segments_of(process);
-  REQUIRE(runs.size() == 2);
-  CHECK(runs[0].segment == 0);
-  CHECK(runs[1].segment == 5);
-  CHECK(runs[1].first == 9);
-  CHECK(runs[1].batches == 0);
 }
