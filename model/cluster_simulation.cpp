@@ -302,7 +302,11 @@ void add_notes(const simulation::Cluster& cluster, const Setting& setting, Simul
                         " in the closed form, whose caches are warm");
   }
   if (judged.straggling > k_straggling_matters) {
-    out.notes.push_back("ranks wait for the slowest for " + percent(judged.straggling) + " of the time");
+    const bool loading = judged.bound == "prep" || judged.bound == "fetch";
+    out.notes.push_back("ranks wait for the slowest for " + percent(judged.straggling) + " of the time" +
+                        (loading ? "; the closed form takes prefetching to even out what loading varies, and where "
+                                   "loading binds it does not"
+                                 : ""));
   }
 }
 

@@ -108,6 +108,17 @@ TEST_CASE("storage that all share binds at its ceiling") {
   CHECK(slow.simulation->within_interval);
 }
 
+TEST_CASE("where loading binds, ranks that wait for each other lose what prefetching cannot even out") {
+  TrueJob job = starved();
+  job.cv_make = 0.4;
+  const Profile profile = profile_of(job);
+  const Prediction one = simulated(profile, {});
+  const Prediction many = simulated(profile, {"nodes=16", "network_bandwidth=100Gbit/s", "gradients=1B"});
+  CHECK(many.simulation->throughput.value() < 0.95 * 16.0 * one.simulation->throughput.value());
+  CHECK(many.simulation->epochs.back().straggling > 0.1);
+  CHECK(noted(*many.simulation, "where loading binds"));
+}
+
 TEST_CASE("a node's own storage binds at what the profile says of it") {
   TrueJob job = reading();
   job.latency_s = 0.0;

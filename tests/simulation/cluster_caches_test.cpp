@@ -175,7 +175,7 @@ TEST_CASE("groups of samples hit as often as single ones, and a batch's share va
   CHECK(b.epochs[5].steps.p99_s == doctest::Approx(a.epochs[5].steps.p99_s).epsilon(0.1));
 }
 
-TEST_CASE("the memory that is announced is what a run of any policy stays below") {
+TEST_CASE("the memory that is announced grows with what is kept") {
   const Cluster small = reader(4, 2, 16'000, Caching::lru, 0.25, 3);
   Cluster large = small;
   large.order.items *= 1000;
