@@ -146,51 +146,6 @@ TickSpan delivering_span(const RunData& run) {
   return span;
 }
 
-void fill_storage(const RunData& run, const std::vector<RankView>& ranks, Resources& out) {
-  const TickSpan span = delivering_span(run);
-  out.bytes_from_storage = storage_share(run, ranks);
-  if (!span.known()) {
-    out.storage_bandwidth = Measured<BytesPerSecond>::absent(k_no_span);
-    return;
-  }
-  const bool emulated = storage_is_emulated(run) && out.bytes_from_storage;
-  const double bytes =
-      emulated ? *out.bytes_from_storage * read_per_sample(ranks) * span.samples : span.storage_bytes();
-  out.storage_bandwidth = BytesPerSecond(bytes / (static_cast<double>(span.last->t_ns - span.first->t_ns) * 1e-9));
-}
-
-void fill_memory(const RunData& run, const Host& host, Resources& out) {
-  std::int64_t anonymous = -1;
-  std::int64_t worker = -1;
-  for (const Tick& tick : run.log.ticks) {
-    std::int64_t sum = 0;
-    bool complete = !tick.processes.empty();
-    for (const ProcessTick& process : tick.processes) {
-      complete = complete && process.anon_bytes >= 0;
-      sum += process.anon_bytes;
-      const bool is_worker = std::any_of(tick.ranks.begin(), tick.ranks.end(),
-                                         [&](const RankTick& rank) { return rank.pid == process.parent_pid; });
-      if (is_worker) worker = std::max(worker, process.pss_bytes);
-    }
-    if (complete) anonymous = std::max(anonymous, sum);
-  }
-  if (worker >= 0) {
-    out.worker_memory = Bytes(static_cast<double>(worker));
-  } else {
-    out.worker_memory = Measured<Bytes>::absent("no worker process was seen, or its memory could not be read");
-  }
-  if (anonymous < 0) {
-    out.anonymous_memory = Measured<Bytes>::absent("the memory of the job's processes could not be read");
-    out.page_cache_available = Measured<Bytes>::absent(out.anonymous_memory.reason());
-    return;
-  }
-  out.anonymous_memory = Bytes(static_cast<double>(anonymous));
-  const Bytes limit = host.memory_limit.value_or(host.memory);
-  out.page_cache_available = Bytes(std::max(0.0, (limit - *out.anonymous_memory).value()));
-}
-
-}  // namespace
-
 /// Bytes that the consuming processes read from files which they began with their first batch or later, for one sample.
 double file_bytes_per_sample(const RunData& run, const std::vector<RankView>& ranks) {
   double bytes = 0.0;
@@ -245,6 +200,51 @@ Measured<Fraction> share_of_processes(const RunData& run, const TickSpan& span, 
   }
   return read > 0.0 ? std::min(1.0, stored / read) : 1.0;
 }
+
+void fill_storage(const RunData& run, const std::vector<RankView>& ranks, Resources& out) {
+  const TickSpan span = delivering_span(run);
+  out.bytes_from_storage = storage_share(run, ranks);
+  if (!span.known()) {
+    out.storage_bandwidth = Measured<BytesPerSecond>::absent(k_no_span);
+    return;
+  }
+  const bool emulated = storage_is_emulated(run) && out.bytes_from_storage;
+  const double bytes =
+      emulated ? *out.bytes_from_storage * read_per_sample(ranks) * span.samples : span.storage_bytes();
+  out.storage_bandwidth = BytesPerSecond(bytes / (static_cast<double>(span.last->t_ns - span.first->t_ns) * 1e-9));
+}
+
+void fill_memory(const RunData& run, const Host& host, Resources& out) {
+  std::int64_t anonymous = -1;
+  std::int64_t worker = -1;
+  for (const Tick& tick : run.log.ticks) {
+    std::int64_t sum = 0;
+    bool complete = !tick.processes.empty();
+    for (const ProcessTick& process : tick.processes) {
+      complete = complete && process.anon_bytes >= 0;
+      sum += process.anon_bytes;
+      const bool is_worker = std::any_of(tick.ranks.begin(), tick.ranks.end(),
+                                         [&](const RankTick& rank) { return rank.pid == process.parent_pid; });
+      if (is_worker) worker = std::max(worker, process.pss_bytes);
+    }
+    if (complete) anonymous = std::max(anonymous, sum);
+  }
+  if (worker >= 0) {
+    out.worker_memory = Bytes(static_cast<double>(worker));
+  } else {
+    out.worker_memory = Measured<Bytes>::absent("no worker process was seen, or its memory could not be read");
+  }
+  if (anonymous < 0) {
+    out.anonymous_memory = Measured<Bytes>::absent("the memory of the job's processes could not be read");
+    out.page_cache_available = Measured<Bytes>::absent(out.anonymous_memory.reason());
+    return;
+  }
+  out.anonymous_memory = Bytes(static_cast<double>(anonymous));
+  const Bytes limit = host.memory_limit.value_or(host.memory);
+  out.page_cache_available = Bytes(std::max(0.0, (limit - *out.anonymous_memory).value()));
+}
+
+}  // namespace
 
 double read_per_sample(const std::vector<RankView>& ranks) {
   double read = 0.0;
