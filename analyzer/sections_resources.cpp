@@ -256,8 +256,6 @@ void fill_memory(Nodes nodes, Resources& out) {
   fill_anonymous_memory(nodes, out);
 }
 
-}  // namespace
-
 /// Bytes that the consuming processes read from files which they began with their first batch or later, for one sample.
 double file_bytes_per_sample(const RunData& run, const std::vector<RankView>& ranks) {
   double bytes = 0.0;
@@ -312,6 +310,8 @@ Measured<Fraction> share_of_processes(const RunData& run, const TickSpan& span, 
   }
   return read > 0.0 ? std::min(1.0, stored / read) : 1.0;
 }
+
+}  // namespace
 
 double read_per_sample(const std::vector<RankView>& ranks) {
   double read = 0.0;
