@@ -348,7 +348,8 @@ Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>
   const TickSpan span = delivering_span(run);
   if (!span.known()) return Measured<Fraction>::absent(k_no_span);
   const double read = read_per_sample(ranks);
-  if (read <= 0.0 && ranks.front().window.loader.composition != "serial") return share_of_processes(run, span, ranks);
+  const bool by_process = !ranks.empty() && ranks.front().window.loader.composition != "serial";
+  if (read <= 0.0 && by_process) return share_of_processes(run, span, ranks);
   if (read <= 0.0) return Measured<Fraction>::absent("no read of a file was seen while batches were made");
   return std::min(1.0, span.storage_bytes() / span.samples / read);
 }

@@ -5,6 +5,7 @@
 
 #include "analyzer/analyze.hpp"
 #include "analyzer/profile_json.hpp"
+#include "analyzer/steady.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 namespace stallcast {

@@ -68,7 +68,7 @@ class Help(CliTest):
         offered = self.complete("whatif", "out", "--set", "")
         self.assertTrue({"workers=", "storage_latency=", "nodes=", "echo="} <= set(offered), offered)
         self.assertEqual(self.complete("verify", "out", "--set", ""),
-                         ["workers=", "prefetch=", "cpus=", "storage_bandwidth=", "cache=", "cache_policy="])
+                         ["workers=", "prefetch=", "cpus=", "storage_bandwidth=", "storage_iops=", "cache=", "cache_policy="])
         (self.folder / "my-profile").mkdir()
         self.assertEqual(self.complete("recommend", "my"), ["my-profile"])
         self.assertIn("bash", self.complete("profile", "--", "bas"))

@@ -38,9 +38,9 @@ TEST_CASE("hostile strings add no element, no attribute and no script") {
 
 TEST_CASE("hostile strings are shown as they are") {
   const std::string page = page_of(hostile());
-  const std::size_t at = page.find("<p class=\"command\"><code>");
+  const std::size_t at = page.find("<p class=\"command\">");
   REQUIRE(at != std::string::npos);
-  const std::size_t begin = at + 25;
+  const std::size_t begin = page.find("<code", at);
   const std::string command = visible(page.substr(begin, page.find("</code>", begin) - begin));
   CHECK(command.find("</script><script>alert(1)</script>") != std::string::npos);
   CHECK(command.find("{{command}} {{{command}}} {{#rows}}x{{/rows}}") != std::string::npos);
