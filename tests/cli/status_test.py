@@ -123,7 +123,9 @@ class NoLoader(CliTest):
         done = self.profile("sh", "-c", "exit 0")
         self.assert_status(done, 0)
         self.assert_results()
-        self.assertIn("stallcast_wait_begin", self.issues()["no-loader-found"]["hint"])
+        hint = self.issues()["no-loader-found"]["hint"]
+        self.assertIn("stallcast.wrap", hint)
+        self.assertIn("stallcast/capture.h", hint)
 
     def test_isolated_python(self):
         for command in ([PYTHON, "-I", "-c", "import time; time.sleep(0.1)"],
