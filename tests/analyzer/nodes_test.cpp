@@ -105,8 +105,8 @@ TEST_CASE("pids mean nothing beyond their node") {
   const Profile job = merged(nodes);
   REQUIRE(job.ranks[0].pid == job.ranks[2].pid);
   // Were the second node's workers taken for the first one's, their samples would be lost or counted twice.
-  const Distribution& made = job.resources.distributions.at("sample_read_s");
-  const Distribution& one = analyze_run(nodes[0]).resources.distributions.at("sample_read_s");
+  const Distribution made = job.resources.distributions.at("sample_read_s");
+  const Distribution one = analyze_run(nodes[0]).resources.distributions.at("sample_read_s");
   CHECK(made.n == 2 * one.n);
 }
 
