@@ -24,7 +24,7 @@ struct StorageCommand {
   std::string path{};
   std::string budget = "20s";
   std::string evict = "own";
-  std::string engine = "auto";
+  std::string engine = "threads";
   bool json = false;
 };
 
@@ -43,10 +43,11 @@ Result<collect::StorageOptions> probe_options(const StorageCommand& command) {
                  "use own (pages that this probe brought in) or all (of the sampled files)"};
   }
   options.evict = command.evict == "all" ? collect::StorageEvict::all : collect::StorageEvict::own;
-  if (command.engine != "auto" && command.engine != "threads") {
-    return Error{ErrorCode::usage, fmt::format("--engine: '{}' is not known", command.engine), "use auto or threads"};
+  if (command.engine != "io_uring" && command.engine != "threads") {
+    return Error{ErrorCode::usage, fmt::format("--engine: '{}' is not known", command.engine),
+                 "use threads or io_uring"};
   }
-  options.engine = command.engine == "auto" ? collect::StorageEngine::io_uring : collect::StorageEngine::threads;
+  options.engine = command.engine == "io_uring" ? collect::StorageEngine::io_uring : collect::StorageEngine::threads;
   options.usable_cpus = collect::read_host_facts("/", {}).usable_cpus;
   options.on_progress = [](double spent, const std::string& what) {
     show_progress(fmt::format("{:3.0f} % | {}", 100.0 * std::min(spent, 1.0), what));
@@ -81,8 +82,8 @@ void add_storage(CLI::App& app, Session& session) {
       ->type_name("WHICH");
   command
       ->add_option("--engine", options->engine,
-                   "What keeps cold reads in flight: auto (default: io_uring where the kernel lets it) or\n"
-                   "threads (what the workers of a loader get)")
+                   "What keeps cold reads in flight: threads (default: what the workers of a loader get) or\n"
+                   "io_uring (one thread and a queue of the kernel's, where it gives one)")
       ->type_name("WHICH");
   command->footer("Exit status: 4 if there is no such path, 5 if nothing in it can be read.");
   command->callback([options, &session] {

@@ -37,7 +37,7 @@ _stallcast() {
     *,-f | *,--format) words="text json html md csv perfetto openmetrics" ;;
     *,--phases) words="as_is cold cached synthetic supply cold,cached,synthetic,supply" ;;
     *,--evict) words="own all none" ;;
-    *,--engine) words="auto threads" ;;
+    *,--engine) words="threads io_uring" ;;
     *,--strategy) words="interleave separate" ;;
     *,--emulate) words="storage_bandwidth= storage_latency= storage_iops= cache= cache_policy= cpus=" ;;
     *,--emulate-with) words="interposer kernel" ;;

@@ -21,8 +21,9 @@ struct StorageOptions {
   std::uint64_t seed = 1;
   /// Cold reads of one kind alone, whole files where there are any: how the rate grows with reads in flight.
   bool brief = false;
-  /// A brief probe, which shall tell what the workers of a loader would get, always takes threads.
-  StorageEngine engine = StorageEngine::io_uring;
+  /// A brief probe, which shall tell what the workers of a loader would get, always takes threads. Through the page
+  /// cache one thread with io_uring is bound by its core before a fast storage is.
+  StorageEngine engine = StorageEngine::threads;
   double usable_cpus = 1.0;
   /// Called before each window with the share of the budget that is spent, and what comes now.
   std::function<void(double spent, const std::string& what)> on_progress{};
