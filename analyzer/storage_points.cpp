@@ -138,7 +138,10 @@ MeasuredEstimate<Q> rate_of(const std::vector<SteadyPart>& parts, double SteadyP
   }
   if (parts.size() < 2) return MeasuredEstimate<Q>::absent("too few reads ended in time to tell a rate");
   const Estimate<double> rate = ratio_of_sums(amounts, seconds);
-  return Estimate<Q>{Q(rate.mean), Q(std::max(0.0, rate.ci95_low)), Q(rate.ci95_high), rate.n};
+  if (!(rate.ci95_low > 0.0)) {
+    return MeasuredEstimate<Q>::absent("its stretches of reading differ too much to tell a rate: few files were cold");
+  }
+  return Estimate<Q>{Q(rate.mean), Q(rate.ci95_low), Q(rate.ci95_high), rate.n};
 }
 
 void fill_latency(const std::vector<const StorageWindow*>& windows, StoragePoint& point) {

@@ -154,25 +154,32 @@ double alone_s(const simulation::Cluster& cluster, double miss, double remote_s,
   return (run.delivered_s[last] - run.delivered_s[first]) / static_cast<double>(last - first);
 }
 
-/// Whom workers of one rank meet at cores and storage, the recursion says better than a mean: all that they do is
-/// stretched until one rank alone takes as long as there. Whether that matters shows in whether it can be found.
-double stretch(const simulation::Cluster& cluster, double miss, double remote_s, double wanted_s) {
+/// How much longer all that workers do takes for whom they meet at cores and storage, which the recursion says better
+/// than a mean.
+struct Stretch {
+  double factor = 1.0;
+  double off = 0.0;  ///< what one rank alone then differs from the recursion by, relative; 0 where it is near enough
+};
+
+/// The factor with which one rank alone takes `wanted_s` a step.
+Stretch stretch(const simulation::Cluster& cluster, double miss, double remote_s, double wanted_s) {
   constexpr double k_near = 0.001;
   double low = 0.5;
   double high = 2.0;
-  double factor = 1.0;
+  Stretch found;
   for (int i = 0; i < 16; ++i) {
-    const double now = alone_s(cluster, miss, remote_s, factor);
-    if (std::abs(now - wanted_s) <= k_near * wanted_s) return factor;
-    (now > wanted_s ? high : low) = factor;
-    factor = std::sqrt(low * high);
+    found.off = alone_s(cluster, miss, remote_s, found.factor) / wanted_s - 1.0;
+    if (std::abs(found.off) <= k_near) return {found.factor, 0.0};
+    (found.off > 0.0 ? high : low) = found.factor;
+    found.factor = std::sqrt(low * high);
   }
-  return factor;
+  return found;
 }
 
-/// Cores and a rank's storage are shared as in the closed form: everybody is slowed as much as on average.
-void set_times(const JobModel& job, const Setting& setting, const QuickInput& usual, const QuickInput& all_missed,
-               StallCurves& curves, const Recursion& recursion, simulation::Cluster& cluster) {
+/// Cores and a rank's storage are shared as in the closed form: everybody is slowed as much as on average. Returns
+/// MappedCluster::one_rank_off.
+double set_times(const JobModel& job, const Setting& setting, const QuickInput& usual, const QuickInput& all_missed,
+                 StallCurves& curves, const Recursion& recursion, simulation::Cluster& cluster) {
   const QuickResult crowded = evaluate(usual, curves);
   const double receiving_s = recursion.receiving_s(usual, setting.batch);
   const double own_s = crowded.own_s - (usual.workers > 0 ? usual.receive_s : 0.0);
@@ -188,13 +195,14 @@ void set_times(const JobModel& job, const Setting& setting, const QuickInput& us
   unlimited.limit_s = unlimited.beyond_s = 0.0;
   const double wanted_s = recursion.play(unlimited, setting.batch).step_s;
   const double remote_s = setting.batch * setting.remote * setting.remote_s;
-  const double factor = stretch(cluster, setting.miss, remote_s, wanted_s);
+  const auto [factor, off] = stretch(cluster, setting.miss, remote_s, wanted_s);
   for (simulation::BatchWork& work : cluster.work) {
     work = {factor * work.read_s, factor * work.cpu_s, factor * work.other_s};
   }
   // Steps as found already end with the slowest of the ranks as found.
   const double slowest_found = 1.0 + job.cv_step * cluster::expected_largest(job.ranks);
   for (double& step : cluster.step_s) step = receiving_s + (step - receiving_s) / slowest_found;
+  return off;
 }
 
 Status check_size(const simulation::Cluster& cluster, double samples) {
@@ -312,9 +320,9 @@ void add_notes(const simulation::Cluster& cluster, const Setting& setting, Simul
 
 }  // namespace
 
-Result<simulation::Cluster> cluster_of(const JobModel& job, const Scenario& scenario, const Setting& setting,
-                                       const Parameters& parameters, StallCurves& curves, const Recursion& recursion,
-                                       const SimulationAsk& ask) {
+Result<MappedCluster> cluster_of(const JobModel& job, const Scenario& scenario, const Setting& setting,
+                                 const Parameters& parameters, StallCurves& curves, const Recursion& recursion,
+                                 const SimulationAsk& ask) {
   STALLCAST_RETURN_IF_ERROR(check_known(job, setting, ask));
   STALLCAST_RETURN_IF_ERROR(check_first_epoch(job, scenario, setting));
   Setting usual = setting;  // what the simulation finds by itself is taken out
@@ -340,12 +348,13 @@ Result<simulation::Cluster> cluster_of(const JobModel& job, const Scenario& scen
   set_storage(job, scenario, setting, at_worst, recursion.limit_factor(), cluster);
   if (ask.lose_node) cluster.losses.push_back({ask.epochs - 1, 0, 0, 0.0});
   STALLCAST_RETURN_IF_ERROR(check_size(cluster, samples));
-  set_times(job, setting, usually, at_worst, curves, recursion, cluster);
-  return cluster;
+  const double off = set_times(job, setting, usually, at_worst, curves, recursion, cluster);
+  return MappedCluster{std::move(cluster), off};
 }
 
-SimulatedCluster simulate_cluster(const simulation::Cluster& cluster, const Setting& setting, double receiving_s,
+SimulatedCluster simulate_cluster(const MappedCluster& mapped, const Setting& setting, double receiving_s,
                                   const Prediction& closed) {
+  const simulation::Cluster& cluster = mapped.cluster;
   const simulation::ClusterRun run = simulation::run_cluster(cluster);
   SimulatedCluster out;
   out.nodes = cluster.nodes;
@@ -365,6 +374,12 @@ SimulatedCluster simulate_cluster(const simulation::Cluster& cluster, const Sett
   }
   add_loads(run.epochs.back(), out);
   add_notes(cluster, setting, out);
+  if (mapped.one_rank_off != 0.0) {
+    out.notes.push_back("one rank alone takes " + percent(std::abs(mapped.one_rank_off)) +
+                        (mapped.one_rank_off > 0.0 ? " longer" : " less") +
+                        " here than by the recursion that answers single scenarios: its workers meet in a way that no "
+                        "mean stands for");
+  }
   return out;
 }
 

@@ -130,6 +130,25 @@ TEST_CASE("a file or two, read again and again from what the storage had saved u
   CHECK(storage_summary(recording).rates.size() == 1);
 }
 
+TEST_CASE("an interval that holds 0 is no rate") {
+  record::StorageRecording recording;
+  recording.files.path = "/data";
+  const double seconds[] = {0.001, 0.3, 0.001, 0.3, 0.001, 0.001};
+  for (int round = 0; round < 6; ++round) {
+    record::StorageWindow window;
+    window.round = round;
+    window.stop_s = window.end_s = seconds[round];
+    window.reads = 4.0;
+    window.bytes = round % 2 == 0 ? 400e3 : 40e3;
+    window.evidence.storage_bytes = window.bytes;
+    window.progress = {{window.end_s, window.reads, window.bytes}};
+    recording.windows.push_back(window);
+  }
+  const Storage storage = storage_summary(recording);
+  CHECK(storage.rates.empty());
+  CHECK(storage.ceiling_rate.reason().find("differ too much") != std::string::npos);
+}
+
 TEST_CASE("what is kept beside the recordings comes back") {
   const Folder folder;
   std::vector<DataIssue> issues;
