@@ -29,14 +29,4 @@ std::vector<std::string> paths_read(std::span<const RunData> launches) {
   return {paths.begin(), paths.end()};
 }
 
-bool met_foreign_pages(std::span<const RunData> launches) {
-  const auto met = [](const record::PhaseRecord& batch) { return batch.foreign_bytes > 0; };
-  for (const RunData& run : launches) {
-    for (const record::ProcessRecording& process : run.processes) {
-      if (std::any_of(process.phases.begin(), process.phases.end(), met)) return true;
-    }
-  }
-  return false;
-}
-
 }  // namespace stallcast

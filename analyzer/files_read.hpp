@@ -17,7 +17,4 @@ namespace stallcast {
 /// Their paths, over all launches, each once.
 [[nodiscard]] std::vector<std::string> paths_read(std::span<const RunData> launches);
 
-/// Whether a cold block met pages in memory that this run had not brought there.
-[[nodiscard]] bool met_foreign_pages(std::span<const RunData> launches);
-
 }  // namespace stallcast

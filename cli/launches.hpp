@@ -11,7 +11,7 @@ namespace stallcast::cli {
 
 /// What came of the launches until one of them failed.
 struct Launched {
-  RecordedRun run{};                   ///< the last one that was started
+  RecordedRun run{};                   ///< the last one that was started, with the own pages of all
   std::filesystem::path recordings{};  ///< of all of them
   std::optional<int> status{};         ///< to end with, whatever can be reported
 };

@@ -211,7 +211,7 @@ Result<std::string> report_run(const RecordedRun& run, const std::filesystem::pa
   Profile profile = analyze_launches(launches.value());
   clear_progress();
   if (storage > Seconds(0.0) && profile.outcome.status == "measured" && !run.interrupted) {
-    probe_storage_of(profile, launches.value(), recordings, storage, options.evict);
+    probe_storage_of(profile, launches.value(), recordings, {storage, options.evict, run.own_pages});
   }
   STALLCAST_RETURN_IF_ERROR(deliver(profile, run.output, options.quiet));
   return profile.outcome.status;

@@ -17,7 +17,7 @@ void not_measured(Profile& profile, const std::string& reason) {
 }  // namespace
 
 void probe_storage_of(Profile& profile, std::span<const RunData> launches, const std::filesystem::path& recordings,
-                      Seconds budget, const std::string& evict) {
+                      const StorageWish& wish) {
   const std::string& folder = profile.dataset.folder;
   if (folder.empty()) {
     return not_measured(profile, profile.dataset.files_seen ? "the files of the data set lie in no one folder"
@@ -27,10 +27,9 @@ void probe_storage_of(Profile& profile, std::span<const RunData> launches, const
   collect::StorageOptions options;
   options.path = folder;
   options.files = paths_read(launches);
-  options.budget = budget;
-  // Cold blocks open files at random: where none of these held a stranger's page, the other files hold the run's own.
-  const bool ours = evict == "all" || (profile.rates.cold && !met_foreign_pages(launches));
-  options.evict = ours ? collect::StorageEvict::all : collect::StorageEvict::own;
+  options.budget = wish.budget;
+  options.evict = wish.evict == "all" ? collect::StorageEvict::all : collect::StorageEvict::own;
+  options.own = wish.own;
   options.brief = true;
   options.usable_cpus = profile.host.usable_cpus;
   const auto seen = collect::probe_storage(options);

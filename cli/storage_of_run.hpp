@@ -8,14 +8,20 @@
 #include "analyzer/profile.hpp"
 #include "analyzer/run_data.hpp"
 #include "core/quantity.hpp"
+#include "probes/collect/own_pages.hpp"
 
 namespace stallcast::cli {
 
-/// Reads some of the files below `profile.dataset.folder` that the run (its `launches`) has read, for about `budget`,
-/// keeps what was seen beside `recordings`, and puts it into `profile.storage`. `evict`: pages that may be dropped, own
-/// or all; where cold blocks met none but the run's own, those of other files that it has read count as its own too.
-/// Where it cannot be done, the profile gets a data issue that says why: the rest of it is no worse for that.
+struct StorageWish {
+  Seconds budget{0.0};
+  std::string evict = "own";     ///< pages that may be dropped: own (those of the run and the probe) or all
+  const collect::OwnPages& own;  ///< of the run
+};
+
+/// Reads some of the files below `profile.dataset.folder` that the run (its `launches`) has read, keeps what was seen
+/// beside `recordings`, and puts it into `profile.storage`. Where it cannot be done, the profile gets a data issue that
+/// says why: the rest of it is no worse for that.
 void probe_storage_of(Profile& profile, std::span<const RunData> launches, const std::filesystem::path& recordings,
-                      Seconds budget, const std::string& evict);
+                      const StorageWish& wish);
 
 }  // namespace stallcast::cli

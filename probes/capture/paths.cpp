@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "probes/record/hash.hpp"
 #include "probes/record/raw.hpp"
 
 namespace stallcast::capture {
@@ -47,13 +48,6 @@ bool see(SeenId* table, std::uint64_t file_id) {
   return false;
 }
 
-/// Both halves of a 128-bit product, folded: the mixing step of the wyhash family (public domain, Wang Yi).
-std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
-  __extension__ using Wide = unsigned __int128;
-  const Wide product = static_cast<Wide>(a) * b;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-}
-
 /// Whether `text` begins with `prefix`; inlined, because this runs at every open.
 template <std::size_t bytes>
 bool starts_with(const char* text, std::size_t length, const char (&prefix)[bytes]) {
@@ -93,17 +87,7 @@ std::size_t whole_name(int folder, const char* path, std::size_t length, char (&
 }  // namespace
 
 std::uint64_t hash_path(const char* path, std::size_t length) {
-  std::uint64_t hash = 0x9e3779b97f4a7c15ULL ^ length;
-  std::size_t at = 0;
-  for (; at + 8 <= length; at += 8) {
-    std::uint64_t word = 0;
-    memcpy(&word, path + at, 8);
-    hash = mix(hash ^ word, 0xa0761d6478bd642fULL);
-  }
-  std::uint64_t tail = 0;
-  memcpy(&tail, path + at, length - at);
-  hash = mix(hash ^ tail, 0xe7037ed1a0b428dbULL);
-  return hash != 0 ? hash : 1;
+  return record::hash_bytes(path, length);
 }
 
 Opened describe_open(const char* path, int flags) {

@@ -5,15 +5,16 @@
 
 #include "probes/capture/phase_calls.hpp"
 #include "probes/capture/process.hpp"
+#include "probes/record/own_pages.hpp"
 
 namespace stallcast::capture {
 namespace {
 
 using Slot = std::atomic<std::uint64_t>;
 
-constexpr std::uint64_t k_slots = 1ULL << 19;
-constexpr std::uint64_t k_bytes = k_slots * sizeof(Slot);
-constexpr std::uint64_t k_probes = 16;
+using record::k_own_probes;
+using record::k_own_slots;
+constexpr std::uint64_t k_bytes = k_own_slots * sizeof(Slot);
 
 // A shared map, so a fork child goes on using it.
 constinit std::atomic<Slot*> g_ours{nullptr};
@@ -22,10 +23,10 @@ constinit std::atomic<bool> g_failed{false};
 /// Whoever comes first makes the file; to allocate what is allocated already changes nothing. Without fallocate there
 /// is no set: a sparse map on a full disk would be SIGBUS in the guest.
 void* map_set() {
-  char path[record::k_max_path_bytes + sizeof(k_ours_file)];
+  char path[record::k_max_path_bytes + sizeof(record::k_own_pages_file)];
   strcpy(path, run_folder());
   strcat(path, "/");
-  strcat(path, k_ours_file);
+  strcat(path, record::k_own_pages_file);
   if (k_bytes > raw::file_size_limit()) return nullptr;
   const int fd = raw::open_file(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return nullptr;
@@ -52,8 +53,8 @@ Slot* slots() {
 
 bool claim_ours(std::uint64_t key) {
   Slot* set = slots();
-  for (std::uint64_t i = 0; set != nullptr && i < k_probes; ++i) {
-    Slot& slot = set[(key + i) % k_slots];
+  for (std::uint64_t i = 0; set != nullptr && i < k_own_probes; ++i) {
+    Slot& slot = set[(key + i) % k_own_slots];
     std::uint64_t found = slot.load(std::memory_order_relaxed);
     if (found == 0 && slot.compare_exchange_strong(found, key, std::memory_order_release)) return true;
     if (found == key) return false;
@@ -63,8 +64,8 @@ bool claim_ours(std::uint64_t key) {
 
 bool is_ours(std::uint64_t key) {
   const Slot* set = slots();
-  for (std::uint64_t i = 0; set != nullptr && i < k_probes; ++i) {
-    const std::uint64_t found = set[(key + i) % k_slots].load(std::memory_order_acquire);
+  for (std::uint64_t i = 0; set != nullptr && i < k_own_probes; ++i) {
+    const std::uint64_t found = set[(key + i) % k_own_slots].load(std::memory_order_acquire);
     if (found == key) return true;
     if (found == 0) return false;
   }

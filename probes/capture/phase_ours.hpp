@@ -1,16 +1,14 @@
 /// The files whose pages this run brought into the page cache: found absent by one of its processes and read since.
 /// Only those may be dropped by default, because other users of the machine paid for the rest.
 ///
-/// One set for all processes of the run: a file `ours` in the run folder, mapped by each, open addressing, never
-/// removed from. It also holds which ranges of large files are staged (phase_shard.hpp): keys of all kinds are hashes.
+/// One set for all processes of the run, a file in the run folder that each maps (record/own_pages.hpp). It also holds
+/// which ranges of large files are staged (phase_shard.hpp).
 /// Bounded: what finds no room counts as foreign, which costs a premise and never a stranger's pages.
 #pragma once
 
 #include <cstdint>
 
 namespace stallcast::capture {
-
-inline constexpr char k_ours_file[] = "ours";
 
 /// Adds `key` (not 0) to the set. True if it is new there.
 bool claim_ours(std::uint64_t key);

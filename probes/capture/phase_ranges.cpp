@@ -21,8 +21,8 @@ namespace stallcast::capture {
 namespace {
 
 constexpr auto k_relaxed = std::memory_order_relaxed;
-/// Granules of a chunk, the unit in which a large file is this run's own: the largest block of the page cache.
-constexpr std::uint64_t k_chunk = 32;
+/// Granules of a chunk, the unit in which a large file is this run's own.
+constexpr std::uint64_t k_chunk = record::k_own_chunk_bytes / k_granule;
 constexpr std::uint64_t k_ahead = 4 * k_chunk;
 
 enum class Mark : std::uint64_t { counted = 1, cleared = 2, whole = 3 };
@@ -55,8 +55,7 @@ bool has_mark(const Reading& reading, std::uint64_t granule, Mark mark) {
 /// Granules first..end-1, all of one chunk.
 Part part_of(const Reading& reading, std::uint64_t first, std::uint64_t end) {
   const auto size = static_cast<std::uint64_t>(reading.file.st_size);
-  const std::uint64_t words[] = {reading.file.st_dev, reading.file.st_ino, first / k_chunk};
-  const std::uint64_t key = hash_words(words, 3);
+  const std::uint64_t key = record::own_chunk_key(reading.file.st_dev, reading.file.st_ino, first / k_chunk);
   const Range range{first * k_granule, std::min(end * k_granule, size) - first * k_granule};
   return {.fd = reading.fd, .file = &reading.file, .range = range, .key = key, .is_cold = is_cold(reading.state, key)};
 }

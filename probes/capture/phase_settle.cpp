@@ -33,15 +33,6 @@ std::uint64_t evict(const Part& part) {
 
 }  // namespace
 
-std::uint64_t hash_words(const std::uint64_t* words, std::size_t count) {
-  return hash_path(reinterpret_cast<const char*>(words), count * sizeof(*words));
-}
-
-std::uint64_t file_key(const struct stat& file) {
-  const std::uint64_t words[] = {file.st_dev, file.st_ino};
-  return hash_words(words, 2);
-}
-
 bool is_own(const Part& part) {
   return is_ours(part.key) || is_ours(file_key(*part.file));
 }

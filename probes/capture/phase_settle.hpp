@@ -3,6 +3,7 @@
 
 #include "probes/capture/phase_pages.hpp"
 #include "probes/capture/phase_state.hpp"
+#include "probes/record/own_pages.hpp"
 
 namespace stallcast::capture {
 
@@ -14,11 +15,12 @@ struct Part {
   bool is_cold;
 };
 
-/// By which a whole file is this run's own.
-std::uint64_t file_key(const struct stat& file);
+using record::hash_words;
 
-/// Hash of a few words, never 0.
-std::uint64_t hash_words(const std::uint64_t* words, std::size_t count);
+/// By which a whole file is this run's own.
+inline std::uint64_t file_key(const struct stat& file) {
+  return record::own_file_key(file.st_dev, file.st_ino);
+}
 
 /// Whether this run brought the part's pages in.
 bool is_own(const Part& part);

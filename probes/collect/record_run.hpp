@@ -14,6 +14,7 @@
 #include "probes/collect/emulation.hpp"
 #include "probes/collect/loader_wish.hpp"
 #include "probes/collect/overhead_schedule.hpp"
+#include "probes/collect/own_pages.hpp"
 #include "probes/collect/phased_run.hpp"
 
 namespace stallcast {
@@ -47,6 +48,7 @@ struct RecordedRun {
   std::string launch_failure{};  ///< why it could not be started
   std::filesystem::path output{};
   std::filesystem::path recordings{};    ///< folder to analyze
+  collect::OwnPages own_pages{};         ///< what it left in the page cache that nobody else had there
   std::optional<Error> collect_error{};  ///< the recordings stayed in the run folder, which `recordings` then names
 };
 

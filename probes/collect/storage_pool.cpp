@@ -57,8 +57,9 @@ void with_file(const ReadTask& task, Action action) {
 
 }  // namespace
 
-StoragePool::StoragePool(const FileSample& sample, StorageEvict evict, std::uint64_t seed, std::uint64_t deadline_ns)
-    : evict_(evict), random_(seed) {
+StoragePool::StoragePool(const FileSample& sample, StorageEvict evict, const OwnPages& own, std::uint64_t seed,
+                         std::uint64_t deadline_ns)
+    : evict_(evict), own_(own), random_(seed) {
   const auto is_large = [](const SampledFile& file) { return file.bytes > k_most_whole_bytes; };
   const auto large = static_cast<std::size_t>(std::count_if(sample.files.begin(), sample.files.end(), is_large));
   const std::size_t hold = most_held();
@@ -77,7 +78,7 @@ StoragePool::StoragePool(const FileSample& sample, StorageEvict evict, std::uint
     open_s_.push_back(static_cast<double>(end_ns - begin_ns) * 1e-9);
     memory_only = memory_only || lies_in_memory(descriptor);
     const bool inside = evict == StorageEvict::all && lies_inside(file.path, sample.facts.path);
-    look_at({file.path, static_cast<std::uint64_t>(facts.st_size), file.device}, descriptor, inside,
+    look_at({descriptor, facts, inside}, file.path,
             std::max<std::size_t>(1, k_large_file_stretches / std::max<std::size_t>(1, large)));
     if (files_.size() <= hold) {
       files_.back().held = descriptor;
@@ -97,34 +98,35 @@ StoragePool::~StoragePool() {
   }
 }
 
-void StoragePool::look_at(const SampledFile& file, int descriptor, bool inside, std::size_t stretches) {
-  files_.push_back({file.path});
+void StoragePool::look_at(const Looked& file, const std::string& path, std::size_t stretches) {
+  files_.push_back({path});
+  const auto bytes = static_cast<std::uint64_t>(file.facts.st_size);
   const auto place = static_cast<std::uint32_t>(files_.size() - 1);
-  if (file.bytes == 0) return;
-  if (file.bytes <= k_most_whole_bytes) {
-    add_stretch(descriptor, {place, {0, file.bytes}, true}, inside);
+  if (bytes == 0) return;
+  if (bytes <= k_most_whole_bytes) {
+    add_stretch(file, {place, {0, bytes}, true});
     return;
   }
-  const std::uint64_t all = file.bytes / k_stretch_bytes;
+  const std::uint64_t all = bytes / k_stretch_bytes;
   std::vector<std::uint64_t> chosen;
   for (std::size_t i = 0; i < std::min<std::uint64_t>(stretches, all); ++i) chosen.push_back(random_() % all);
   std::sort(chosen.begin(), chosen.end());
   chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
   for (const std::uint64_t number : chosen) {
-    add_stretch(descriptor, {place, {number * k_stretch_bytes, k_stretch_bytes}, false}, inside);
+    add_stretch(file, {place, {number * k_stretch_bytes, k_stretch_bytes}, false});
   }
 }
 
-void StoragePool::add_stretch(int descriptor, Stretch stretch, bool inside) {
-  auto pages = resident_pages(descriptor, stretch.range);
+void StoragePool::add_stretch(const Looked& file, Stretch stretch) {
+  auto pages = resident_pages(file.descriptor, stretch.range);
   if (pages) {
     known_ = true;
     pages_ += pages->all;
     resident_pages_ += pages->resident;
     stretch.resident = pages->resident > 0;
-    if (stretch.resident && inside) {
-      drop_pages(descriptor, stretch.range);
-      pages = resident_pages(descriptor, stretch.range);
+    if (stretch.resident && (file.may_drop || own_.hold(file.facts, stretch.range))) {
+      drop_pages(file.descriptor, stretch.range);
+      pages = resident_pages(file.descriptor, stretch.range);
     }
     stretch.may_drop = pages && pages->resident == 0;
   }

@@ -1,4 +1,5 @@
-/// What a storage probe may read, by what was in memory when it came: the cache is left as it was found.
+/// What a storage probe may read, by what was in memory when it came: the cache is left as it was found, but for what
+/// the run that it follows had brought there.
 ///
 /// Worked example. Of 4096 sampled photos 900 were (partly) in memory. The other 3196 serve for cold reads: what a
 /// window has brought into memory is dropped after it, so that they can serve again, and nothing is dropped that
@@ -10,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "probes/collect/own_pages.hpp"
 #include "probes/collect/storage_files.hpp"
 #include "probes/collect/storage_reader.hpp"
 
@@ -34,7 +36,9 @@ struct Stretch {
 class StoragePool {
  public:
   /// Opens and looks at the sampled files, timing the first open of each, until `deadline_ns` (at least one file).
-  StoragePool(const FileSample& sample, StorageEvict evict, std::uint64_t seed, std::uint64_t deadline_ns);
+  /// `own`: pages of files that may be dropped besides those that `evict` names.
+  StoragePool(const FileSample& sample, StorageEvict evict, const OwnPages& own, std::uint64_t seed,
+              std::uint64_t deadline_ns);
   ~StoragePool();
   StoragePool(const StoragePool&) = delete;
   StoragePool& operator=(const StoragePool&) = delete;
@@ -73,14 +77,21 @@ class StoragePool {
     int held_direct = -1;  ///< the same past the page cache
     bool may_drop = false;
   };
-  void look_at(const SampledFile& file, int descriptor, bool inside, std::size_t stretches);
-  void add_stretch(int descriptor, Stretch stretch, bool inside);
+  /// An open file that is being looked at.
+  struct Looked {
+    int descriptor;
+    const struct stat& facts;
+    bool may_drop;  ///< all of it
+  };
+  void look_at(const Looked& file, const std::string& path, std::size_t stretches);
+  void add_stretch(const Looked& file, Stretch stretch);
   void decide_cold(bool memory_only);
   bool open_direct();
   void add_blocks(std::vector<ReadTask>& tasks, const Stretch& stretch, record::StorageRead read, bool direct) const;
   [[nodiscard]] std::vector<const Stretch*> stretches_for(record::StorageState state);
 
   StorageEvict evict_;
+  const OwnPages& own_;
   std::mt19937_64 random_;
   std::vector<File> files_{};
   std::vector<Stretch> stretches_{};

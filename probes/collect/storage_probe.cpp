@@ -301,7 +301,7 @@ Result<record::StorageRecording> probe_storage(const StorageOptions& options) {
   sampling.most_time = options.budget * k_walk_share;
   const auto sample = sample_files(options.path, sampling);
   if (!sample) return sample.error();
-  StoragePool pool(sample.value(), options.evict, options.seed, after_ns(k_open_share));
+  StoragePool pool(sample.value(), options.evict, options.own, options.seed, after_ns(k_open_share));
   if (pool.opened() == 0) {
     return Error{ErrorCode::not_enough_data,
                  fmt::format("none of {} files in {} can be opened: {}", pool.unreadable(), options.path,
