@@ -1,16 +1,21 @@
 #include "model/grid.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <future>
 #include <map>
 #include <set>
 #include <string_view>
+#include <thread>
 
 #include "model/job_model.hpp"
 #include "model/predict.hpp"
 
 namespace stallcast {
 namespace {
+
+constexpr std::size_t k_most_threads = 8;
 
 std::string text(const char* format, double value) {
   char digits[48];
@@ -59,6 +64,13 @@ GridAxis storage_axis(BytesPerSecond ceiling) {
   return multiples("storage_bandwidth", ceiling.value(), {1.0, 2.0, 4.0}, words, label);
 }
 
+/// Nodes like this one. What they share must be known for that, and the run's own gradients are left out: the notes say
+/// so at each point.
+GridAxis nodes_axis(const JobModel& job) {
+  const auto plain = [](double value) { return text("%.6g", value); };
+  return multiples("nodes", std::max(1.0, std::round(job.ranks / job.ranks_per_host)), {1.0, 2.0, 8.0}, plain, plain);
+}
+
 /// The first value of `axis` that the model cannot answer makes the whole axis a gap.
 bool answerable(Predictor& predictor, const GridAxis& axis, PredictionGrid& grid) {
   for (const std::string& value : axis.values) {
@@ -100,6 +112,7 @@ void add_axes(const JobModel& job, Predictor& predictor, int more_workers, Predi
   const auto long_factors = {0.5, 1.0, 2.0, 4.0, 8.0};
   add_axis(predictor, multiples("cpus", cores, long_lists ? long_factors : short_factors, plain, plain), grid);
   add_axis(predictor, multiples("gpu_speedup", 1.0, long_lists ? long_factors : short_factors, plain, times), grid);
+  add_axis(predictor, nodes_axis(job), grid);
 }
 
 /// The settings of a combination, in the order of the axes. With everything in memory storage does not matter.
@@ -119,23 +132,54 @@ Result<Scenario> scenario_at(const PredictionGrid& grid, std::size_t combination
   return scenario;
 }
 
-Status add_points(Predictor& predictor, PredictionGrid& grid) {
+/// The grid's index, and the scenarios of the points that it leads to.
+Result<std::vector<Scenario>> index_points(PredictionGrid& grid) {
   std::size_t combinations = 1;
   for (const GridAxis& axis : grid.axes) combinations *= axis.values.size();
   std::map<std::string, std::size_t> known;
+  std::vector<Scenario> scenarios;
   for (std::size_t i = 0; i < combinations; ++i) {
     auto scenario = scenario_at(grid, i);
     if (!scenario) return scenario.error();
     std::string name;
     for (const ScenarioItem& item : scenario.value().items) name += item.key + "=" + item.value + " ";
-    const auto [place, is_new] = known.emplace(name, grid.points.size());
+    const auto [place, is_new] = known.emplace(name, scenarios.size());
     grid.index.push_back(place->second);
-    if (!is_new) continue;
-    auto answer = predictor.predict(scenario.value());
+    if (is_new) scenarios.push_back(std::move(scenario).value());
+  }
+  return scenarios;
+}
+
+/// Every `parts`-th scenario from `first` on, by a predictor of its own. The first error, if there is one.
+Status answer_part(const Profile& profile, const std::vector<Scenario>& scenarios, std::size_t first, std::size_t parts,
+                   std::vector<Prediction>& points) {
+  auto predictor = Predictor::make(profile);
+  if (!predictor) return predictor.error();
+  for (std::size_t i = first; i < scenarios.size(); i += parts) {
+    auto answer = predictor.value().predict(scenarios[i]);
     if (!answer) return answer.error();
-    grid.points.push_back(std::move(answer).value());
+    points[i] = std::move(answer).value();
   }
   return {};
+}
+
+/// On all cores that we may use: a predictor answers the same whoever asks it what before.
+Status add_points(const Profile& profile, PredictionGrid& grid) {
+  const auto scenarios = index_points(grid);
+  if (!scenarios) return scenarios.error();
+  grid.points.resize(scenarios.value().size());
+  const std::size_t parts = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, k_most_threads);
+  std::vector<std::future<Status>> others;
+  for (std::size_t part = 1; part < parts; ++part) {
+    others.push_back(std::async(
+        std::launch::async, [&, part] { return answer_part(profile, scenarios.value(), part, parts, grid.points); }));
+  }
+  Status all = answer_part(profile, scenarios.value(), 0, parts, grid.points);
+  for (std::future<Status>& other : others) {
+    Status status = other.get();
+    if (all.ok()) all = std::move(status);
+  }
+  return all;
 }
 
 }  // namespace
@@ -147,7 +191,7 @@ Result<PredictionGrid> prediction_grid(const Profile& profile, int more_workers)
   if (!predictor) return predictor.error();
   PredictionGrid grid;
   add_axes(job.value(), predictor.value(), more_workers, grid);
-  STALLCAST_RETURN_IF_ERROR(add_points(predictor.value(), grid));
+  STALLCAST_RETURN_IF_ERROR(add_points(profile, grid));
   return grid;
 }
 

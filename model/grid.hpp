@@ -1,7 +1,7 @@
 /// Answers to every combination of a few values of the most asked keys, for the sliders of the HTML report.
 ///
-/// Every point is the answer that `whatif` gives to that one question (the loader recursion), so the grid is small: at
-/// 3 ms a point, some 450 points take a second and a half. Where the profile cannot tell about storage, cache and
+/// Every point is the answer that `whatif` gives to that one question (the loader recursion), so the grid is small:
+/// one or two thousand points, answered on all cores at hand. Where the profile cannot tell about storage, cache and
 /// storage leave the grid, and the other axes get more values.
 #pragma once
 

@@ -15,12 +15,13 @@ namespace {
 using kainjow::mustache::data;
 
 const char* axis_name(const std::string& key) {
-  constexpr std::array<std::pair<std::string_view, const char*>, 5> k_names = {
+  constexpr std::array<std::pair<std::string_view, const char*>, 6> k_names = {
       {{"cache", "Data in the page cache"},
        {"storage_bandwidth", "Storage bandwidth"},
        {"workers", "Loader workers of a rank"},
        {"cpus", "CPU cores"},
-       {"gpu_speedup", "Speed of the accelerator"}}};
+       {"gpu_speedup", "Speed of the accelerator"},
+       {"nodes", "Nodes like this one"}}};
   for (const auto& [known, name] : k_names) {
     if (key == known) return name;
   }
@@ -83,29 +84,34 @@ double short_number(double value) {
 
 std::string gain_words(const Prediction& p, const Prediction& found) {
   const double ratio = p.throughput.mean.value() / found.throughput.mean.value();
-  return p.scenario.empty() ? "the same run" : fmt::format("{:.2f} times the samples/s", ratio);
+  return p.scenario.empty() ? "the same run" : fmt::format("{:.2f} times the rate", ratio);
 }
 
-nlohmann::json point_json(const Prediction& p, const Prediction& found, std::vector<std::string>& notes) {
-  nlohmann::json told = nlohmann::json::array();
-  for (const std::string& note : prediction_notes(p)) {
-    const auto known = std::find(notes.begin(), notes.end(), note);
-    told.push_back(known - notes.begin());
-    if (known == notes.end()) notes.push_back(note);
-  }
+/// Where `text` stands among `known`; it is added if it is new.
+std::size_t place_of(const std::string& text, std::vector<std::string>& known) {
+  const auto found = std::find(known.begin(), known.end(), text);
+  const auto place = static_cast<std::size_t>(found - known.begin());
+  if (found == known.end()) known.push_back(text);
+  return place;
+}
+
+/// One list for each thing that is told of a point: names that are repeated a thousand times make a page large.
+void add_point(const Prediction& p, const Prediction& found, std::vector<std::string>& texts, nlohmann::json& columns) {
+  nlohmann::json notes = nlohmann::json::array();
+  for (const std::string& note : prediction_notes(p)) notes.push_back(place_of(note, texts));
   std::string set;
   for (const ScenarioItem& item : p.scenario) set += (set.empty() ? " --set " : " ") + item.key + "=" + item.value;
-  return {{"mean", short_number(p.throughput.mean.value())},
-          {"low", short_number(p.throughput.ci90_low.value())},
-          {"high", short_number(p.throughput.ci90_high.value())},
-          {"stall_frac", short_number(p.stall)},
-          {"rate", forecast_words(p) + " samples/s"},
-          {"gain", gain_words(p, found)},
-          {"stall", percent(p.stall) + " of the step"},
-          {"time", duration(p.step) + ", " + epoch_words(p)},
-          {"bound", bound_words(p)},
-          {"set", set},
-          {"notes", std::move(told)}};
+  columns["mean"].push_back(short_number(p.throughput.mean.value()));
+  columns["low"].push_back(short_number(p.throughput.ci90_low.value()));
+  columns["high"].push_back(short_number(p.throughput.ci90_high.value()));
+  columns["stall_frac"].push_back(short_number(p.stall));
+  columns["rate"].push_back(forecast_words(p));
+  columns["gain"].push_back(gain_words(p, found));
+  columns["stall"].push_back(percent(p.stall));
+  columns["time"].push_back(duration(p.step) + ", " + epoch_words(p));
+  columns["bound"].push_back(place_of(bound_words(p), texts));
+  columns["set"].push_back(set);
+  columns["notes"].push_back(std::move(notes));
 }
 
 nlohmann::json texts_json(const std::vector<std::string>& texts) {
@@ -144,15 +150,15 @@ nlohmann::json grid_json(const ReportData& report) {
                     {"labels", texts_json(axis.labels)},
                     {"found", axis.found}});
   }
-  std::vector<std::string> notes;
-  nlohmann::json points = nlohmann::json::array();
+  std::vector<std::string> texts;
+  nlohmann::json points = nlohmann::json::object();
   const Prediction& found = single(grid, 0, grid.axes.front().found);
-  for (const Prediction& p : grid.points) points.push_back(point_json(p, found, notes));
+  for (const Prediction& p : grid.points) add_point(p, found, texts, points);
   const std::string& path = report.options.profile_path;
   return {{"axes", std::move(axes)},
           {"points", std::move(points)},
           {"index", grid.index},
-          {"notes", texts_json(notes)},
+          {"texts", texts_json(texts)},
           {"command", "stallcast whatif " + one_line(shell_words({path.empty() ? "PROFILE" : path}))}};
 }
 

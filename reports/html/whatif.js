@@ -10,9 +10,10 @@
   const places = () => knobs.map((knob) => Number(knob.value));
   const found = grid.axes.map((axis) => axis.found);
 
+  // What is told of the point at these positions, by name.
   function point(at) {
     const place = at.reduce((sum, position, i) => sum * grid.axes[i].labels.length + position, 0);
-    return grid.points[grid.index[place]];
+    return Object.fromEntries(Object.entries(grid.points).map(([name, column]) => [name, column[grid.index[place]]]));
   }
 
   function bar(id, from, to, top) {
@@ -33,8 +34,8 @@
     show("answer-gain", answer.gain);
     show("answer-stall", answer.stall);
     show("answer-time", answer.time);
-    show("answer-bound", answer.bound);
-    show("answer-notes", answer.notes.map((note) => grid.notes[note]).join("; "));
+    show("answer-bound", grid.texts[answer.bound]);
+    show("answer-notes", answer.notes.map((note) => grid.texts[note]).join("; "));
     show("answer-command", grid.command + answer.set);
     const before = point(found);
     const top = Math.max(1.5 * before.mean, answer.high);

@@ -1,7 +1,7 @@
 """The job of tests/bench/emulation: reads a list of files in a fixed random order, in some processes, by read, fread or
 pread, hashes each (its preparation), and prints as JSON how much it read in a second after its first fifth.
 
-  emulation_reader.py HOW PROCESSES FILE_WITH_NAMES
+  emulation_reader.py HOW PROCESSES FILE_WITH_NAMES [PASSES]
 
 `fread` is numpy's: np.fromfile() goes through libc's fread(), as np.load() does.
 """
@@ -57,6 +57,7 @@ def main():
     how, processes, listing = sys.argv[1], int(sys.argv[2]), sys.argv[3]
     with open(listing, encoding="utf-8") as file:
         names = file.read().splitlines()
+    names *= int(sys.argv[4]) if len(sys.argv) > 4 else 1
     begins, results = multiprocessing.Barrier(processes), multiprocessing.Queue()
     workers = [multiprocessing.Process(target=work, args=(how, names[number::processes], begins, results))
                for number in range(processes)]

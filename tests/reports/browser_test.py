@@ -172,7 +172,9 @@ class Page(unittest.TestCase):
                 wanted = json.loads(answer.stdout)["predictions"][0]
                 shown = self.browser.run("""(() => { const grid = JSON.parse(document.getElementById('data').textContent).grid;
                     const set = document.getElementById('answer-command').textContent.slice(grid.command.length);
-                    return grid.points.find((point) => point.set === set); })()""")
+                    const place = grid.points.set.indexOf(set);
+                    const shown = Object.fromEntries(Object.entries(grid.points).map(([name, column]) => [name, column[place]]));
+                    return {...shown, bound: grid.texts[shown.bound]}; })()""")
                 with self.subTest(name=name, settings=settings):
                     rate = wanted["throughput_samples_per_s"]
                     for key, value in (("mean", rate["mean"]), ("low", rate["ci90_low"]), ("high", rate["ci90_high"]),

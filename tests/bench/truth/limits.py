@@ -30,22 +30,22 @@ def mounts():
     return rows
 
 
-def make_group(controller, files):
+def make_group(controller, files, name=""):
     """A new group of the controller's version 1 or 2, with `files[version]` = [(file, text)] written into it."""
     v1 = {"io": "blkio"}.get(controller, controller)
     for kind, options, mount in mounts():
         if kind == "cgroup" and v1 in options:
-            return fill(mount / group_name(controller), files[1])
+            return fill(mount / group_name(controller, name), files[1])
     for kind, _, mount in mounts():
         if kind == "cgroup2" and controller in (mount / "cgroup.controllers").read_text().split():
             with contextlib.suppress(OSError):
                 (mount / "cgroup.subtree_control").write_text(f"+{controller}")
-            return fill(mount / group_name(controller), files[2])
+            return fill(mount / group_name(controller, name), files[2])
     raise Unavailable(f"no control group controller '{controller}' is mounted")
 
 
-def group_name(controller):
-    return f"stallcast-bench-{controller}-{os.getpid()}"
+def group_name(controller, name):
+    return f"stallcast-bench-{controller}-{os.getpid()}{name}"
 
 
 def fill(group, settings):
@@ -63,7 +63,8 @@ def fill(group, settings):
 class Limits:
     """A context in which `wrap(command)` runs under the limits that were given."""
 
-    def __init__(self, read_bytes_per_s=None, path=None, cpus=None, reads_per_s=None):
+    def __init__(self, read_bytes_per_s=None, path=None, cpus=None, reads_per_s=None, name=""):
+        self.name = name  # of limits that hold side by side
         self.read_bytes_per_s, self.reads_per_s, self.path, self.cpus = read_bytes_per_s, reads_per_s, path, cpus
         self.groups = []
 
@@ -75,12 +76,13 @@ class Limits:
                     if rate:
                         settings[1].append((f"blkio.throttle.read_{v1}_device", f"{disk} {int(rate)}"))
                         settings[2].append(("io.max", f"{disk} {v2}={int(rate)}"))
-                self.groups.append(make_group("io", settings))
+                self.groups.append(make_group("io", settings, self.name))
             if self.cpus:
                 quota = int(self.cpus * 100000)
                 self.groups.append(make_group("cpu", {1: [("cpu.cfs_period_us", "100000"),
                                                           ("cpu.cfs_quota_us", str(quota))],
-                                                      2: [("cpu.max", f"{quota} 100000")]}))
+                                                      2: [("cpu.max", f"{quota} 100000")]},
+                                              self.name))
         except LookupError as error:
             raise Unavailable(str(error)) from error
         except Unavailable:
