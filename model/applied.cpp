@@ -172,7 +172,7 @@ Status apply_storage(const Scenario& scenario, const Profile& profile, AppliedSe
     out.emulated.push_back(item->key + "=" + item->value);
     out.keys.push_back({item->key, item->value,
                         out.by_kernel ? "a limit of the kernel on reads of each local disk, by control group"
-                                      : "emulated inside the job's processes (experimental)"});
+                                      : "emulated inside the job's processes"});
   }
   return {};
 }

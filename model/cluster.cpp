@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <numeric>
 
 namespace stallcast::cluster {
 
@@ -17,9 +18,27 @@ double tree_s(int nodes, double bytes, const Link& link) {
   return 2.0 * std::log2(static_cast<double>(nodes)) * link.latency_s + 2.0 * bytes / link.bandwidth;
 }
 
-double exposed_s(double all_reduce_s, double backward_s, int buckets) {
-  const double k = std::max(1, buckets);
-  return std::max(all_reduce_s / k, all_reduce_s - backward_s * (k - 1.0) / k);
+std::vector<double> ddp_buckets(double bytes) {
+  constexpr double k_first = 1 << 20;
+  constexpr double k_most_buckets = 1000.0;
+  const double rest = std::max(25.0 * k_first, bytes / k_most_buckets);
+  std::vector<double> buckets;
+  for (double left = bytes; left > 0.0; left -= buckets.back()) {
+    buckets.push_back(std::min(left, buckets.empty() ? k_first : rest));
+  }
+  return buckets;
+}
+
+double exposed_s(const std::vector<double>& buckets, double backward_s,
+                 const std::function<double(double bytes)>& all_reduce_s) {
+  const double all = std::accumulate(buckets.begin(), buckets.end(), 0.0);
+  double ready = 0.0;
+  double end_s = 0.0;
+  for (const double bytes : buckets) {
+    ready += bytes;
+    end_s = std::max(backward_s * ready / all, end_s) + all_reduce_s(bytes);
+  }
+  return std::max(0.0, end_s - backward_s);
 }
 
 double expected_largest(double n) {

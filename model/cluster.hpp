@@ -1,9 +1,12 @@
 /// Closed forms for what several nodes share: collectives, stragglers, caches that hold together, storage.
 ///
 /// Worked example: 8 nodes of 4 GPUs train ResNet-50 (102 MB of gradients) over links of 12.5 GB/s. A ring sends
-/// 2 (7/8) 102 MB past each node: 14.3 ms. The backward pass takes 100 ms, and the gradients come in 4 buckets of
-/// 25 MB: all but the last bucket's 3.6 ms happens behind it.
+/// 2 (7/8) 102 MB past each node: 14.3 ms. The backward pass takes 100 ms, and the gradients come in buckets of
+/// 1, 26.2, 26.2, 26.2 and 22.3 MB: all but the last one's 3.1 ms happens behind it.
 #pragma once
+
+#include <functional>
+#include <vector>
 
 namespace stallcast::cluster {
 
@@ -20,9 +23,16 @@ struct Link {
 /// By a double binary tree: 2 log2(n) latency + 2 bytes/bandwidth (Sanders et al., 2009), as NCCL does for many nodes.
 [[nodiscard]] double tree_s(int nodes, double bytes, const Link& link);
 
-/// Of an all-reduce of `all_reduce_s`, what the backward pass does not hide. Gradients become ready in `buckets` equal
-/// parts, evenly over `backward_s`, and are reduced one after the other: max(A/k, A - backward (k - 1)/k).
-[[nodiscard]] double exposed_s(double all_reduce_s, double backward_s, int buckets);
+/// Bytes of the buckets in which PyTorch's DistributedDataParallel exchanges `bytes` of gradients, the one that is
+/// ready first first: 1 MiB, so that the network has something to do early, then 25 MiB each (its defaults; Li et al.,
+/// VLDB 2020, 4.2). At most about a thousand: larger ones stand for many.
+[[nodiscard]] std::vector<double> ddp_buckets(double bytes);
+
+/// What the backward pass does not hide of all-reduces one after the other: gradients become ready evenly over
+/// `backward_s`, a bucket is reduced (in `all_reduce_s` of its bytes) once it is full and the one before is done. For k
+/// equal buckets of A together this is max(A/k, A - backward (k - 1)/k).
+[[nodiscard]] double exposed_s(const std::vector<double>& buckets, double backward_s,
+                               const std::function<double(double bytes)>& all_reduce_s);
 
 /// Expected largest of `n` independent standard normal values: 0.564 for 2, 2.344 for 64. A step of ranks that wait for
 /// each other takes its mean plus so many standard deviations.

@@ -12,7 +12,6 @@ constexpr double k_scale_sd = 0.02;        ///< per doubling of ranks
 constexpr double k_share_cores_sd = 0.03;  ///< per doubling of those who share a host
 constexpr double k_formula_sd = 0.3;       ///< of what a closed form adds to a step
 constexpr double k_backward = 2.0 / 3.0;   ///< of a step's computing
-constexpr double k_bucket_bytes = 25e6;    ///< as DistributedDataParallel has it
 
 double on_a_node(const Setting& setting) {
   return setting.ranks_per_node * setting.jobs;
@@ -71,11 +70,12 @@ void apply_exchange(const JobModel& job, const Scenario& scenario, Setting& sett
     return;
   }
   const double step_s = (job.device_s + job.step_cpu_s) * setting.batch / job.batch / setting.speedup;
-  const int buckets = static_cast<int>(std::min(1e4, std::ceil(*bytes / k_bucket_bytes)));
-  const double before =
-      cluster::exposed_s(all_reduce_s(nodes_found(job), *bytes, scenario), k_backward * step_s, buckets);
-  const double after = cluster::exposed_s(all_reduce_s(setting.nodes, *bytes, scenario), k_backward * step_s, buckets);
-  setting.exposed_s = std::max(0.0, after - before);
+  const std::vector<double> buckets = cluster::ddp_buckets(*bytes);
+  const auto exposed_by = [&](int nodes) {
+    return cluster::exposed_s(buckets, k_backward * step_s,
+                              [&](double bucket) { return all_reduce_s(nodes, bucket, scenario); });
+  };
+  setting.exposed_s = std::max(0.0, exposed_by(setting.nodes) - exposed_by(nodes_found(job)));
   uncertain.step += squared(k_formula_sd * setting.exposed_s / (step_s + setting.exposed_s));
 }
 

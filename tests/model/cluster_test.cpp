@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -16,7 +17,8 @@ namespace {
 TEST_CASE("collectives: the worked example, and what each form is good for") {
   const Link link{12.5e9, 0.0};
   CHECK(ring_s(8, 102e6, link) == doctest::Approx(0.01428).epsilon(0.001));
-  CHECK(exposed_s(ring_s(8, 102e6, link), 0.1, 4) == doctest::Approx(0.00357).epsilon(0.001));
+  const auto ring = [&](double bytes) { return ring_s(8, bytes, link); };
+  CHECK(exposed_s(ddp_buckets(102e6), 0.1, ring) == doctest::Approx(0.00312).epsilon(0.002));
   CHECK(ring_s(1, 102e6, link) == 0.0);
   CHECK(tree_s(1, 102e6, link) == 0.0);
   const Link slow{12.5e9, 20e-6};
@@ -24,21 +26,27 @@ TEST_CASE("collectives: the worked example, and what each form is good for") {
   CHECK(tree_s(1024, 1e6, slow) < ring_s(1024, 1e6, slow));  // small ones, many nodes
 }
 
-/// The recursion behind exposed_s: bucket after bucket, each as soon as it is ready and the one before is done.
-double played_exposed(double all_reduce_s, double backward_s, int buckets) {
-  double end = 0.0;
-  for (int i = 1; i <= buckets; ++i) end = std::max(backward_s * i / buckets, end) + all_reduce_s / buckets;
-  return end - backward_s;
-}
-
-TEST_CASE("what backward does not hide is what the buckets' recursion gives") {
+TEST_CASE("equal buckets: what backward does not hide has a closed form") {
   for (const double all_reduce : {0.0, 0.01, 0.09, 0.1, 0.3, 2.0}) {
-    for (const int buckets : {1, 2, 5, 40}) {
+    for (const int k : {1, 2, 5, 40}) {
       CAPTURE(all_reduce);
-      CAPTURE(buckets);
-      CHECK(exposed_s(all_reduce, 0.1, buckets) == doctest::Approx(played_exposed(all_reduce, 0.1, buckets)));
+      CAPTURE(k);
+      const std::vector<double> buckets(static_cast<std::size_t>(k), 7.0);
+      const double exposed = exposed_s(buckets, 0.1, [&](double bytes) { return all_reduce * bytes / (7.0 * k); });
+      CHECK(exposed == doctest::Approx(std::max(all_reduce / k, all_reduce - 0.1 * (k - 1.0) / k)));
     }
   }
+  CHECK(exposed_s({}, 0.1, [](double) { return 1.0; }) == 0.0);
+}
+
+TEST_CASE("buckets as DistributedDataParallel makes them") {
+  constexpr double mib = 1 << 20;
+  CHECK(ddp_buckets(0.0).empty());
+  CHECK(ddp_buckets(0.5 * mib) == std::vector<double>{0.5 * mib});
+  CHECK(ddp_buckets(30.0 * mib) == std::vector<double>{mib, 25.0 * mib, 4.0 * mib});
+  const std::vector<double> many = ddp_buckets(1e12);
+  CHECK(many.size() <= 1002);
+  CHECK(std::accumulate(many.begin(), many.end(), 0.0) == doctest::Approx(1e12));
 }
 
 TEST_CASE("the largest of n: published values, and those drawn") {

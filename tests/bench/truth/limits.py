@@ -63,8 +63,9 @@ def fill(group, settings):
 class Limits:
     """A context in which `wrap(command)` runs under the limits that were given."""
 
-    def __init__(self, read_bytes_per_s=None, path=None, cpus=None, reads_per_s=None, name=""):
-        self.name = name  # of limits that hold side by side
+    def __init__(self, read_bytes_per_s=None, path=None, cpus=None, reads_per_s=None, name="", period_us=100_000):
+        """`name`: of limits that hold side by side; `period_us`: of the share of CPU time."""
+        self.name, self.period_us = name, period_us
         self.read_bytes_per_s, self.reads_per_s, self.path, self.cpus = read_bytes_per_s, reads_per_s, path, cpus
         self.groups = []
 
@@ -78,10 +79,10 @@ class Limits:
                         settings[2].append(("io.max", f"{disk} {v2}={int(rate)}"))
                 self.groups.append(make_group("io", settings, self.name))
             if self.cpus:
-                quota = int(self.cpus * 100000)
-                self.groups.append(make_group("cpu", {1: [("cpu.cfs_period_us", "100000"),
+                quota, period = int(self.cpus * self.period_us), self.period_us
+                self.groups.append(make_group("cpu", {1: [("cpu.cfs_period_us", str(period)),
                                                           ("cpu.cfs_quota_us", str(quota))],
-                                                      2: [("cpu.max", f"{quota} 100000")]},
+                                                      2: [("cpu.max", f"{quota} {period}")]},
                                               self.name))
         except LookupError as error:
             raise Unavailable(str(error)) from error

@@ -13,6 +13,7 @@ from .limits import Limits, Unavailable
 
 BRIDGE, INTERFACE = "scb-bridge", "eth0"
 BURST_BYTES = 64 * 1024
+PAYLOAD = 1448 / 1514  # of a TCP stream in frames of 1,500 bytes: links are given as a stream gets them
 
 
 def ip(*words):
@@ -35,7 +36,9 @@ class Nodes:
     def __init__(self, count, link_bytes_per_s, cpus, shared=None):
         """`shared`: limits of all nodes together (their disk), entered and left by the caller."""
         self.count, self.link_bytes_per_s, self.shared = count, link_bytes_per_s, shared
-        self.limits = [Limits(cpus=cpus, name=f"-{number}") for number in range(count)]
+        # A fine period: a node with half a core runs at half the speed, and not at full speed half of the time, when what
+        # several do at once would need more cores than there are.
+        self.limits = [Limits(cpus=cpus, name=f"-{number}", period_us=20_000) for number in range(count)]
         self.stack = contextlib.ExitStack()
 
     def __enter__(self):
@@ -62,8 +65,8 @@ class Nodes:
         ip("-n", name, "addr", "add", f"{self.address(number)}/24", "dev", INTERFACE)
         ip("-n", name, "link", "set", INTERFACE, "up")
         ip("-n", name, "link", "set", "lo", "up")
-        limit_link(outside, self.link_bytes_per_s)
-        limit_link(INTERFACE, self.link_bytes_per_s, inside=name)
+        limit_link(outside, self.link_bytes_per_s / PAYLOAD)
+        limit_link(INTERFACE, self.link_bytes_per_s / PAYLOAD, inside=name)
 
     @staticmethod
     def address(number):
