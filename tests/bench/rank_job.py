@@ -110,15 +110,16 @@ def main():
     files = Files(args)
     loader = DataLoader(files, batch_size=BATCH, sampler=OwnPart(len(files), args.rank, args.world, args.steps),
                         num_workers=args.workers, drop_last=True)
-    begin = None
+    begin = end = None
     for step, batch in enumerate(loader):
+        end = time.monotonic()
         if step == args.skip:
-            begin = time.monotonic()
+            begin = end
         optimizer.zero_grad(set_to_none=False)
         # One row stands for all: what an accelerator computes shall not cost the host's cores.
         model(batch.mean(dim=0, keepdim=True) / 255.0).square().mean().backward()
         optimizer.step()
-    rate = BATCH * (args.steps - args.skip) / (time.monotonic() - begin)
+    rate = BATCH * (args.steps - 1 - args.skip) / (end - begin)  # from batch to batch
     print(json.dumps({"samples_per_s": rate, "rank": args.rank}), flush=True)
 
 
