@@ -133,6 +133,7 @@ LoaderAdvice loader_advice(const Recommendation& recommendation) {
   if (recommendation.change_loader) advice.gain = gain_words(recommendation.gain);
   advice.lines.push_back(recommendation.verdict);
   advice.lines.insert(advice.lines.end(), recommendation.notes.begin(), recommendation.notes.end());
+  for (const Remedy& remedy : recommendation.remedies) advice.fixes.push_back({remedy.title, gain_words(remedy.gain)});
   return advice;
 }
 

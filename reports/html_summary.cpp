@@ -133,6 +133,14 @@ void add_recommendation(const RenderOptions& options, data& page) {
   data lines{data::type::list};
   for (const std::string& line : r.lines) lines.push_back(data{"text", line});
   page.set("recommendation_lines", lines);
+  data fixes{data::type::list};
+  for (const RankedFix& fix : r.fixes) {
+    data row;
+    row.set("title", fix.title);
+    row.set("gain", fix.gain);
+    fixes.push_back(row);
+  }
+  set_list(page, "fixes", fixes);
 }
 
 }  // namespace
