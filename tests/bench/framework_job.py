@@ -3,13 +3,11 @@
   framework_job.py plain|lightning|accelerate|ddp FOLDER ...
 
 Reads files of FOLDER, spends `--work-ms` of CPU on each, and trains a network of one weight whose step sleeps for
-`--step-ms`. `--synthetic` reuses the first batch. `ddp` starts `--ranks` processes, each with its own part of the files,
-and prints the rate of all together.
+`--step-ms`. `--synthetic` reuses the first batch. `ddp` starts `--ranks` processes, each with its own part of the
+files, and prints the rate of all together.
 """
 
 import argparse
-import glob
-import hashlib
 import json
 import multiprocessing
 import os
@@ -17,26 +15,10 @@ import sys
 import time
 
 import torch
-from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from job_parts import Files
+from torch.utils.data import DataLoader, DistributedSampler
 
-BATCH, SKIPPED, REUSED = 8, 12, 400
-
-
-class Files(Dataset):
-    def __init__(self, args):
-        self.names = sorted(glob.glob(os.path.join(args.folder, "*.bin")))
-        self.work_s = args.work_ms * 1e-3
-
-    def __len__(self):
-        return len(self.names)
-
-    def __getitem__(self, index):
-        with open(self.names[index], "rb") as file:
-            data = file.read()
-        end = time.thread_time() + self.work_s
-        while time.thread_time() < end:
-            hashlib.sha256(data)  # lets go of the GIL
-        return torch.frombuffer(bytearray(data[:4096]), dtype=torch.uint8).float()
+BATCH, SKIPPED, REUSED, VALUES = 8, 12, 400, 4096
 
 
 class Reused:
@@ -69,8 +51,12 @@ class Clock:
         return BATCH * sum(len(times) - 2 * SKIPPED for times in whole) / seconds
 
 
+def files_of(args):
+    return Files(args.folder, args.work_ms, VALUES)
+
+
 def make_loader(args, sampler=None):
-    loader = DataLoader(Files(args), batch_size=BATCH, shuffle=sampler is None, sampler=sampler,
+    loader = DataLoader(files_of(args), batch_size=BATCH, shuffle=sampler is None, sampler=sampler,
                         num_workers=args.workers)
     return Reused(loader) if args.synthetic else loader
 
@@ -133,7 +119,7 @@ def rank_of_ddp(args, rank, rates):
     torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{args.port}", rank=rank,
                                          world_size=args.ranks)
     clock = Clock()
-    sampler = DistributedSampler(Files(args), args.ranks, rank)
+    sampler = DistributedSampler(files_of(args), args.ranks, rank)
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
     train_plain(args, make_loader(args, sampler), clock, model)
     rates.put(clock.rate())

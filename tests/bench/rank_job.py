@@ -1,42 +1,21 @@
-"""A job of one rank a node, for tests/bench/ranks: DistributedDataParallel over gloo, files read and prepared by a worker.
+"""A job of one rank a node, for tests/bench/ranks: DistributedDataParallel over gloo, files read by a worker.
 
 Reads files of FOLDER (each rank its own part of each pass), spends `--work-ms` of CPU on each, and trains layers whose
-gradients have `--gradient-mb` together on an accelerator that sleeps: a third of `--step-ms` forward, two thirds backward,
-layer by layer, so that gradients are exchanged behind it as on a real one. `--forget` drops what was read from the page
-cache. After `--steps` steps it prints its own rate from step `--skip` on.
+gradients have `--gradient-mb` together on an accelerator that sleeps: a third of `--step-ms` forward, two thirds
+backward, layer by layer, so that gradients are exchanged behind it as on a real one. `--forget` drops what was read
+from the page cache. After `--steps` steps it prints its own rate from step `--skip` on.
 """
 
 import argparse
 import datetime
-import glob
-import hashlib
 import json
-import os
 import time
 
 import torch
-from torch.utils.data import DataLoader, Dataset, Sampler
+from job_parts import Files
+from torch.utils.data import DataLoader, Sampler
 
 BATCH, LAYERS, FEATURES = 16, 8, 512
-
-
-class Files(Dataset):
-    def __init__(self, args):
-        self.names = sorted(glob.glob(os.path.join(args.folder, "*.bin")))
-        self.work_s, self.forget = args.work_ms * 1e-3, args.forget
-
-    def __len__(self):
-        return len(self.names)
-
-    def __getitem__(self, index):
-        with open(self.names[index], "rb") as file:
-            data = file.read()
-            if self.forget:
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-        end = time.thread_time() + self.work_s
-        while time.thread_time() < end:
-            hashlib.sha256(data)  # lets go of the GIL
-        return torch.frombuffer(bytearray(data[:4 * FEATURES]), dtype=torch.uint8)[:FEATURES].float()
 
 
 class OwnPart(Sampler):
@@ -107,7 +86,7 @@ def main():
                                          world_size=args.world, timeout=datetime.timedelta(seconds=120))
     model = torch.nn.parallel.DistributedDataParallel(model)
     optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
-    files = Files(args)
+    files = Files(args.folder, args.work_ms, FEATURES, args.forget)
     loader = DataLoader(files, batch_size=BATCH, sampler=OwnPart(len(files), args.rank, args.world, args.steps),
                         num_workers=args.workers, drop_last=True)
     begin = end = None

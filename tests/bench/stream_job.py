@@ -6,13 +6,14 @@ every byte comes from storage. `--synthetic` reuses the first batch.
 
 import argparse
 import glob
-import hashlib
 import io
 import json
 import os
 import sys
 import tarfile
 import time
+
+from job_parts import spend_cpu
 
 BATCH = 8
 SKIPPED = 12  # batches of each epoch's begin and end
@@ -40,9 +41,7 @@ def samples_of(args, worker, workers):
         with open(path, "rb") as file, tarfile.open(fileobj=file) as tar:
             for member in tar:
                 data = tar.extractfile(member).read()
-                end = time.thread_time() + args.work_ms * 1e-3
-                while time.thread_time() < end:
-                    hashlib.sha256(data)  # lets go of the GIL, which the thread that hands batches over needs, too
+                spend_cpu(data, args.work_ms * 1e-3)
                 yield torch.frombuffer(bytearray(data[:4096]), dtype=torch.uint8).float()
             if args.forget:
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

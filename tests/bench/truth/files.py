@@ -55,6 +55,18 @@ def resident_fraction(paths):
     return sum(resident for resident, _ in counts) / max(1, sum(pages for _, pages in counts))
 
 
+def random_files(folder, sizes):
+    """Names of files of random bytes with these sizes in `folder`, made where they are not there, and on the disk."""
+    os.makedirs(folder, exist_ok=True)
+    names = [os.path.join(folder, f"{number:05d}.bin") for number in range(len(sizes))]
+    for name, size in zip(names, sizes):
+        if not os.path.exists(name) or os.path.getsize(name) != size:
+            with open(name, "wb") as file:
+                file.write(os.urandom(size))
+    os.sync()
+    return names
+
+
 def evict(paths, most=0.001):
     """Drops the files from memory; raises if more than the share `most` of their pages stays."""
     for path in paths:

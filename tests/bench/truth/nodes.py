@@ -1,4 +1,4 @@
-"""Nodes of a small cluster on one machine: a network namespace each, joined by a bridge, links and cores limited (root).
+"""Nodes of a small cluster on one machine: a network namespace each, a bridge, limited links and cores (root).
 
   with Nodes(4, link_bytes_per_s=20e6, cpus=0.45) as nodes:
       subprocess.Popen(nodes.wrap(2, ["python3", "rank.py"]))
@@ -36,8 +36,8 @@ class Nodes:
     def __init__(self, count, link_bytes_per_s, cpus, shared=None):
         """`shared`: limits of all nodes together (their disk), entered and left by the caller."""
         self.count, self.link_bytes_per_s, self.shared = count, link_bytes_per_s, shared
-        # A fine period: a node with half a core runs at half the speed, and not at full speed half of the time, when what
-        # several do at once would need more cores than there are.
+        # A fine period: a node with half a core runs at half the speed, and not at full speed half of the time, when
+        # what several do at once would need more cores than there are.
         self.limits = [Limits(cpus=cpus, name=f"-{number}", period_us=20_000) for number in range(count)]
         self.stack = contextlib.ExitStack()
 
