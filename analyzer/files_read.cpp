@@ -1,6 +1,5 @@
 #include "analyzer/files_read.hpp"
 
-#include <algorithm>
 #include <set>
 
 namespace stallcast {

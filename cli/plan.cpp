@@ -226,7 +226,7 @@ void add_plan(CLI::App& app, Session& session) {
   auto* json = command->add_flag("--json", options->json, "Print JSON (as -f json)");
   command->add_option("-f,--format", options->format, "text, json or html")->type_name("FORMAT")->excludes(json);
   command->add_option("-o,--output", options->output, "Write to this file (default: stdout)")->type_name("FILE");
-  command->footer("Scaling is predicted from closed forms; no run of several nodes stands behind it yet.");
+  command->footer("Scaling is predicted from closed forms; no run on real nodes stands behind it yet.");
   command->callback([options, &session] {
     const Status done = plan_and_print(*options);
     if (!done.ok()) print_error(done.error());

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <thread>
 
+#include "model/bandwidth_words.hpp"
 #include "model/job_model.hpp"
 #include "model/predict.hpp"
 
@@ -60,7 +61,7 @@ GridAxis cache_axis(const JobModel& job) {
 
 GridAxis storage_axis(BytesPerSecond ceiling) {
   const auto words = [](double value) { return text("%.4gMB/s", value / 1e6); };
-  const auto label = [](double value) { return text("%.3g MB/s", value / 1e6); };
+  const auto label = [](double value) { return bandwidth_words(BytesPerSecond(value)); };
   return multiples("storage_bandwidth", ceiling.value(), {1.0, 2.0, 4.0}, words, label);
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "model/bandwidth_words.hpp"
 #include "model/loader_search.hpp"
 #include "model/setting.hpp"
 
@@ -100,7 +101,7 @@ std::vector<Option> options_for(const JobModel& job, const Predictor& predictor)
   const auto ceiling = predictor.storage_ceiling();
   if (ceiling && job.miss > 0.0) {
     const double now = ceiling->value();
-    options.push_back({"storage of twice the bandwidth (" + text("%.3g MB/s", 2.0 * now / 1e6) + ")",
+    options.push_back({"storage of twice the bandwidth (" + bandwidth_words(BytesPerSecond(2.0 * now)) + ")",
                        "another disk, file system or file server",
                        {{"storage_bandwidth", text("%.4gMB/s", 2.0 * now / 1e6)}}});
   }

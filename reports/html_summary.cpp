@@ -125,6 +125,14 @@ std::string method_words(const Findings& f) {
   return "Reading and preparing are told apart by this method: " + method + ".";
 }
 
+/// One row of a list: a title with what is told of it.
+data titled(const std::string& title, const char* name, const std::string& text) {
+  data row;
+  row.set("title", title);
+  row.set(name, text);
+  return row;
+}
+
 void add_recommendation(const RenderOptions& options, data& page) {
   page.set("has_recommendation", options.recommendation.has_value());
   const LoaderAdvice r = options.recommendation.value_or(LoaderAdvice{});
@@ -134,12 +142,7 @@ void add_recommendation(const RenderOptions& options, data& page) {
   for (const std::string& line : r.lines) lines.push_back(data{"text", line});
   page.set("recommendation_lines", lines);
   data fixes{data::type::list};
-  for (const RankedFix& fix : r.fixes) {
-    data row;
-    row.set("title", fix.title);
-    row.set("gain", fix.gain);
-    fixes.push_back(row);
-  }
+  for (const RankedFix& fix : r.fixes) fixes.push_back(titled(fix.title, "gain", fix.gain));
   set_list(page, "fixes", fixes);
 }
 
@@ -170,12 +173,7 @@ void add_summary(const ReportData& report, data& page) {
   add_epochs(report.epochs, page);
   set_list(page, "breakdowns", breakdowns);
   data next{data::type::list};
-  for (const NextStep& step : f.next) {
-    data row;
-    row.set("title", step.title);
-    row.set("why", step.why);
-    next.push_back(row);
-  }
+  for (const NextStep& step : f.next) next.push_back(titled(step.title, "why", step.why));
   set_list(page, "next", next);
   add_recommendation(report.options, page);
   data predictions{data::type::list};

@@ -24,13 +24,13 @@ enum class ReportFormat { text, json, html, md, csv, perfetto, openmetrics };
 /// The inverse of report_format_from_name.
 [[nodiscard]] const char* report_format_name(ReportFormat format);
 
-/// A recommended loader configuration, worded by the caller (the model decides, reports only print).
 /// A change beyond the loader's settings, with what it would bring.
 struct RankedFix {
   std::string title{};
   std::string gain{};  ///< e.g. "about 3.1 times the samples/s (2.8 to 3.4)", over the recommended loader
 };
 
+/// A recommended loader configuration, worded by the caller (the model decides, reports only print).
 struct LoaderAdvice {
   std::string loader_line{};         ///< e.g. "num_workers=4, prefetch_factor=4, persistent_workers=True"
   std::string gain{};                ///< e.g. "about 1.5 times the samples/s (1.4 to 1.6)"

@@ -1,6 +1,6 @@
 #include "probes/capture/phase_names.hpp"
 
-#include "probes/capture/paths.hpp"
+#include "probes/record/hash.hpp"
 
 namespace stallcast::capture {
 namespace {
@@ -55,7 +55,7 @@ StageName& StageName::add_round(std::uint32_t round) {
 
 StageName& StageName::add_copy(const FileIdentity& file) {
   const std::uint64_t words[] = {file.device, file.inode, file.modified_ns};
-  const std::uint64_t hash = hash_path(reinterpret_cast<const char*>(words), sizeof(words));
+  const std::uint64_t hash = record::hash_words(words, 3);
   return add("/").add_hex(hash, k_identity_digits).add(".").add_decimal(file.size);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/bandwidth_words.hpp"
 #include "model/predict.hpp"
 #include "tests/model/made_profile.hpp"
 
@@ -75,6 +76,13 @@ TEST_CASE("what the run cannot tell about is off the grid, with the reason") {
   for (const GridGap& gap : grid.value().gaps) CHECK_FALSE(gap.reason.empty());
   for (const GridAxis& axis : grid.value().axes) CHECK(axis.key != "cache");
   CHECK_FALSE(prediction_grid(Profile{}, 0).ok());
+}
+
+TEST_CASE("bandwidths are told without exponents") {
+  CHECK(bandwidth_words(BytesPerSecond(38.72e6)) == "38.7 MB/s");
+  CHECK(bandwidth_words(BytesPerSecond(999.4e6)) == "999 MB/s");
+  CHECK(bandwidth_words(BytesPerSecond(999.6e6)) == "1 GB/s");
+  CHECK(bandwidth_words(BytesPerSecond(1.94e9)) == "1.94 GB/s");
 }
 
 TEST_CASE("the grid stays small enough for a page, whatever the loader") {
