@@ -94,6 +94,11 @@ STALLCAST_EXPORT void stallcast_wait_begin(void) {
   Thread* thread = enter_api();
   if (thread == nullptr) return;
   thread->open_wait = nullptr;
+  if (record::RankSlot* slot = rank_slot(process()); slot != nullptr) {
+    auto idle = static_cast<std::uint32_t>(record::RankState::idle);
+    slot->state.compare_exchange_strong(idle, static_cast<std::uint32_t>(record::RankState::opening),
+                                        std::memory_order_relaxed);
+  }
   thread->wait_begin_ns = monotonic_ns();
 }
 

@@ -167,6 +167,17 @@ Status KernelGroups::set(const GroupPlan& group) {
   return {};
 }
 
+bool KernelGroups::limit_storage(bool limited) const {
+  bool all = true;
+  for (const GroupPlan& group : plan_.groups) {
+    for (const GroupControl& control : group.controls) {
+      if (control.free.empty()) continue;
+      all = write_control(group.folder / control.file, limited ? control.text : control.free) == 0 && all;
+    }
+  }
+  return all;
+}
+
 bool KernelGroups::limits_disk(const std::string& number) const {
   return std::any_of(plan_.disks.begin(), plan_.disks.end(),
                      [&](const BlockDevice& disk) { return disk.number == number; });

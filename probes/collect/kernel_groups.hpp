@@ -16,6 +16,7 @@ namespace stallcast::collect {
 struct GroupReadings {
   std::vector<std::string> controls{};           ///< as they stand: "blkio.throttle.read_bps_device 254:0 20000000"
   bool kept = true;                              ///< each is still as it was set
+  bool begun = true;                             ///< false: storage was never limited, and the rest says nothing of it
   std::optional<std::uint64_t> requests{};       ///< reads that the limited disks were asked for, as the kernel counts
   std::optional<std::uint64_t> request_bytes{};  ///< by them
   std::optional<std::uint64_t> throttled_ns{};   ///< that the quota kept processes of the group from running
@@ -36,6 +37,9 @@ class KernelGroups {
   ~KernelGroups();
 
   [[nodiscard]] const KernelPlan& plan() const { return plan_; }
+
+  /// Writes those limits again, or takes them away, that can be taken away (`free` of a control). Whether all could be.
+  [[nodiscard]] bool limit_storage(bool limited) const;
 
   /// Descriptors that a process writes "0" to in order to join; closed on exec.
   [[nodiscard]] const std::vector<int>& joins() const { return joins_; }

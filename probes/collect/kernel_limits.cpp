@@ -2,6 +2,7 @@
 
 #include <sys/sysmacros.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
@@ -52,7 +53,33 @@ Result<KernelLimits> KernelLimits::make(const EmulationOptions& options, const s
   if (!sentinel) return sentinel.error();
   auto groups = KernelGroups::make(plan.value());
   if (!groups) return groups.error();
+  if (!groups.value().limit_storage(false)) {
+    return Error{ErrorCode::environment, "the kernel does not let us take a limit of storage away again",
+                 "--emulate without --emulate-with kernel needs no privileges"};
+  }
   return KernelLimits(std::move(sentinel).value(), std::move(groups).value());
+}
+
+/// A limit that cannot be set again shows in read(): it does not stand.
+void KernelLimits::begin() {
+  if (begun_) return;
+  begun_ = true;
+  before_ = read_groups(groups_.plan());
+  (void)groups_.limit_storage(true);
+}
+
+GroupReadings KernelLimits::read() const {
+  GroupReadings now = read_groups(groups_.plan());
+  if (groups_.plan().disks.empty()) return now;
+  if (!begun_) {
+    now.begun = false;
+    now.controls.clear();
+    now.requests = now.request_bytes = std::nullopt;
+    return now;
+  }
+  if (now.requests) *now.requests -= std::min(*now.requests, before_.requests.value_or(0));
+  if (now.request_bytes) *now.request_bytes -= std::min(*now.request_bytes, before_.request_bytes.value_or(0));
+  return now;
 }
 
 Result<std::string> try_kernel_limits(const EmulationOptions& options) {
@@ -81,6 +108,12 @@ std::string to_line(const EmulationOptions& options, const KernelPlan& plan, con
 
 std::vector<DataIssue> issues_of(const KernelPlan& plan, const GroupReadings& readings) {
   std::vector<DataIssue> issues;
+  if (!readings.begun) {
+    issues.push_back({"emulation-never-began", Severity::error, 1,
+                      "storage is limited from the job's first batch on, and no process of it asked for one",
+                      "see why no loader was recorded; a job that is none cannot be limited so"});
+    return issues;
+  }
   if (!readings.kept) {
     std::string now;
     for (const std::string& control : readings.controls) now += (now.empty() ? "" : ", ") + control;

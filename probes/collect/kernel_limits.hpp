@@ -14,11 +14,14 @@
 namespace stallcast::collect {
 
 /// The groups of one run and the process that removes them after whoever lives in them, the tool or the job, whichever
-/// dies first. Movable.
+/// dies first.
+///
+/// Storage is limited from the first batch on (begin()): a job's start reads hundreds of megabytes of libraries, which
+/// says nothing of its data and would take minutes of a slow disk. A quota of CPU time holds from the start.
 class KernelLimits {
  public:
   /// Makes "stallcast-<run id>" with the limits of `options`; groups of earlier dead runs are removed by the way.
-  /// environment error where this machine or these permissions do not allow it.
+  /// environment error where this machine or these permissions do not allow it: every limit is tried here.
   [[nodiscard]] static Result<KernelLimits> make(const EmulationOptions& options, const std::string& run_id);
 
   [[nodiscard]] const KernelPlan& plan() const { return groups_.plan(); }
@@ -26,12 +29,18 @@ class KernelLimits {
   /// For launch().
   [[nodiscard]] const std::vector<int>& joins() const { return groups_.joins(); }
 
-  [[nodiscard]] GroupReadings read() const { return read_groups(groups_.plan()); }
+  /// From now on storage is limited.
+  void begin();
+
+  /// What was read is counted from begin() on. Before it, `begun` is false where storage is to be limited.
+  [[nodiscard]] GroupReadings read() const;
 
  private:
   KernelLimits(Sentinel sentinel, KernelGroups groups) : sentinel_(std::move(sentinel)), groups_(std::move(groups)) {}
   Sentinel sentinel_;
   KernelGroups groups_;
+  GroupReadings before_{};  ///< as begin() found it
+  bool begun_ = false;
 };
 
 /// Makes and removes such groups, to see whether it can be done; what they would limit, in words.

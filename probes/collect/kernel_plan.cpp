@@ -128,7 +128,7 @@ Status check_own_limit(const Place& place, const char* file, const std::string& 
 Status add_storage_v1(const Place& place, const std::string& disk, const char* file, std::uint64_t rate,
                       std::vector<GroupControl>& controls) {
   STALLCAST_RETURN_IF_ERROR(check_own_limit(place, file, disk, rate));
-  controls.push_back({file, fmt::format("{} {}", disk, rate), disk});
+  controls.push_back({file, fmt::format("{} {}", disk, rate), disk, disk + " 0"});
   return {};
 }
 
@@ -150,7 +150,7 @@ Status plan_storage(const fs::path& root, const EmulationOptions& options, const
       std::string text = disk.number;
       if (options.bandwidth) text += fmt::format(" rbps={}", whole(options.bandwidth->value()));
       if (options.requests) text += fmt::format(" riops={}", whole(options.requests->value()));
-      controls.push_back({"io.max", std::move(text), disk.number});
+      controls.push_back({"io.max", std::move(text), disk.number, disk.number + " rbps=max riops=max"});
       continue;
     }
     if (options.bandwidth) {
@@ -172,10 +172,10 @@ Status plan_cpu(const fs::path& root, double cpus, const std::string& name, Kern
   const auto quota = std::llround(cpus * static_cast<double>(k_quota_period_us));
   std::vector<GroupControl> controls;
   if (place.value().version2) {
-    controls.push_back({"cpu.max", fmt::format("{} {}", quota, k_quota_period_us), {}});
+    controls.push_back({"cpu.max", fmt::format("{} {}", quota, k_quota_period_us), {}, {}});
   } else {
-    controls.push_back({"cpu.cfs_period_us", std::to_string(k_quota_period_us), {}});
-    controls.push_back({"cpu.cfs_quota_us", std::to_string(quota), {}});
+    controls.push_back({"cpu.cfs_period_us", std::to_string(k_quota_period_us), {}, {}});
+    controls.push_back({"cpu.cfs_quota_us", std::to_string(quota), {}, {}});
   }
   add_group(place.value(), name, std::move(controls), plan);
   return {};

@@ -20,11 +20,12 @@
 
 namespace stallcast::collect {
 
-/// One line for one control file of a group.
+/// One line for one control file of a group. Limits of storage hold from the first batch on (see KernelLimits).
 struct GroupControl {
   std::string file{};  ///< "io.max"
   std::string text{};  ///< "254:0 rbps=20000000"
   std::string disk{};  ///< that it limits; empty for other limits
+  std::string free{};  ///< the line that takes the limit away again; empty where it never is
 };
 
 struct GroupPlan {

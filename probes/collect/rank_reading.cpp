@@ -33,6 +33,8 @@ const char* rank_state_name(record::RankState state) {
       return "finished";
     case record::RankState::dirty:
       return "dirty";
+    case record::RankState::opening:
+      return "opening";
   }
   return "unknown";
 }

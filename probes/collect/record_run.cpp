@@ -109,6 +109,7 @@ WatchOptions watch_options(const RecordOptions& options, const RunExtras& extras
   if (extras.phased || extras.emulation || extras.kernel || extras.cpu) {
     watching.on_beat = beat_of(options, extras, log);
   }
+  if (extras.kernel) watching.on_loading = [&extras] { extras.kernel->begin(); };
   if (extras.cpu) watching.on_recording = [&extras](bool recording) { extras.cpu->set_recording(recording); };
   if (extras.phased) {
     watching.duty = OverheadDuty::off;  // a stretch without records would be a hole in a block

@@ -20,12 +20,13 @@ Result<std::optional<Emulation>> begin_emulation(const RecordOptions& options, c
 }
 
 /// Nothing where the kernel is to limit nothing.
-Result<std::optional<KernelLimits>> begin_kernel(const RecordOptions& options, const RunFolder& folder, ToolLog& log) {
-  if (!options.emulation || !options.emulation->needs_groups()) return std::optional<KernelLimits>();
+Result<std::unique_ptr<KernelLimits>> begin_kernel(const RecordOptions& options, const RunFolder& folder,
+                                                   ToolLog& log) {
+  if (!options.emulation || !options.emulation->needs_groups()) return std::unique_ptr<KernelLimits>();
   auto limits = KernelLimits::make(*options.emulation, folder.run_id());
   if (!limits) return limits.error();
   log.append(to_line(*options.emulation, limits.value().plan(), nullptr));
-  return std::optional<KernelLimits>(std::move(limits).value());
+  return std::make_unique<KernelLimits>(std::move(limits).value());
 }
 
 /// What became of the limits so far.

@@ -23,9 +23,9 @@ namespace stallcast::collect {
 /// They live until the command has ended.
 struct RunExtras {
   std::optional<Emulation> emulation{};
-  std::optional<KernelLimits> kernel{};  ///< instead of it, where the kernel limits the hardware
-  std::unique_ptr<PhasedRun> phased{};   ///< nothing where the run is passive
-  std::unique_ptr<CpuProbe> cpu{};       ///< nothing where it was not asked for
+  std::unique_ptr<KernelLimits> kernel{};  ///< instead of it, where the kernel limits the hardware
+  std::unique_ptr<PhasedRun> phased{};     ///< nothing where the run is passive
+  std::unique_ptr<CpuProbe> cpu{};         ///< nothing where it was not asked for
 };
 
 /// Groups that the command joins; none where the kernel limits nothing.

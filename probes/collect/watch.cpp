@@ -40,6 +40,7 @@ class Watch {
 
  private:
   void beat(std::uint64_t now);
+  void announce_loading(const std::vector<RankReading>& ranks);
   void edge(std::uint64_t now);
   void tick(std::uint64_t now, bool recording, bool details);
   void measure_details(std::uint64_t now);
@@ -72,6 +73,7 @@ class Watch {
   std::uint64_t next_proportional_ns_ = begin_ns_ + 5 * k_second;
   std::uint64_t next_forget_ns_ = begin_ns_ + k_forget_ns;
   bool limit_reached_ = false;
+  bool announced_ = false;  ///< on_loading was called
 };
 
 /// Ten times a second: tell the job that we live, and see whether it has begun to iterate.
@@ -81,6 +83,7 @@ void Watch::beat(std::uint64_t now) {
   if (!ended_ && (end_.ended_by_us || (options_.must_end && options_.must_end(now)))) end_job(now);
   if (!first_batch_ns_) {
     const auto ranks = read_ranks(control_);
+    announce_loading(ranks);
     const bool iterating = std::any_of(ranks.begin(), ranks.end(), [](const RankReading& rank) {
       return rank.state == record::RankState::iterating || rank.batches > 0;
     });
@@ -96,6 +99,16 @@ void Watch::beat(std::uint64_t now) {
     limit_reached_ = true;
     control_.stop.store(1, std::memory_order_relaxed);
   }
+}
+
+/// A job without a loader takes steps and never waits.
+void Watch::announce_loading(const std::vector<RankReading>& ranks) {
+  const bool loading = std::any_of(ranks.begin(), ranks.end(), [](const RankReading& rank) {
+    return rank.state != record::RankState::idle || rank.steps > 0;
+  });
+  if (announced_ || !loading) return;
+  announced_ = true;
+  if (options_.on_loading) options_.on_loading();
 }
 
 /// The border between two stretches.

@@ -23,6 +23,7 @@ struct WatchOptions {
   std::optional<std::uint64_t> recording_limit_ns{};  ///< from the first batch on; the command goes on without us
   std::uint64_t descendants_grace_ns = 2'000'000'000ULL;
   std::function<void(std::uint64_t now_ns)> on_beat{};   ///< ten times a second while the command runs
+  std::function<void()> on_loading{};                    ///< once, when the first process asks for its first batch
   std::function<void(bool recording)> on_recording{};    ///< at each edge, just before the switch
   std::function<bool(std::uint64_t now_ns)> must_end{};  ///< likewise: true ends the job; absent: nothing does
   std::uint64_t end_grace_ns = 5'000'000'000ULL;         ///< from SIGTERM to SIGKILL

@@ -89,7 +89,8 @@ struct alignas(64) RankSlot {
 };
 static_assert(sizeof(RankSlot) == 64);
 
-enum class RankState : std::uint32_t { idle = 0, iterating = 1, finished = 2, dirty = 3 };
+/// `opening`: its first wait has begun, and no batch came yet.
+enum class RankState : std::uint32_t { idle = 0, iterating = 1, finished = 2, dirty = 3, opening = 4 };
 
 struct ControlBlock {
   char magic[8];

@@ -15,17 +15,28 @@ RATE = 4_000_000
 SIZE = 12_000_000
 BOTH = ("storage_bandwidth=5MB/s", "cpus=0.9")
 
-# Evicts its file, reads it all, and says how long that took and which groups it is in.
+# Evicts its file and reads it all, twice: before it asks for a batch, and as one. It says how long each took and which
+# groups it is in.
 READER = """
 import os, sys, time
-name = sys.argv[1]
-with open(name, "rb", buffering=0) as file:
-    os.fsync(file.fileno())
-    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    begin = time.monotonic()
-    while file.read(1 << 16):
-        pass
-    print("seconds", time.monotonic() - begin)
+import stallcast
+
+def read(name):
+    with open(name, "rb", buffering=0) as file:
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        begin = time.monotonic()
+        while file.read(1 << 16):
+            pass
+        return time.monotonic() - begin
+
+def batches():
+    time.sleep(0.3)  # for the tool to see that a batch was asked for
+    yield read(sys.argv[1])
+
+print("start", read(sys.argv[1]))
+for seconds in stallcast.wrap(batches(), workers=0):
+    print("seconds", seconds)
 print(open("/proc/self/cgroup").read())
 """
 BURNER = """
@@ -118,6 +129,9 @@ class KernelLimits(CliTest):
         emulation = json.loads((self.out / "profile.json").read_text())["emulation"]
         if emulation["request_bytes"] < SIZE:
             self.skipTest("the file's bytes did not come from a disk here (memory, or not evicted)")
+        self.assertLess(emulation["request_bytes"], 1.5 * SIZE, "what was read before the first batch does not count")
+        # A job's start is not what is limited.
+        self.assertLess(float(re.search(r"start (\S+)", text).group(1)), 0.5 * SIZE / RATE)
         # What a token bucket may have saved up before the first read is less than a tenth.
         self.assertGreater(float(re.search(r"seconds (\S+)", text).group(1)), 0.9 * SIZE / RATE)
         self.assertTrue(names_in(text))
@@ -131,6 +145,15 @@ class KernelLimits(CliTest):
             self.assertIsNone(emulation[absent])
         self.assertIn(b"limited by the kernel", done.stdout)
         self.assertNotIn("emulation-limits-changed", self.issues())
+
+    def test_a_job_without_batches_is_not_limited_and_the_profile_says_so(self):
+        self.need_limits()
+        done = self.profile(PYTHON, "-c", "pass", options=self.words("storage_bandwidth=4MB/s"))
+        self.assert_status(done, 0)
+        self.assertIn("emulation-never-began", self.issues())
+        emulation = json.loads((self.out / "profile.json").read_text())["emulation"]
+        self.assertFalse(emulation["controls"])
+        self.assertIsNone(emulation["requests"])
 
     def test_part_of_a_cpu(self):
         self.need_limits()

@@ -114,8 +114,8 @@ class Applied(VerifyTest):
         job = self.job("--batch-size", "2", "--epochs", "1", "--accelerator-ms", "30")
         self.profile_cold(job, 0.8)
         self.evict()
-        answer = self.verify("storage_bandwidth=2MB/s", job=job, options=["--emulate-with", "kernel"])
-        self.assert_applied(answer, kernel_limits="storage_bandwidth=2MB/s", limits_at_the_end="as set",
+        answer = self.verify("storage_bandwidth=10MB/s", job=job, options=["--emulate-with", "kernel"])
+        self.assert_applied(answer, kernel_limits="storage_bandwidth=10MB/s", limits_at_the_end="as set",
                             limited_reads="all files")
         self.assertIn("storage_bytes", [premise["check"] for premise in answer["premises"]])
 
