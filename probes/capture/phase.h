@@ -30,6 +30,9 @@ void stallcast_phase_slot(uint64_t armed, uint64_t turns, uint64_t pass_first, u
 /* Only the turns taken, on the line that stallcast_phase_slot has filled. */
 void stallcast_phase_turn(uint64_t turns);
 
+/* This process has come to the agreed end of the run, and exits now. */
+void stallcast_phase_left(void);
+
 /* From here on this process makes a batch of `phase` (record::Phase) in segment `segment`. */
 void stallcast_phase_begin(uint32_t phase, uint32_t segment, uint32_t round, uint64_t argument, uint32_t seed,
                            uint64_t iterator_id, uint64_t batch);

@@ -226,6 +226,7 @@ STALLCAST_EXPORT void stallcast_phase_slot(uint64_t armed, uint64_t turns, uint6
   slot.missed.store(missed, k_relaxed);
   slot.support.store(support, k_relaxed);
   slot.turns.store(turns, k_relaxed);
+  slot.left.store(0, k_relaxed);
   slot.armed.store(armed, std::memory_order_release);
 }
 
@@ -236,6 +237,15 @@ STALLCAST_EXPORT void stallcast_phase_turn(uint64_t turns) {
   const record::RankSlot* rank = rank_slot(process());
   if (rank == nullptr) return;
   control->phases[rank - control->ranks].turns.store(turns, std::memory_order_release);
+}
+
+STALLCAST_EXPORT void stallcast_phase_left(void) {
+  record::ControlBlock* control = phased_control();
+  if (control == nullptr) return;
+  const Busy busy(t_thread);
+  const record::RankSlot* rank = rank_slot(process());
+  if (rank == nullptr) return;
+  control->phases[rank - control->ranks].left.store(1, std::memory_order_release);
 }
 
 STALLCAST_EXPORT void stallcast_phase_begin(uint32_t phase, uint32_t segment, uint32_t round, uint64_t argument,

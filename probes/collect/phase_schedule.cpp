@@ -274,6 +274,7 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
     moved_ns_ = now_ns;
   }
   cut_if_late(now, now_ns);
+  if (ended_ && left_ns_ == 0 && all_have_left()) left_ns_ = now_ns;
   if (ended_) return;
   follow_passes(now);
   if (!obstacle_.empty()) {

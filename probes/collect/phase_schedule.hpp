@@ -57,6 +57,13 @@ class PhaseSchedule {
   /// last, in words. It hangs, or its steps take longer than all that.
   [[nodiscard]] std::optional<std::string> overdue(std::uint64_t now_ns) const;
 
+  /// True once every rank has come to the end of the run.
+  [[nodiscard]] bool ranks_have_left() const { return left_ns_ != 0; }
+
+  /// True once a launcher has had some seconds more to end by itself: one that waits for an answer of its ranks never
+  /// does.
+  [[nodiscard]] bool is_over(std::uint64_t now_ns) const;
+
   /// Rounds whose blocks of the wanted phases have all been passed by every rank.
   [[nodiscard]] int complete_rounds() const { return complete_rounds_; }
 
@@ -92,6 +99,7 @@ class PhaseSchedule {
   bool publish_next(const View& view);
   void publish(record::Segment segment);
   void publish_end();
+  [[nodiscard]] bool all_have_left() const;
   void end_in_time(const View& view, std::uint64_t now_ns);
   void end_at_once(const View& view);
   void cut_if_late(const View& view, std::uint64_t now_ns);
@@ -126,6 +134,7 @@ class PhaseSchedule {
   bool ended_ = false;
   bool cut_ = false;  ///< the end was published again, for the next turn
   std::uint64_t moved_turn_ = 0;
+  std::uint64_t left_ns_ = 0;   ///< when all ranks were first seen to have left; 0: not yet
   std::uint64_t moved_ns_ = 0;  ///< when the slowest rank was last seen to take a turn
   std::string obstacle_{};
 };

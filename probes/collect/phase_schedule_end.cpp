@@ -14,8 +14,9 @@ using record::Segment;
 
 namespace {
 
-constexpr double k_late_s = 2.0;   ///< beyond the budget, before blocks are cut short
-constexpr double k_hung_s = 30.0;  ///< beyond the budget, before the job counts as hung
+constexpr double k_late_s = 2.0;      ///< beyond the budget, before blocks are cut short
+constexpr double k_hung_s = 30.0;     ///< beyond the budget, before the job counts as hung
+constexpr double k_launcher_s = 3.0;  ///< from the end of the last rank until what is left of the job is ended
 
 }  // namespace
 
@@ -72,6 +73,20 @@ void PhaseSchedule::end_in_time(const View& view, std::uint64_t now_ns) {
   if (static_cast<double>(now_ns - armed_ns_) / k_second_ns < wants_.budget.value()) return;
   next_turn_ = earliest_turn(view);
   publish_end();
+}
+
+bool PhaseSchedule::all_have_left() const {
+  bool any = false;
+  for (const record::PhaseSlot& slot : control_.phases) {
+    if (slot.armed.load(std::memory_order_acquire) == 0) continue;
+    if (slot.left.load(std::memory_order_acquire) == 0) return false;
+    any = true;
+  }
+  return any;
+}
+
+bool PhaseSchedule::is_over(std::uint64_t now_ns) const {
+  return left_ns_ != 0 && static_cast<double>(now_ns - left_ns_) / k_second_ns >= k_launcher_s;
 }
 
 std::optional<std::string> PhaseSchedule::overdue(std::uint64_t now_ns) const {

@@ -79,8 +79,10 @@ void PhasedRun::ask_for_enough() {
   });
 }
 
-bool PhasedRun::has_hung(std::uint64_t now_ns) {
-  if (!hung_.empty()) return true;
+bool PhasedRun::must_end(std::uint64_t now_ns) {
+  if (over_ || !hung_.empty()) return true;
+  over_ = schedule_.is_over(now_ns);
+  if (over_) return true;
   const auto overdue = schedule_.overdue(now_ns);
   if (overdue) hung_ = *overdue;
   return overdue.has_value();
@@ -92,6 +94,11 @@ std::vector<DataIssue> PhasedRun::issues_at_end() const {
     issues.push_back({"job-hung", Severity::error, 1, hung_,
                       "if it took no batches, a worker or the script hangs: DataLoader(timeout=60) makes that an "
                       "error; if it is only slow, raise --budget"});
+  }
+  if (over_) {
+    issues.push_back({"launcher-stayed", Severity::info, 1,
+                      "every rank had come to the end of the run; what had started them stayed, and was ended",
+                      "nothing to do: it waits for results that a throwaway run does not have"});
   }
   if (!schedule_.obstacle().empty()) {
     issues.push_back({"phases-impossible", Severity::warning, 1, "no phases: " + schedule_.obstacle(),

@@ -42,8 +42,12 @@ class PhasedRun {
   /// Ten times a second while the command runs.
   void beat(std::uint64_t now_ns);
 
-  /// True once the job is so far beyond its budget that it cannot be expected to come to its end: to be ended.
-  [[nodiscard]] bool has_hung(std::uint64_t now_ns);
+  /// True once the job is to be ended: its ranks have all left and whoever started them stays (is_over), or it is so far
+  /// beyond its budget that it cannot be expected to come to its end.
+  [[nodiscard]] bool must_end(std::uint64_t now_ns);
+
+  /// Whether every rank came to the end of the run, however what started them ended.
+  [[nodiscard]] bool ranks_have_left() const { return schedule_.ranks_have_left(); }
 
   [[nodiscard]] const std::vector<DataIssue>& issues() const { return issues_; }
 
@@ -69,6 +73,7 @@ class PhasedRun {
   std::uint64_t next_progress_ns_ = 0;
   std::filesystem::path stage_{};
   std::vector<DataIssue> issues_{};
+  bool over_ = false;
   std::string hung_{};  ///< what was seen of a job that had to be ended
   std::unique_ptr<Guardian> guardian_{};
 };

@@ -68,7 +68,7 @@ struct alignas(64) PhaseSlot {
   std::atomic<std::uint32_t> prefetch;
   std::atomic<std::uint64_t> missed;   ///< segments that came too late or did not fit
   std::atomic<std::uint32_t> support;  ///< PhaseSupport
-  std::uint32_t unused;
+  std::atomic<std::uint32_t> left;     ///< 1: it has come to the agreed end of the run, and leaves
 };
 static_assert(sizeof(PhaseSlot) == 64);
 

@@ -43,6 +43,7 @@ DEFAULTS = {
     "crash_after": None,  # samples after which a worker dies
     "hang_after": None,  # samples after which a worker hangs
     "ranks": 1,
+    "results": False,  # what starts the ranks waits for a result of each, which a rank that just exits never sends
 }
 
 
@@ -182,21 +183,25 @@ class Job:
                 torch.save({"epoch": epoch}, self.wanted["save"])
 
 
-def launch(ranks):
+def launch(ranks, results):
     """Starts the ranks and waits for them; the status of the first that failed."""
+    if results:
+        waiting, _kept_open = os.pipe()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     shared = dict(os.environ, WORLD_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     started = [subprocess.Popen([sys.executable, *sys.argv], env=dict(shared, RANK=str(rank), LOCAL_RANK=str(rank)))
                for rank in range(ranks)]
+    if results:
+        os.read(waiting, ranks)
     return next((status for status in [process.wait() for process in started] if status != 0), 0)
 
 
 def main():
     wanted = dict(DEFAULTS, **json.loads(sys.argv[1]))
     if wanted["ranks"] > 1 and "RANK" not in os.environ:
-        sys.exit(launch(wanted["ranks"]))
+        sys.exit(launch(wanted["ranks"], wanted["results"]))
     torch.set_num_threads(1)
     if wanted["ranks"] > 1:
         torch.distributed.init_process_group("gloo")

@@ -114,6 +114,15 @@ class Ranks(PhasesTest):
         self.assertEqual(passes[0], passes[1])
         self.assertEqual(self.processes_left(), [])
 
+    def test_a_launcher_that_waits_for_results_is_ended_with_its_ranks(self):
+        ran = self.finish(self.begin("results", ranks=2, results=True, workers=0, budget="6s", phases="synthetic"))
+        self.assertEqual(ran.status, 0, ran.errors[-4000:])
+        self.assertEqual(ran.profile["outcome"]["status"], "measured")
+        self.assertEqual(ran.profile["outcome"]["child_exit_code"], 0)
+        self.assertEqual(ran.issue("launcher-stayed")["severity"], "info")
+        self.assertIsNone(ran.issue("job-hung"))
+        self.assertEqual(self.processes_left(), [])
+
 
 class DataSets(PhasesTest):
     def test_too_little_data(self):

@@ -324,6 +324,25 @@ TEST_CASE("a job that takes no batches any more is overdue 30 s after its budget
   CHECK_FALSE(schedule.overdue(job.now_ns));
 }
 
+TEST_CASE("once every rank has left, whoever started them has some seconds to end") {
+  Job job;
+  PhaseWants wants = usual_wants();
+  wants.budget = Seconds(10.0);
+  PhaseSchedule schedule(*job.control, wants);
+  job.run(schedule, 8.0);
+  record::PhaseSlot& other = job.control->phases[1];
+  other.armed.store(1);
+  job.control->phases[0].left.store(1);
+  job.run(schedule, 10.0);  // beyond the budget: the end is published
+  CHECK_FALSE(schedule.ranks_have_left());
+  other.left.store(1);
+  job.run(schedule, 0.5);
+  CHECK(schedule.ranks_have_left());
+  CHECK_FALSE(schedule.is_over(job.now_ns));
+  job.run(schedule, 3.0);
+  CHECK(schedule.is_over(job.now_ns));
+}
+
 TEST_CASE("a stream gets blocks as found and replayed ones, planned anew once its length is known") {
   Job job;
   PhaseSchedule schedule(*job.control, usual_wants());

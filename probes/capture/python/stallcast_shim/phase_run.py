@@ -82,8 +82,9 @@ def _bind():
     library.stallcast_phase_slot.restype = None
     library.stallcast_phase_begin.argtypes = [u32, u32, u32, u64, u32, u64, u64]
     library.stallcast_phase_begin.restype = None
-    library.stallcast_phase_end.argtypes = []
-    library.stallcast_phase_end.restype = None
+    for function in (library.stallcast_phase_end, library.stallcast_phase_left):
+        function.argtypes = []
+        function.restype = None
     fields = (u64 * 8)()
 
     def read(index):
@@ -123,4 +124,5 @@ def finish(iterator):
             torch.cuda.synchronize()
     except Exception:
         pass
+    calls.library.stallcast_phase_left()
     os._exit(0)

@@ -121,7 +121,7 @@ class Phased(Taker):
         if segment is None:
             return
         if segment.phase == phase_plan.SYNTHETIC and turn == segment.first:
-            run.ring.prepare()
+            self.prepare(iterator)
         self.announce(segment, self.position)
 
     def segment(self):

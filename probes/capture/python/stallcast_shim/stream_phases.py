@@ -172,7 +172,7 @@ class Stream(Taker):
         self.number_ahead = phase_plan.SUPPLY_NUMBERS + (segment.index << 16) + self.base - segment.first
         if turn == segment.first:
             self.replayed += segment.batches
-            run.ring.prepare()
+            self.prepare(iterator)
         self.announce(segment, self.position, stream=self.reason)
 
     def _next_number(self, iterator):

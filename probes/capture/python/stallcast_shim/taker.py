@@ -6,7 +6,7 @@ Phased (phases.py) also steers what the workers make; Stream (stream_phases.py) 
 import time
 import weakref
 
-from . import capture, phase_plan
+from . import capture, phase_plan, rest
 from .capture import calls
 from .phase_run import run
 
@@ -65,6 +65,12 @@ class Taker:
             "t_ns": time.monotonic_ns(),
         }
         capture.text(capture.TEXT_SEGMENT, dict(content, **more))
+
+    def prepare(self, iterator):
+        """Before the first replayed batch of a block. Workers that were started just now come to rest first."""
+        run.ring.prepare()
+        if self.workers and self.position < self.workers * self.prefetch:
+            rest.wait_for(getattr(iterator, "_workers", ()))
 
     def segment(self):
         """That the script's next batch belongs to; None where that is as found and nothing is measured."""
