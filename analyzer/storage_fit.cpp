@@ -19,6 +19,7 @@ using record::StorageState;
 constexpr double k_count_binds = 1.15;  ///< 4 KiB reads come at most that much faster than files: their number binds
 constexpr double k_bytes_bind = 0.85;   ///< files bring at least that share of the bytes' ceiling: their bytes bind
 constexpr double k_busy = 0.85;
+constexpr double k_metadata_busy = 0.7;  ///< of the cores, where threads also wait for each other's locks
 constexpr double k_burst = 0.8;
 
 template <class Q>
@@ -123,19 +124,19 @@ StreamCost stream_cost(std::span<const StoragePointData> points, StorageState st
   return cost;
 }
 
+template <class Q>
+Estimate<double> plain(const Estimate<Q>& of) {
+  return {of.mean.value(), of.ci95_low.value(), of.ci95_high.value(), of.n};
+}
+
 /// The rates of one kind of read over reads in flight, in bytes or in reads per second.
 std::vector<FlightRate> series_of(std::span<const StoragePointData> points, StorageRead read, StorageState state,
                                   bool bytes) {
   std::vector<FlightRate> rates;
   for (const StoragePointData& data : points) {
-    if (data.read != read || data.state != state || !data.point.rate || !data.point.bandwidth) continue;
-    const auto& in_bytes = *data.point.bandwidth;
-    const auto& in_reads = *data.point.rate;
-    rates.push_back(
-        {static_cast<double>(data.in_flight), bytes ? Estimate<double>{in_bytes.mean.value(), in_bytes.ci95_low.value(),
-                                                                       in_bytes.ci95_high.value(), in_bytes.n}
-                                                    : Estimate<double>{in_reads.mean.value(), in_reads.ci95_low.value(),
-                                                                       in_reads.ci95_high.value(), in_reads.n}});
+    const StoragePoint& point = data.point;
+    if (data.read != read || data.state != state || !point.rate || (bytes && !point.bandwidth)) continue;
+    rates.push_back({static_cast<double>(data.in_flight), bytes ? plain(*point.bandwidth) : plain(*point.rate)});
   }
   return rates;
 }
@@ -152,6 +153,20 @@ Measured<Estimate<double>> ceiling_or_reason(std::span<const StoragePointData> p
     }
   }
   return Measured<Estimate<double>>::absent("no such reads were measured");
+}
+
+/// Where the kernel answers by itself, as it does for a local disk, its cores are what limits, not the storage.
+void fit_metadata(std::span<const StoragePointData> points, double usable_cpus, StorageFit& fit) {
+  const auto most = ceiling_or_reason(points, StorageRead::metadata, StorageState::resident, false);
+  fit.ceiling_metadata = as_estimate<PerSecond>(most);
+  if (!most || usable_cpus <= 0.0) return;
+  double busy = 0.0;
+  for (const StoragePointData& data : points) {
+    if (data.read == StorageRead::metadata && data.point.cpu_cores) busy = std::max(busy, *data.point.cpu_cores);
+  }
+  if (busy < k_metadata_busy * usable_cpus) return;
+  fit.ceiling_metadata = MeasuredEstimate<PerSecond>::absent(fmt::format(
+      "opening {:.3g} files a second kept the machine's cores busy: storage is not what limits it", most->mean));
 }
 
 void fit_ceilings(std::span<const StoragePointData> points, StorageFit& fit) {
@@ -271,6 +286,7 @@ StorageFit fit_storage(const record::StorageRecording& recording, std::span<cons
   fit.resident_latency = resident.latency;
   fit.resident_stream_bandwidth = resident.bandwidth;
   fit_ceilings(points, fit);
+  fit_metadata(points, recording.usable_cpus, fit);
   Measured<Estimate<double>> memory = ceiling_or_reason(points, StorageRead::whole_file, StorageState::resident, true);
   if (!memory) memory = ceiling_or_reason(points, StorageRead::large_block, StorageState::resident, true);
   fit.resident_ceiling_bytes = as_estimate<BytesPerSecond>(memory);

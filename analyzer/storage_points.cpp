@@ -29,6 +29,8 @@ constexpr double k_fewest_reads = 4.0;
 constexpr double k_least_cold_s =
     0.05;  ///< of cold reading: what a storage gives for less than this it may have saved up
 constexpr std::size_t k_segments = 4;
+constexpr std::size_t k_fewest_windows = 3;  ///< whose spread tells how sure their rate is
+constexpr char k_no_bytes[] = "no bytes are read";
 
 const char* state_name(StorageState state) {
   return state == StorageState::cold ? "cold" : "resident";
@@ -80,6 +82,7 @@ Evidence judge_resident(const StorageWindow& window) {
 Evidence judge(const StorageWindow& window) {
   if (window.reads <= 0.0 && window.failed_reads > 0) return {false, "every read failed"};
   if (window.reads <= 0.0) return {false, "no read ended in time"};
+  if (window.read == StorageRead::metadata) return {};  // no bytes, so nothing to prove of them
   return window.state == StorageState::cold ? judge_cold(window) : judge_resident(window);
 }
 
@@ -111,10 +114,9 @@ std::optional<std::pair<record::StorageProgress, record::StorageProgress>> burst
   return std::pair(*gaps.front().second, *gaps.back().second);
 }
 
-/// A single window's steady part in pieces: the only spread that there is.
-std::vector<SteadyPart> segments_of(const StorageWindow& window) {
+/// A window's steady part in pieces: the spread that there is where few windows were had.
+void add_segments(const StorageWindow& window, std::vector<SteadyPart>& parts) {
   const double begin_s = lead_seconds(window);
-  std::vector<SteadyPart> parts;
   record::StorageProgress before = progress_at(window, begin_s);
   if (before.reads == 0.0) before.t_s = 0.0;
   for (std::size_t i = 1; i <= k_segments; ++i) {
@@ -125,7 +127,6 @@ std::vector<SteadyPart> segments_of(const StorageWindow& window) {
       before = now;
     }
   }
-  return parts;
 }
 
 template <class Q>
@@ -139,7 +140,7 @@ MeasuredEstimate<Q> rate_of(const std::vector<SteadyPart>& parts, double SteadyP
   if (parts.size() < 2) return MeasuredEstimate<Q>::absent("too few reads ended in time to tell a rate");
   const Estimate<double> rate = ratio_of_sums(amounts, seconds);
   if (!(rate.ci95_low > 0.0)) {
-    return MeasuredEstimate<Q>::absent("its stretches of reading differ too much to tell a rate: few files were cold");
+    return MeasuredEstimate<Q>::absent("its stretches of reading differ too much to tell a rate");
   }
   return Estimate<Q>{Q(rate.mean), Q(rate.ci95_low), Q(rate.ci95_high), rate.n};
 }
@@ -219,8 +220,10 @@ double seconds_of(const std::vector<SteadyPart>& parts) {
 }
 
 std::string too_short_words(double seconds) {
-  return fmt::format("all that could be read cold was read within {:.0f} ms: too short to tell a rate from a burst",
-                     1e3 * seconds);
+  return fmt::format(
+      "only {:.0f} ms of cold reading were had: too short to tell a rate from a burst (a longer --budget or more "
+      "files)",
+      1e3 * seconds);
 }
 
 void fill_point(const std::vector<const StorageWindow*>& all, StoragePointData& data) {
@@ -236,7 +239,7 @@ void fill_point(const std::vector<const StorageWindow*>& all, StoragePointData& 
     else
       reason = evidence.reason;
   }
-  fill_premises(all, point);
+  if (data.read != StorageRead::metadata) fill_premises(all, point);
   if (data.windows.empty()) return set_absent(point, reason);
   data.windows = settled(std::move(data.windows));
   std::vector<SteadyPart> parts;
@@ -245,7 +248,10 @@ void fill_point(const std::vector<const StorageWindow*>& all, StoragePointData& 
     data.windows.clear();
     return set_absent(point, too_short_words(seconds_of(parts)));
   }
-  if (parts.size() == 1) parts = segments_of(*data.windows.front());
+  if (parts.size() < k_fewest_windows) {
+    parts.clear();
+    for (const StorageWindow* window : data.windows) add_segments(*window, parts);
+  }
   point.bandwidth = rate_of<BytesPerSecond>(parts, &SteadyPart::bytes);
   point.rate = rate_of<PerSecond>(parts, &SteadyPart::reads);
   double cpu_s = 0.0;
@@ -259,6 +265,10 @@ void fill_point(const std::vector<const StorageWindow*>& all, StoragePointData& 
     bytes += window->bytes;
   }
   point.read_size = Bytes(bytes / reads);
+  if (data.read == StorageRead::metadata) {
+    point.bandwidth = MeasuredEstimate<BytesPerSecond>::absent(k_no_bytes);
+    point.read_size = Measured<Bytes>::absent(k_no_bytes);
+  }
   if (wall_s > 0.0) point.cpu_cores = cpu_s / wall_s;
   fill_latency(data.windows, point);
 }
@@ -293,6 +303,8 @@ const char* storage_read_name(StorageRead read) {
       return "large_block";
     case StorageRead::sequential:
       return "sequential";
+    case StorageRead::metadata:
+      return "metadata";
   }
   return "whole_file";
 }

@@ -92,6 +92,7 @@ void describe(A& a, const StorageFit& v) {
   a.field("ceiling_bytes_per_s", v.ceiling_bytes);
   a.field("ceiling_files_per_s", v.ceiling_files);
   a.field("ceiling_reads_per_s", v.ceiling_reads);
+  a.field("ceiling_metadata_per_s", v.ceiling_metadata);
   a.field("open_s", v.open);
   a.field("stat_s", v.stat);
   a.field("resident_latency_s", v.resident_latency);

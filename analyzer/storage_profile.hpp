@@ -18,7 +18,7 @@ inline constexpr int k_storage_schema_version = 1;
 
 /// One kind of read, in one state, with so many in flight.
 struct StoragePoint {
-  std::string read{};           ///< whole_file | small_block | large_block | sequential
+  std::string read{};           ///< whole_file | small_block | large_block | sequential | metadata
   std::string state{};          ///< cold | resident
   std::string method{};         ///< evicted | direct | resident
   int in_flight = 0;            ///< 0: stands for every number of them
@@ -49,7 +49,8 @@ struct StorageFit {
   MeasuredEstimate<BytesPerSecond> stream_bandwidth{};
   MeasuredEstimate<BytesPerSecond> ceiling_bytes{};
   MeasuredEstimate<PerSecond> ceiling_files{};
-  MeasuredEstimate<PerSecond> ceiling_reads{};  ///< of 4 KiB blocks
+  MeasuredEstimate<PerSecond> ceiling_reads{};     ///< of 4 KiB blocks
+  MeasuredEstimate<PerSecond> ceiling_metadata{};  ///< files opened, looked at and closed that were opened before
   MeasuredEstimate<Seconds> open{};
   MeasuredEstimate<Seconds> stat{};
   MeasuredEstimate<Seconds> resident_latency{};
@@ -99,7 +100,7 @@ struct StorageProfile {
 /// As `stallcast storage --json` prints it; absent values are null with their reason in "absent".
 [[nodiscard]] nlohmann::json to_json(const StorageProfile& profile);
 
-/// "whole_file", "small_block", "large_block", "sequential".
+/// "whole_file", "small_block", "large_block", "sequential", "metadata".
 [[nodiscard]] const char* storage_read_name(record::StorageRead read);
 
 }  // namespace stallcast

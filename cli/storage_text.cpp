@@ -75,7 +75,7 @@ void add_points(TextPage& page, const StorageProfile& profile, const std::string
   page.heading(title);
   bool header = false;
   for (const StoragePoint& point : profile.points) {
-    if (point.state != state) continue;
+    if (point.state != state || point.read == "metadata") continue;
     if (point.in_flight == 0) {
       const std::string name = point.read == "whole_file" && !point.rate && profile.points.size() < 2 ? "" : point.read;
       page.item("  " + padded(words_of(name), 17), 32, not_measured(point.rate.reason()), Paint::dim);
@@ -98,6 +98,7 @@ void add_fit(TextPage& page, const StorageFit& fit) {
   page.item("ceiling, bytes", k_label, shown(fit.ceiling_bytes));
   page.item("ceiling, files", k_label, shown(fit.ceiling_files, "files/s"));
   page.item("ceiling, 4 KiB reads", k_label, shown(fit.ceiling_reads, "reads/s"));
+  page.item("ceiling, opens", k_label, shown(fit.ceiling_metadata, "files/s"));
   page.item("open, after a stat", k_label, shown(fit.open));
   page.item("stat, as found", k_label, shown(fit.stat));
   page.item("from memory: a read", k_label, shown(fit.resident_latency));

@@ -42,8 +42,8 @@ class PhasedRun {
   /// Ten times a second while the command runs.
   void beat(std::uint64_t now_ns);
 
-  /// True once the job is to be ended: its ranks have all left and whoever started them stays (is_over), or it is so far
-  /// beyond its budget that it cannot be expected to come to its end.
+  /// True once the job is to be ended: its ranks have all left and whoever started them stays (is_over), or it is so
+  /// far beyond its budget that it cannot be expected to come to its end.
   [[nodiscard]] bool must_end(std::uint64_t now_ns);
 
   /// Whether every rank came to the end of the run, however what started them ended.

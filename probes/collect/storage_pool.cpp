@@ -219,6 +219,11 @@ std::vector<ReadTask> StoragePool::tasks(StorageRead read, StorageState state) {
   std::vector<ReadTask> tasks;
   const bool direct = direct_ && state == StorageState::cold;
   if (state == StorageState::cold && !no_cold_.empty()) return tasks;
+  if (read == StorageRead::metadata) {
+    for (const File& file : files_) tasks.push_back({file.path.c_str(), -1, {}});
+    std::shuffle(tasks.begin(), tasks.end(), random_);
+    return tasks;
+  }
   for (const Stretch* stretch : stretches_for(state)) {
     const File& file = files_[stretch->file];
     const std::uint64_t bytes = stretch->range.bytes;

@@ -21,11 +21,12 @@ using record::StorageRead;
 using record::StorageState;
 using record::StorageWindow;
 
-constexpr double k_walk_share = 0.08;     ///< of the budget, for the walk; as much again for the first stats
-constexpr double k_open_share = 0.08;     ///< for looking at each file
-constexpr double k_resident_share = 0.1;  ///< for reads from memory, at the end
-constexpr double k_rise = 1.1;            ///< a doubling in flight that brings less has come to the ceiling
-constexpr int k_always_tried = 8;         ///< in flight: short windows are noisy
+constexpr double k_walk_share = 0.08;      ///< of the budget, for the walk; as much again for the first stats
+constexpr double k_open_share = 0.08;      ///< for looking at each file
+constexpr double k_resident_share = 0.1;   ///< for reads from memory, at the end
+constexpr double k_metadata_share = 0.05;  ///< for opening files and nothing else, before that
+constexpr double k_rise = 1.1;             ///< a doubling in flight that brings less has come to the ceiling
+constexpr int k_always_tried = 8;          ///< in flight: short windows are noisy
 constexpr double k_first_window_s = 0.3;
 constexpr double k_most_window_s = 1.5;
 constexpr double k_least_window_s = 0.2;
@@ -35,6 +36,7 @@ constexpr double k_pause_s = 0.05;      ///< about a training step
 constexpr int k_paused_stretches = 10;  ///< with reads in every second one
 constexpr int k_paused_windows = 2;
 constexpr double k_saturated = 0.9;  ///< of the best rate: fewer in flight will do
+constexpr int k_look_up_points = 6;  ///< 1, 2, 4, ... k_most_in_flight at once
 
 struct Series {
   StorageRead read;
@@ -54,6 +56,7 @@ const char* no_task_reason(StorageRead read) {
     case StorageRead::sequential:
       return "no file that may be read for this holds 4 MiB";
     case StorageRead::small_block:
+    case StorageRead::metadata:
       break;
   }
   return "no file may be read for this";
@@ -82,7 +85,8 @@ class Probe {
 
   void run() {
     const double paused_s = options_.brief ? k_paused_windows * k_paused_stretches * k_pause_s : 0.0;
-    const double cold_end_s = options_.budget.value() * (options_.brief ? 1.0 : 1.0 - k_resident_share) - paused_s;
+    const double others = options_.brief ? 0.0 : k_resident_share + k_metadata_share;
+    const double cold_end_s = options_.budget.value() * (1.0 - others) - paused_s;
     if (pool_.no_cold_reason().empty()) {
       read_cold(cold_end_s);
       if (options_.brief) read_with_pauses();
@@ -90,7 +94,9 @@ class Probe {
       gap({StorageRead::whole_file, 0}, StorageState::cold, pool_.no_cold_reason());
       recording_.gaps.back().in_flight = 0;
     }
-    if (!options_.brief) read_resident();
+    if (options_.brief) return;
+    look_up();
+    read_resident();
   }
 
  private:
@@ -106,9 +112,11 @@ class Probe {
     if (options_.on_progress) {
       const auto series =
           std::find_if(std::begin(k_series), std::end(k_series), [&](const Series& s) { return s.read == point.read; });
-      options_.on_progress(now_s() / options_.budget.value(),
-                           fmt::format("{}{}, {} in flight", series->words,
-                                       state == StorageState::cold ? "" : " from memory", point.in_flight));
+      const bool reads = series != std::end(k_series);
+      const char* where = reads && state == StorageState::resident ? " from memory" : "";
+      options_.on_progress(
+          now_s() / options_.budget.value(),
+          fmt::format("{}{}, {} in flight", reads ? series->words : "opening files", where, point.in_flight));
     }
     record::StorageEvidence before;
     const bool cold = state == StorageState::cold;
@@ -221,6 +229,18 @@ class Probe {
     if (tasks.empty()) return false;
     reader_.read(tasks, {read, StorageState::cold, 4, seconds, seconds, false}, done);
     return done == tasks.size() || pool_.keep_resident() >= k_least_resident;
+  }
+
+  /// Opens the sampled files again and again, more and more at once. They were all opened before: what the client
+  /// still knows of them is its own affair, as it is from a job's second epoch on.
+  void look_up() {
+    const double window_s = options_.budget.value() * k_metadata_share / (3.0 * k_look_up_points);
+    for (int round = 1; round <= 3; ++round) {
+      for (int in_flight = 1; in_flight <= k_most_in_flight; in_flight *= 2) {
+        recording_.windows.push_back(
+            window({StorageRead::metadata, in_flight}, StorageState::resident, window_s, round));
+      }
+    }
   }
 
   void read_resident() {

@@ -15,7 +15,8 @@ inline constexpr std::uint64_t k_small_block_bytes = 4096;
 inline constexpr std::uint64_t k_large_block_bytes = 1ULL << 20U;
 inline constexpr int k_most_in_flight = 32;
 
-/// Something to read: a whole file (opened for it), a block of an open file, or a stretch read from front to back.
+/// Something to read: a whole file (opened for it), a block of an open file, or a stretch read from front to back; or a
+/// file to be opened and no more.
 struct ReadTask {
   const char* path = nullptr;  ///< must outlive the window
   int file = -1;               ///< open descriptor; -1: opened, and closed, as part of the read

@@ -20,6 +20,7 @@ enum class StorageRead : std::uint8_t {
   small_block,  ///< 4 KiB at a random place of an open file
   large_block,  ///< 1 MiB at a random place of an open file
   sequential,   ///< 1 MiB behind the one before, each stream in a file of its own
+  metadata,     ///< nothing is read: a file opened, its size asked for, closed
 };
 
 /// Where the bytes were when they were asked for.

@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <limits>
@@ -130,6 +131,51 @@ TEST_CASE("a ceiling that was not reached is absent, and says how far it went") 
   CHECK_FALSE(fit.ceiling_bytes);
   CHECK(fit.ceiling_bytes.reason().find("not reached") == 0);
   CHECK(error_of(fit.latency, 1e-3) < 0.05);
+}
+
+/// Three windows of 0.2 s for each number in flight: files opened at n / 1 ms, and `most` a second at most, each for
+/// `cpu_s` of this machine.
+void add_metadata(double most, double cpu_s, record::StorageRecording& recording) {
+  for (int round = 1; round <= 3; ++round) {
+    for (int in_flight = 1; in_flight <= 32; in_flight *= 2) {
+      const double rate = std::min(1000.0 * in_flight, most) * (1.0 + 0.01 * (round - 2));
+      record::StorageWindow window;
+      window.read = record::StorageRead::metadata;
+      window.state = record::StorageState::resident;
+      window.in_flight = in_flight;
+      window.round = round;
+      for (double t_s = 0.002; t_s <= 0.2; t_s += 0.002) {
+        window.progress.push_back({t_s, std::floor(rate * t_s), 0.0});
+        window.sampled.push_back({t_s, 0.0, in_flight / rate});
+      }
+      window.reads = window.progress.back().reads;
+      window.stop_s = window.end_s = 0.2;
+      window.cpu_s = window.reads * cpu_s;
+      recording.windows.push_back(window);
+    }
+  }
+}
+
+TEST_CASE("how many files can be opened is a ceiling of its own, unless the machine's cores are what limits it") {
+  record::StorageRecording recording = simulate_probe({}, 20e3, false);
+  add_metadata(6000.0, 10e-6, recording);
+  StorageProfile profile = analyze_storage(recording);
+  CHECK(error_of(profile.fit.ceiling_metadata, 6000.0) < 0.03);
+  const auto alone = std::find_if(profile.points.begin(), profile.points.end(), [](const StoragePoint& point) {
+    return point.read == "metadata" && point.in_flight == 1;
+  });
+  REQUIRE(alone != profile.points.end());
+  CHECK(error_of(alone->rate, 1000.0) < 0.03);
+  CHECK(alone->bandwidth.reason() == "no bytes are read");
+  CHECK(alone->premises.empty());
+
+  recording = simulate_probe({}, 20e3, false);
+  add_metadata(6000.0, 3.0 / 6000.0, recording);  // three of four cores
+  profile = analyze_storage(recording);
+  REQUIRE_FALSE(profile.fit.ceiling_metadata);
+  CHECK(profile.fit.ceiling_metadata.reason().find("cores busy") != std::string::npos);
+  CHECK(analyze_storage(simulate_probe({}, 20e3, false)).fit.ceiling_metadata.reason() ==
+        "no such reads were measured");
 }
 
 TEST_CASE("reads of one size cannot tell latency from bandwidth") {

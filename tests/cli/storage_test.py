@@ -46,7 +46,7 @@ class Storage(CliTest):
         self.assert_status(done, 0)
         answer = json.loads(done.stdout)
         for key in ("latency_s", "stream_bandwidth_bytes_per_s", "ceiling_bytes_per_s", "ceiling_files_per_s", "open_s",
-                    "stat_s"):
+                    "stat_s", "ceiling_metadata_per_s"):
             self.assertTrue(answer["fit"][key] is not None or answer["absent"]["fit." + key], key)
         return answer
 
@@ -69,15 +69,20 @@ class Storage(CliTest):
             self.assertTrue(all(premise["holds"] for premise in point["premises"]), point)
             self.assertEqual(point["read_size_bytes"], 60_000)
         self.assertTrue(self.measured(answer, state="resident"))
+        self.assertEqual([point["in_flight"] for point in self.measured(answer, read="metadata")], [1, 2, 4, 8, 16, 32])
         self.assertLess(resident_fraction(paths), 0.02)  # the cache is left as it was found
 
     def test_few_large_files(self):
         paths = self.make(2, 48 * MIB)
         self.evict_or_skip(paths)
-        answer = self.ask(budget="3s")
+        answer = self.ask(budget="8s")
         self.assertFalse(self.measured(answer, read="whole_file"))
         for read in ("small_block", "large_block", "sequential"):
-            self.assertTrue(self.measured(answer, read=read, state="cold"), read)
+            reasons = [reason for place, reason in answer["absent"].items() if place.endswith("rate_reads_per_s")
+                       and answer["points"][int(place.split("[")[1].split("]")[0])]["read"] == read]
+            if not self.measured(answer, read=read, state="cold") and any("from a burst" in why for why in reasons):
+                self.skipTest("this storage gives 96 MiB faster than a rate can be told from a burst")
+            self.assertTrue(self.measured(answer, read=read, state="cold"), f"{read}: {reasons}")
 
     def test_what_was_in_memory_stays_there(self):
         paths = self.make(600, 100_000)  # a rate needs more than a burst

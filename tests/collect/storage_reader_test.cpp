@@ -110,6 +110,23 @@ TEST_CASE("a stretch is read piece by piece, a block at its place") {
   ::close(file);
 }
 
+TEST_CASE("files are opened and nothing of them is read, again and again while there is time") {
+  const Files files({10'000, 10'000, 10'000});
+  fs::remove(files.paths[1]);
+  std::vector<ReadTask> tasks;
+  for (const std::string& path : files.paths) tasks.push_back({path.c_str(), -1, {}});
+  StorageReader reader(StorageEngine::threads);
+  WindowPlan plan = plan_of(StorageRead::metadata, 2);
+  plan.state = record::StorageState::resident;
+  plan.seconds = 0.05;
+  std::size_t done = 0;
+  const StorageWindow seen = reader.read(tasks, plan, done);
+  CHECK(seen.reads > 3.0);
+  CHECK(seen.bytes == 0.0);
+  CHECK(static_cast<double>(seen.failed_reads) == doctest::Approx(seen.reads / 2.0).epsilon(0.2));
+  CHECK(seen.end_s < 1.0);
+}
+
 TEST_CASE("a file that is gone is counted, and the others are read") {
   const Files files({10'000, 10'000, 10'000, 10'000});
   fs::remove(files.paths[1]);
