@@ -55,11 +55,11 @@ class Storage(CliTest):
                 and all(point[key] == value for key, value in wanted.items())]
 
     def test_many_small_files_cold_and_from_memory(self):
-        paths = self.make(300, 60_000)
+        paths = self.make(1500, 60_000)
         self.evict_or_skip(paths)
-        answer = self.ask()
-        self.assertEqual(answer["files"]["seen"], 300)
-        self.assertEqual(answer["files"]["total_bytes"], 300 * 60_000)
+        answer = self.ask(budget="4s")
+        self.assertEqual(answer["files"]["seen"], 1500)
+        self.assertEqual(answer["files"]["total_bytes"], 1500 * 60_000)
         self.assertEqual(answer["files"]["small_files_frac"], 1)
         cold = self.measured(answer, read="whole_file", state="cold")
         self.assertIn(1, [point["in_flight"] for point in cold])
@@ -69,7 +69,7 @@ class Storage(CliTest):
             self.assertTrue(all(premise["holds"] for premise in point["premises"]), point)
             self.assertEqual(point["read_size_bytes"], 60_000)
         self.assertTrue(self.measured(answer, state="resident"))
-        self.assertEqual([point["in_flight"] for point in self.measured(answer, read="metadata")], [1, 2, 4, 8, 16, 32])
+        self.assertGreater(len(self.measured(answer, read="metadata")), 3)
         self.assertLess(resident_fraction(paths), 0.02)  # the cache is left as it was found
 
     def test_few_large_files(self):
