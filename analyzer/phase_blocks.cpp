@@ -233,6 +233,8 @@ void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, co
     block.late_seconds += seconds_until_made(deliveries[i]);
     const double cpu = cpu_between(deliveries[i - 1], deliveries[i]);
     block.cpu_seconds = cpu < 0.0 || block.cpu_seconds < 0.0 ? -1.0 : block.cpu_seconds + cpu;
+    const double made_s = static_cast<double>(deliveries[i].made.cpu_ns) * 1e-9;
+    block.made_cpu_s = deliveries[i].made_known && block.made_cpu_s >= 0.0 ? block.made_cpu_s + made_s : -1.0;
     ++block.batches;
   }
   block.samples = samples;
@@ -290,6 +292,7 @@ void take_out(std::span<const Delivery> deliveries, const LoaderFacts& loader,
     block.wait_seconds -= static_cast<double>(wait.end_ns - wait.begin_ns) * 1e-9;
     block.late_seconds -= seconds_until_made(deliveries[i]);
     block.cpu_seconds -= std::max(0.0, cpu_between(deliveries[i - 1], deliveries[i]));
+    if (block.made_cpu_s >= 0.0) block.made_cpu_s -= static_cast<double>(deliveries[i].made.cpu_ns) * 1e-9;
     block.samples -= samples_of(deliveries[i], loader);
     --block.batches;
     ++block.left_out;

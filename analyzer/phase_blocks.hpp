@@ -60,6 +60,7 @@ struct PhaseBlock {
   double wait_seconds = 0.0;  ///< of them waited
   double late_seconds = 0.0;  ///< of the waiting, until the batch was made (seconds_until_made)
   double cpu_seconds = 0.0;   ///< CPU time of the consuming process meanwhile; negative: not recorded
+  double made_cpu_s = 0.0;    ///< CPU time that making its batches took; negative: of some it is not known
   std::int64_t batches = 0;   ///< in the window
   std::int64_t left_out = 0;  ///< deliveries of the block outside the window
   std::uint64_t from_ns = 0;  ///< first delivery of the window

@@ -27,6 +27,7 @@ struct RoundCell {
   double wait_seconds = 0.0;  ///< of them, likewise
   double late_seconds = 0.0;  ///< of the waiting, until batches were made, likewise
   double cpu_seconds = 0.0;   ///< of the consumers, summed; negative: not known
+  double made_cpu_s = 0.0;    ///< of making the batches, likewise
   int ranks = 0;
 };
 

@@ -165,9 +165,10 @@ struct Resources {
   MeasuredEstimate<Seconds> wait{};
   MeasuredEstimate<SecondsPerSample> worker_wall{};  ///< begin to end of a batch's making, per sample
   MeasuredEstimate<SecondsPerSample> worker_cpu{};
-  MeasuredEstimate<SecondsPerSample> worker_run_delay{};  ///< runnable, not running
-  MeasuredEstimate<SecondsPerSample> read{};              ///< inside reads, opens and stats
-  MeasuredEstimate<SecondsPerSample> read_from_memory{};  ///< the part of it that a resident file costs too
+  MeasuredEstimate<SecondsPerSample> worker_cpu_cached{};  ///< likewise where all is in memory: of cached blocks
+  MeasuredEstimate<SecondsPerSample> worker_run_delay{};   ///< runnable, not running
+  MeasuredEstimate<SecondsPerSample> read{};               ///< inside reads, opens and stats
+  MeasuredEstimate<SecondsPerSample> read_from_memory{};   ///< the part of it that a resident file costs too
   MeasuredEstimate<SecondsPerSample> collate{};
   MeasuredEstimate<SecondsPerSample> handover{};        ///< put of the finished batch
   MeasuredEstimate<SecondsPerSample> tree_cpu{};        ///< CPU seconds per sample, whole process tree

@@ -125,16 +125,18 @@ void add_points(const PhaseRounds& data, Profile& profile) {
   }
 }
 
-/// Nothing is received from workers in a synthetic block: what the consumer computes there is the step.
-MeasuredEstimate<SecondsPerSample> step_cpu(const PhaseRounds& data) {
-  const Rounds* rounds = rounds_of(data, Phase::synthetic);
-  if (rounds == nullptr) return MeasuredEstimate<SecondsPerSample>::absent(why_absent(data, Phase::synthetic));
+/// CPU seconds per sample in the blocks of a phase; `seconds` of a round.
+MeasuredEstimate<SecondsPerSample> cpu_in(const PhaseRounds& data, Phase phase, double RoundCell::*seconds,
+                                          const char* whose) {
+  const Rounds* rounds = rounds_of(data, phase);
+  if (rounds == nullptr) return MeasuredEstimate<SecondsPerSample>::absent(why_absent(data, phase));
   std::vector<double> values;
   for (const auto& [round, cell] : *rounds) {
-    if (cell.cpu_seconds > 0.0) values.push_back(cell.cpu_seconds / cell.samples);
+    if (cell.*seconds > 0.0) values.push_back(cell.*seconds / cell.samples);
   }
   if (values.size() < 2) {
-    return MeasuredEstimate<SecondsPerSample>::absent("fewer than two synthetic blocks show the consumer's CPU clock");
+    return MeasuredEstimate<SecondsPerSample>::absent(std::string("fewer than two ") + phase_name(phase) +
+                                                      " blocks show the CPU clock of " + whose);
   }
   const Estimate<double> mean = mean_of(values);
   return Estimate<SecondsPerSample>{SecondsPerSample(mean.mean), SecondsPerSample(std::max(0.0, mean.ci95_low)),
@@ -194,7 +196,11 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
   rates.synthetic = phase_rate(data, Phase::synthetic);
   rates.supply_cached = phase_rate(data, Phase::supply_cached);
   rates.supply_cold = phase_rate(data, Phase::supply_cold);
-  if (!data.in_batches) profile.resources.step_cpu = step_cpu(data);
+  if (!data.in_batches) {
+    // Nothing is received from workers in a synthetic block: what the consumer computes there is the step.
+    profile.resources.step_cpu = cpu_in(data, Phase::synthetic, &RoundCell::cpu_seconds, "the consumer");
+    profile.resources.worker_cpu_cached = cpu_in(data, Phase::cached, &RoundCell::made_cpu_s, "the workers");
+  }
   Stalls& stalls = profile.stalls;
   fill_split(data, stalls);
   // What a cold block opens says nothing of an emulated cache.

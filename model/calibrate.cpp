@@ -30,7 +30,8 @@ double log_rate(const JobModel& job, const Setting& setting, const Vector& at, S
 Vector prior_sd(const JobModel& job) {
   const double bandwidth = job.storage_demand_s ? 1.0 : 1.4;
   if (job.attributed) return {std::hypot(job.compute_relative_sd, 0.005), 0.05, 0.08, bandwidth};
-  return {std::hypot(job.compute_relative_sd, 0.02), 0.30, 0.50, bandwidth};  // the differential rates shall decide
+  // The differential rates shall decide.
+  return {std::hypot(job.compute_relative_sd, 0.02), job.cpu_of_cached ? 0.10 : 0.30, 0.50, bandwidth};
 }
 
 struct Fit {
@@ -150,10 +151,13 @@ std::vector<Draw> draw(const Fit& fitted, double error_scale) {
 }
 
 /// Each block beyond those that the split is made of, predicted from the rest. What exceeds the errors that the fit and
-/// the block's own noise explain is the model's.
+/// the block's own noise explain is the model's. One or two blocks say little of it: what is expected counts as two
+/// more.
 void backtest(const JobModel& job, Calibration& calibration, StallCurves& curves) {
-  double squares = 0.0;
-  double expected = 0.0;
+  constexpr double k_expected_sd = 0.025;
+  constexpr double k_expected_counts = 2.0;
+  double squares = k_expected_counts * k_expected_sd * k_expected_sd;
+  double expected = squares;
   for (std::size_t i = 1; i < job.observations.size(); ++i) {
     const Observation& seen = job.observations[i];
     if (!seen.workers && !seen.cached && seen.added_cpu_s == 0.0)
@@ -167,7 +171,6 @@ void backtest(const JobModel& job, Calibration& calibration, StallCurves& curves
     const double explained = slope.dot(fitted.covariance * slope) + seen.relative_sd * seen.relative_sd;
     calibration.backtests.push_back({seen, predicted});
     const double off = std::log(predicted / seen.rate);
-    constexpr double k_expected_sd = 0.025;
     squares += std::max(0.0, off * off - explained);
     expected += k_expected_sd * k_expected_sd;
   }

@@ -345,7 +345,7 @@ Result<MappedCluster> cluster_of(const JobModel& job, const Scenario& scenario, 
   const double of_a_step = setting.batch * cluster.nodes * cluster.ranks_per_node;
   cluster.steps = static_cast<std::uint64_t>(std::max(1.0, std::ceil(samples / of_a_step)));
   set_caches(setting, samples, ask.epochs, cluster);
-  set_storage(job, scenario, setting, at_worst, recursion.limit_factor(), cluster);
+  set_storage(job, scenario, setting, at_worst, recursion.limit_factor(at_worst), cluster);
   if (ask.lose_node) cluster.losses.push_back({ask.epochs - 1, 0, 0, 0.0});
   STALLCAST_RETURN_IF_ERROR(check_size(cluster, samples));
   const double off = set_times(job, setting, usually, at_worst, curves, recursion, cluster);

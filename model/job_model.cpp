@@ -135,6 +135,19 @@ std::optional<double> distinct_bytes(const Profile& profile) {
   return *read > file && *read < 2.0 * file ? file : *read;
 }
 
+/// Bytes that a missed sample takes from storage: the page cache is filled by pages, so a file's last one comes whole.
+std::optional<double> stored_bytes(const Profile& profile, std::optional<double> sample_bytes) {
+  constexpr double k_page = 4096.0;
+  const auto& file = profile.dataset.file_size_bytes;
+  if (!sample_bytes || profile.dataset.layout != "files" || !file || !(file->mean > 0.0)) return sample_bytes;
+  if (*sample_bytes < 0.99 * file->mean) return sample_bytes;  // not all of a file
+  // All but a stray file or two in the bin of the largest: they are of one size.
+  const bool same_size =
+      !file->counts.empty() && static_cast<double>(file->counts.back()) >= 0.95 * static_cast<double>(file->n);
+  const double padding = same_size ? k_page * std::ceil(file->max / k_page) - file->max : k_page / 2.0;
+  return *sample_bytes + padding;
+}
+
 /// Where a worker's time goes; false if that was not measured.
 bool read_worker(const Profile& profile, JobModel& job) {
   const Resources& in = profile.resources;
@@ -174,6 +187,23 @@ bool read_worker(const Profile& profile, JobModel& job) {
   return true;
 }
 
+/// Reading from storage costs CPU time as well, and a worker that slept for its bytes finds the processor's caches
+/// cold: one that is served from memory computes less for each sample.
+void take_cpu_of_cached(const Profile& profile, JobModel& job) {
+  const auto& cached = profile.resources.worker_cpu_cached;
+  if (!known(cached) || !(cached->mean.value() > 0.0) || job.overlapped) return;
+  const double hit = cached->mean.value();
+  const double found = profile.resources.worker_cpu->mean.value();
+  constexpr double k_mostly = 0.5;
+  if (job.miss >= k_mostly && job.storage_s) {
+    job.miss_cpu_s = std::clamp((found - hit) / job.miss, 0.0, *job.storage_s);
+  }
+  job.collate_s = std::min(job.collate_s, 0.9 * hit);
+  job.cpu_s = hit * job.disturbance;
+  job.miss_cpu_s *= job.disturbance;
+  job.cpu_of_cached = true;
+}
+
 /// Reads that are all equally slow wait for a latency; where some are fast, the slow ones waited for others.
 void guess_bandwidth_share(const Profile& profile, JobModel& job) {
   const auto reads = profile.resources.distributions.find("sample_read_s");
@@ -210,9 +240,16 @@ void read_variability(const Profile& profile, JobModel& job) {
   take("compute_s", job.cv_step, job.step);
 }
 
-/// Steps whose batch was ready wait for its handing over alone: the shortest waits, where they are short.
+/// Cached blocks against synthetic ones, where those tell. Else, steps whose batch was ready wait for its handing over
+/// alone: the shortest waits, where they are short.
 void read_receiving(const Profile& profile, JobModel& job) {
   constexpr double k_short = 0.03;  // of a step; longer ones mean that no batch was ever ready
+  const Stalls& stalls = profile.stalls;
+  if (job.workers > 0 && stalls.method == "differential" && stalls.receive && stalls.receive->ci95_low > 0.0 &&
+      stalls.receive->mean < 1.0 && known_rate(profile.rates.cold)) {
+    job.receive_s = stalls.receive->mean * job.batch * job.ranks / profile.rates.cold->mean.value();
+    return;
+  }
   const auto waits = profile.resources.distributions.find("wait_s");
   if (job.workers == 0 || waits == profile.resources.distributions.end() || waits->second.n < 20) return;
   const double shortest = std::max(0.0, waits->second.quantile(0.1));
@@ -238,6 +275,7 @@ void read_data_and_memory(const Profile& profile, JobModel& job) {
                "a data set of one file a sample");
   }
   job.sample_bytes = distinct_bytes(profile);
+  job.stored_bytes = stored_bytes(profile, job.sample_bytes);
   job.dataset_bytes = value_of(profile.dataset.bytes_total);
   if (profile.job.dataset_samples && *profile.job.dataset_samples > 0) {
     job.dataset_samples = static_cast<double>(*profile.job.dataset_samples);
@@ -279,6 +317,7 @@ Result<JobModel> job_model(const Profile& profile) {
   } else if (read_worker(profile, job)) {
     read_step(profile, job);
     take_interference_out(job);
+    take_cpu_of_cached(profile, job);
     read_receiving(profile, job);
     guess_bandwidth_share(profile, job);
     read_storage(profile, job);

@@ -75,8 +75,10 @@ struct JobModel {
   /// How much longer computing takes than the job itself explains: other jobs took cores (or a core's second thread)
   /// meanwhile. Predictions hold beside the same disturbance.
   double disturbance = 1.0;
-  double cpu_s = 0.0;       ///< in a worker, per sample
-  double other_s = 0.0;     ///< in a worker, per sample: neither computing, nor storage, nor waiting for a core
+  double cpu_s = 0.0;          ///< in a worker, per sample; where cached blocks were run, of one in memory
+  double miss_cpu_s = 0.0;     ///< likewise, more for a sample that comes from storage
+  bool cpu_of_cached = false;  ///< cpu_s was measured in cached blocks
+  double other_s = 0.0;        ///< in a worker, per sample: neither computing, nor storage, nor waiting for a core
   double handover_s = 0.0;  ///< in a worker, per sample: the part of other_s that exists only because there are workers
   double collate_s = 0.0;   ///< in a worker, per sample: the part of cpu_s that puts a batch together
   double core_wait_s = 0.0;  ///< in a worker, per sample: runnable, but no core was free, as found
@@ -93,6 +95,7 @@ struct JobModel {
   double storage_saved = 0.0;
   std::optional<double> idle_read_s{};   ///< of a sample that finds the storage idle
   std::optional<double> sample_bytes{};  ///< read per sample
+  std::optional<double> stored_bytes{};  ///< that storage gives for one that is not in memory: whole pages of its files
   std::optional<double> files_per_sample{};
   std::optional<double> requests_per_sample{};  ///< that storage serves for a sample from there, as a limit counts them
   std::optional<double> metadata_share{};       ///< of the time in reads, opens and stats: what the latter take

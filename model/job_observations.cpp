@@ -26,18 +26,40 @@ bool understood(const Point& point) {
   });
 }
 
-/// How well the model must reproduce the rate as found. Where it was measured in the same window as the times that the
-/// model is made of, what varies from window to window is in both of them, and only rounding tells them apart.
-double as_is_sd(const Profile& profile, const JobModel& job) {
-  constexpr double k_same_window_sd = 0.01;
-  return as_found_is_cold(profile) ? job.rate_relative_sd : std::min(job.rate_relative_sd, k_same_window_sd);
-}
-
 const Observation* at_all_workers(const JobModel& job, const char* phase) {
   const auto found = std::find_if(job.observations.begin(), job.observations.end(), [&](const Observation& seen) {
     return seen.phase == phase && !seen.workers && !seen.cached;
   });
   return found != job.observations.end() ? &*found : nullptr;
+}
+
+/// How well the model must reproduce the rate as found. Where it was measured in the same window as the times that the
+/// model is made of and nothing else was, what varies from window to window is in both of them, and only rounding tells
+/// them apart.
+double as_is_sd(const Profile& profile, const JobModel& job) {
+  constexpr double k_same_window_sd = 0.01;
+  if (as_found_is_cold(profile) || !job.attributed) return job.rate_relative_sd;
+  return std::min(job.rate_relative_sd, k_same_window_sd);
+}
+
+/// The phase whose blocks ran as the job was found: all from storage, or nothing.
+const char* phase_as_found(const JobModel& job) {
+  constexpr double k_all = 0.95;
+  return job.miss >= k_all ? "cold" : job.miss <= 1.0 - k_all ? "cached" : nullptr;
+}
+
+/// Blocks that ran as the job was found are further windows of the same job: each counts by its precision, and where
+/// they disagree beyond it, what they give together is that much less sure (Birge's ratio).
+void join_equal_blocks(const Profile& profile, JobModel& job) {
+  const char* phase = as_found_is_cold(profile) ? nullptr : phase_as_found(job);
+  const Observation* same = phase == nullptr ? nullptr : at_all_workers(job, phase);
+  if (same == nullptr) return;
+  const double weight = 1.0 / (job.rate_relative_sd * job.rate_relative_sd);
+  const double other = 1.0 / (same->relative_sd * same->relative_sd);
+  const double apart = std::log(same->rate / job.rate);
+  const double birge = std::abs(apart) / std::hypot(job.rate_relative_sd, same->relative_sd);
+  job.rate *= std::exp(apart * other / (weight + other));
+  job.rate_relative_sd = std::max(1.0, birge) / std::sqrt(weight + other);
 }
 
 /// How much longer a sample takes when its bytes come from storage, as two rates tell, and its standard deviation.
@@ -57,8 +79,7 @@ std::optional<Slower> slower_by_storage(const JobModel& job, const char* cold_ph
 }  // namespace
 
 void collect_observations(const Profile& profile, JobModel& job) {
-  Observation as_found{.phase = "as_is", .rate = job.rate, .relative_sd = as_is_sd(profile, job)};
-  job.observations.push_back(std::move(as_found));
+  job.observations.push_back({.phase = "as_is"});
   constexpr const char* k_phases[] = {"cold",      "cached",      "half_cached",  "perturb_cpu",
                                       "synthetic", "supply_cold", "supply_cached"};
   for (const Point& point : profile.points) {
@@ -75,6 +96,9 @@ void collect_observations(const Profile& profile, JobModel& job) {
     job.observations.push_back(std::move(seen));
     job.attributed = false;
   }
+  join_equal_blocks(profile, job);
+  job.observations.front().rate = job.rate;
+  job.observations.front().relative_sd = as_is_sd(profile, job);
 }
 
 /// The loader alone shows it undiminished by what the step hides; where its rates are too noisy for that, those of the

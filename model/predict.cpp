@@ -55,6 +55,15 @@ struct Predictor::State {
     return *recursion;
   }
 
+  /// All blocks together say more of the job as found than its own window does, unless they contradict that one: then
+  /// the model is wrong there, and what was measured stands.
+  void settle() {
+    if (job.attributed) return;
+    constexpr double k_contradicts = 2.0;  // standard deviations
+    const double fitted_rate = rate_of(as_found(job), best());
+    if (std::abs(std::log(fitted_rate / job.rate)) <= k_contradicts * job.rate_relative_sd) job.rate = fitted_rate;
+  }
+
   /// Samples per second of one rank and wait per step, by the recursion.
   Played play(const Setting& setting) {
     return fitted().play(demands(job, setting, calibration.best, {}), setting.batch);
@@ -174,6 +183,7 @@ Result<Predictor> Predictor::make(const Profile& profile) {
   auto state = std::make_unique<State>();
   state->job = std::move(job).value();
   state->calibration = calibrate(state->job, state->curves);
+  state->settle();
   return Predictor(std::move(state));
 }
 
@@ -239,8 +249,8 @@ std::optional<BytesPerSecond> Predictor::storage_ceiling() const {
   Setting cold = as_found(job);
   cold.miss = 1.0;
   const double demand_s = demands(job, cold, state_->calibration.best, {}).limit_s / job.batch;
-  if (!job.storage_s || !job.sample_bytes || demand_s <= 0.0) return std::nullopt;
-  return BytesPerSecond(*job.sample_bytes * job.ranks / demand_s);
+  if (!job.storage_s || !job.stored_bytes || demand_s <= 0.0) return std::nullopt;
+  return BytesPerSecond(*job.stored_bytes * job.ranks / demand_s);
 }
 
 std::string Predictor::narrowed_by(const Scenario& scenario) {

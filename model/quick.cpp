@@ -37,6 +37,7 @@ struct Presence {
 struct Met {
   double core_slow = 1.0;
   double step_slow = 1.0;
+  double receive_slow = 1.0;
   double disk_wait_s = 0.0;
   double own_s = 0.0;
   double making_s = 0.0;
@@ -101,9 +102,11 @@ class SteadyState {
       const double with_step = mean_crowding(others, there.computing, in_.step_threads, in_.cores);
       met.core_slow = alone + there.stepping * (with_step - alone);
       met.step_slow = mean_crowding(in_.workers, there.computing, in_.step_threads - 1.0, in_.cores);
+      met.receive_slow = mean_crowding(in_.workers, there.computing, 0.0, in_.cores);
     }
     met.disk_wait_s = in_.disk_s * disk_crowding(others, there.reading);
-    met.own_s = in_.device_s + in_.receive_s + in_.step_cpu_s * met.step_slow;
+    const double receiving_s = in_.receive_s + std::min(in_.receive_cpu_s, in_.receive_s) * (met.receive_slow - 1.0);
+    met.own_s = in_.device_s + receiving_s + in_.step_cpu_s * met.step_slow;
     met.making_s = in_.other_s + in_.latency_s + in_.cpu_s * met.core_slow + met.disk_wait_s;
     const double every = met.making_s / in_.workers;
     // A step of no time at all: take one that is far from binding, so that the curve's far end gives the answer.

@@ -63,11 +63,38 @@ double Recursion::receiving_s(const QuickInput& input, double batch) const {
   return input.workers > 0 ? input.receive_s + more_receiving_s_ * batch / batch_ : 0.0;
 }
 
+/// What storage or network give at most holds the workers back: they wait, and do not stand in anybody's way meanwhile.
+/// How long each waits follows from what is missing: where the limit lets them, they take up some of it by queueing.
 Played Recursion::play(const QuickInput& input, double batch) const {
+  constexpr double k_nearly = 0.98;  ///< of what is missing; the rest of it is waited for by the consumer alone
+  constexpr double k_enough = 0.005;
+  const double limit_s = std::max(limit_factor(input) * input.limit_s, input.beyond_s);
+  const Played unlimited = play_held_back(input, batch, 0.0);
+  const double missing_s = limit_s - unlimited.step_s;
+  Played played = unlimited;
+  if (missing_s > k_enough * limit_s) {
+    double held_back_s = k_nearly * missing_s * std::max(1, input.workers);
+    for (int i = 0; i < 3; ++i) {
+      const Played held = play_held_back(input, batch, held_back_s);
+      if (held.step_s <= (1.0 + k_enough) * limit_s) {
+        played = held;
+        break;
+      }
+      held_back_s *= k_nearly * missing_s / (held.step_s - unlimited.step_s);
+    }
+  }
+  const double limited_s = std::max(0.0, limit_s - played.step_s);
+  played.step_s += limited_s;
+  played.wait_s += limited_s;
+  return played;
+}
+
+Played Recursion::play_held_back(const QuickInput& input, double batch, double held_back_s) const {
   const std::vector<double> makings = making_factors(batch);
   std::vector<simulation::BatchWork> work(k_batches);
   std::vector<simulation::StepWork> steps(k_batches);
   const double receive_s = receiving_s(input, batch);
+  const double receive_cpu_s = std::min(input.workers > 0 ? input.receive_cpu_s : 0.0, receive_s);
   const bool disk_shared = input.disk_s > 0.0 && input.workers > 1;
   const bool cores_shared = input.workers + input.step_threads > input.cores;
   for (std::size_t i = 0; i < k_batches; ++i) {
@@ -75,9 +102,10 @@ Played Recursion::play(const QuickInput& input, double batch) const {
     // What nobody else disturbs can be done in one go.
     work[i].read_s = disk_shared ? making * input.disk_s : 0.0;
     work[i].cpu_s = making * input.cpu_s;
-    work[i].other_s = making * (input.other_s + input.latency_s + (disk_shared ? 0.0 : input.disk_s));
+    work[i].other_s = making * (input.other_s + input.latency_s + held_back_s + (disk_shared ? 0.0 : input.disk_s));
     const double step = step_factor_ * step_[i];
-    steps[i] = {.device_s = step * input.device_s + receive_s, .cpu_s = step * input.step_cpu_s};
+    steps[i] = {.device_s = step * input.device_s + receive_s - receive_cpu_s,
+                .cpu_s = step * input.step_cpu_s + receive_cpu_s};
   }
   const simulation::LoaderSetup setup{input.workers, input.prefetch, input.in_order};
   // Workers alternate sample by sample; four turns a batch are as good as all of them, and one is not.
@@ -93,11 +121,6 @@ Played Recursion::play(const QuickInput& input, double batch) const {
   played.step_s = (run.delivered_s[last] - run.delivered_s[first]) / count;
   played.wait_s =
       std::accumulate(run.wait_s.begin() + static_cast<std::ptrdiff_t>(first) + 1, run.wait_s.end(), 0.0) / count;
-  const double limited_s = std::max(limit_factor_ * input.limit_s, input.beyond_s) - played.step_s;
-  if (limited_s > 0.0) {
-    played.step_s += limited_s;
-    played.wait_s += limited_s;
-  }
   played.own_s = played.step_s - played.wait_s;
   played.wait_s += receive_s;
   return played;

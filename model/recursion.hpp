@@ -27,7 +27,8 @@ class Recursion {
   [[nodiscard]] std::vector<double> step_factors() const;
   /// Seconds to receive a batch that is ready; none without workers.
   [[nodiscard]] double receiving_s(const QuickInput& input, double batch) const;
-  [[nodiscard]] double limit_factor() const { return limit_factor_; }
+  /// What the run as found tells of its storage's limit says nothing of one that a scenario gives.
+  [[nodiscard]] double limit_factor(const QuickInput& input) const { return input.limit_given ? 1.0 : limit_factor_; }
 
   /// From here on stretches what workers and consumer do so that `as_found` gives the measured times: the consumer's
   /// own time, and the wait. A wait of little more than receiving says little about the workers, whose times were
@@ -35,6 +36,9 @@ class Recursion {
   void fit(const QuickInput& as_found);
 
  private:
+  /// Nothing limits, but a worker waits for `held_back_s` in the making of each batch.
+  [[nodiscard]] Played play_held_back(const QuickInput& input, double batch, double held_back_s) const;
+
   double batch_;
   double measured_step_s_;
   double measured_own_s_;  ///< receiving included

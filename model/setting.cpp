@@ -159,7 +159,7 @@ Status apply_cache(const JobModel& job, const Scenario& scenario, Setting& setti
 Status apply_storage(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
   if (scenario.storage_bandwidth) {
     if (!job.sample_bytes) return unmeasured(job, "storage_bandwidth", "bytes read per sample");
-    setting.demand_s = *job.sample_bytes * readers_of(job, scenario, setting) / scenario.storage_bandwidth->value();
+    setting.demand_s = *job.stored_bytes * readers_of(job, scenario, setting) / scenario.storage_bandwidth->value();
   }
   if (scenario.storage_latency) setting.latency_s = scenario.storage_latency->value();
   const bool specified = setting.demand_s && setting.latency_s;
@@ -287,14 +287,17 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
   const double band = error.hits < 0.0 ? setting.miss_most - setting.miss : setting.miss - setting.miss_least;
   const double miss = setting.miss - error.hits * band;
   in.cpu_s = prep * std::max(0.0, job.cpu_s - saved_collating(job, setting) - setting.saved_cpu_s) +
-             making * setting.added_cpu_s;
+             making * (setting.added_cpu_s + miss * (1.0 - setting.staged) * job.miss_cpu_s);
   const double other_s = setting.workers > 0 ? job.other_s : job.other_s - job.handover_s;
   in.other_s = prep * std::max(0.0, other_s - setting.saved_other_s);
   const double stored = miss * (1.0 - setting.staged);
   const double staged = miss * setting.staged;
   in.disk_s = making * stored * cost.demand_s * (1.0 - saved_between_reads(job, setting));
   in.limit_s = making * stored * cost.demand_s;
-  in.latency_s = making * (stored * cost.latency_s + staged * setting.staged_s + setting.remote * setting.remote_s);
+  in.limit_given = setting.demand_s.has_value();
+  // What the measured waiting held of it is computing.
+  const double latency_s = setting.latency_s ? cost.latency_s : std::max(0.0, cost.latency_s - job.miss_cpu_s);
+  in.latency_s = making * (stored * latency_s + staged * setting.staged_s + setting.remote * setting.remote_s);
   const double disk_s = staged * setting.staged_share_s + stored * setting.written_share_s;
   const double others_s = std::max(stored * setting.shared_s, disk_s);
   in.beyond_s = making * std::max(others_s, setting.remote * setting.remote_share_s);

@@ -41,7 +41,7 @@ Status apply_shared_storage(const JobModel& job, const Scenario& scenario, Setti
   if (bandwidth && !job.sample_bytes) return unmeasured(job, "shared_storage_bandwidth", "bytes read per sample");
   if (files && !job.files_per_sample) return unmeasured(job, "shared_storage_files_per_s", "files read per sample");
   const double readers = setting.nodes * on_a_node(setting);
-  if (bandwidth) setting.shared_s = readers * *job.sample_bytes / bandwidth->value();
+  if (bandwidth) setting.shared_s = readers * *job.stored_bytes / bandwidth->value();
   if (files) {
     const bool in_shards = scenario.in_shards.value_or(false) && job.sample_bytes;
     const double opened = in_shards ? *job.sample_bytes / scenario.shard.value() : *job.files_per_sample;

@@ -117,13 +117,18 @@ TEST_CASE("a block counts the waiting for batches that were not made, and the co
   for (Delivery& delivery : made.consumer.passes[0].deliveries) {
     delivery.made.put_ns = delivery.wait.begin_ns + 2 * k_ms;  // of the 5 ms that it waited
     delivery.wait.cpu_ns = cpu_ns += 3 * k_ms;
+    delivery.made.cpu_ns = 7 * k_ms;
   }
   const PhaseBlock block = made.block();
   REQUIRE(block.batches == 11);
   CHECK(block.late_seconds == doctest::Approx(11 * 2e-3));
   CHECK(block.cpu_seconds == doctest::Approx(11 * 3e-3));
+  CHECK(block.made_cpu_s == doctest::Approx(11 * 7e-3));
   made.consumer.passes[0].deliveries[10].wait.cpu_ns = 0;
   CHECK(made.block().cpu_seconds < 0.0);
+  CHECK(made.block().made_cpu_s > 0.0);
+  made.consumer.passes[0].deliveries[10].made_known = false;
+  CHECK(made.block().made_cpu_s < 0.0);
 }
 
 TEST_CASE("what is begun after the block is not what ends the window where it is not known when") {

@@ -137,6 +137,85 @@ TEST_CASE("differential points are observations; others are not") {
   CHECK(*job.observations[2].workers == 1);
 }
 
+TEST_CASE("blocks that ran as the job was found are further windows of it") {
+  TrueJob truth;
+  truth.disk_s = 0.002;
+  truth.miss = 1.0;
+  Profile profile = profile_of(truth);
+  const double found = profile.rates.as_is->mean.value();
+  profile.rates.as_is = Estimate<SamplesPerSecond>{SamplesPerSecond(found), SamplesPerSecond(0.9 * found),
+                                                   SamplesPerSecond(1.1 * found), 50};
+  const double passive_sd = read(profile).rate_relative_sd;
+  made::add_differential(profile, truth, "cached", {{"workers", "2"}});
+  CHECK(read(profile).rate == doctest::Approx(found));  // all of it came from storage: these blocks are another job
+  made::add_differential(profile, truth, "cold", {{"workers", "2"}});
+  auto& cold = profile.points.back().estimate.value();
+  cold = {SamplesPerSecond(1.06 * found), SamplesPerSecond(1.03 * found), SamplesPerSecond(1.09 * found), 7};
+  JobModel job = read(profile);
+  CHECK(job.rate > 1.045 * found);  // three times as precise, so nine times as heavy
+  CHECK(job.rate < 1.06 * found);
+  CHECK(job.rate_relative_sd < 0.3 * passive_sd);
+  CHECK(job.observations.front().rate == job.rate);
+  CHECK(job.observations.front().relative_sd == job.rate_relative_sd);
+
+  cold = {SamplesPerSecond(2.0 * found), SamplesPerSecond(1.94 * found), SamplesPerSecond(2.06 * found), 7};
+  job = read(profile);
+  CHECK(job.rate_relative_sd > 0.1);  // they cannot both be right
+}
+
+TEST_CASE("a sample from memory computes less where cached blocks show it") {
+  TrueJob truth;
+  truth.latency_s = 0.004;
+  truth.miss = 0.8;
+  Profile profile = profile_of(truth);
+  CHECK_FALSE(read(profile).cpu_of_cached);
+  profile.resources.worker_cpu_cached =
+      Estimate<SecondsPerSample>{SecondsPerSample(0.6 * truth.cpu_s), SecondsPerSample(0.59 * truth.cpu_s),
+                                 SecondsPerSample(0.61 * truth.cpu_s), 5};
+  const JobModel job = read(profile);
+  CHECK(job.cpu_of_cached);
+  CHECK(job.cpu_s == doctest::Approx(0.6 * truth.cpu_s).epsilon(0.01));
+  CHECK(job.cpu_s + 0.8 * job.miss_cpu_s == doctest::Approx(truth.cpu_s).epsilon(0.01));
+  // One who is served from memory needs the lesser, one who is not both; the waiting held the difference.
+  Setting setting = as_found(job);
+  setting.miss = 0.0;
+  CHECK(demands(job, setting, {}, {}).cpu_s == doctest::Approx(job.batch * job.cpu_s));
+  setting.miss = 1.0;
+  const QuickInput cold = demands(job, setting, {}, {});
+  CHECK(cold.cpu_s == doctest::Approx(job.batch * (job.cpu_s + job.miss_cpu_s)));
+  setting.latency_s = *job.storage_s;  // given from outside: that holds no computing
+  CHECK(demands(job, setting, {}, {}).latency_s > cold.latency_s);
+}
+
+TEST_CASE("receiving a batch is what cached blocks wait for beyond its making") {
+  Profile profile = profile_of(TrueJob{});
+  profile.rates.cold =
+      Estimate<SamplesPerSecond>{SamplesPerSecond(200.0), SamplesPerSecond(198.0), SamplesPerSecond(202.0), 5};
+  profile.stalls.receive = Estimate<Fraction>{0.05, 0.02, 0.08, 5};
+  CHECK(read(profile).receive_s == 0.0);  // attributed: a split of another kind
+  profile.stalls.method = "differential";
+  CHECK(read(profile).receive_s == doctest::Approx(0.05 * 32.0 / 200.0));
+  profile.stalls.receive = Estimate<Fraction>{0.05, 0.0, 0.1, 5};
+  CHECK(read(profile).receive_s == 0.0);  // it may be nothing
+}
+
+TEST_CASE("storage gives whole pages") {
+  Profile profile = profile_of(TrueJob{});
+  profile.dataset.layout = "files";
+  Distribution sizes;
+  for (int i = 0; i < 400; ++i) sizes.add(20'000.0);
+  profile.dataset.file_size_bytes = sizes;
+  profile.dataset.bytes_per_sample = BytesPerSample(20'000.0);
+  CHECK(*read(profile).stored_bytes == 20'480.0);
+  CHECK(*read(profile).sample_bytes == 20'000.0);
+  for (int i = 0; i < 400; ++i) sizes.add(1000.0 * i);
+  profile.dataset.file_size_bytes = sizes;
+  profile.dataset.bytes_per_sample = BytesPerSample(sizes.mean);
+  CHECK(*read(profile).stored_bytes == doctest::Approx(sizes.mean + 2048.0));  // half a page more, on average
+  profile.dataset.layout = "tar";
+  CHECK(*read(profile).stored_bytes == sizes.mean);  // one sample's last page is the next one's first
+}
+
 TEST_CASE("the cost of storage comes from blocks where the run as found read nothing from it") {
   TrueJob warm;
   warm.workers = 1;

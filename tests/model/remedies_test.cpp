@@ -260,14 +260,15 @@ TEST_CASE("several nodes stage what each is dealt, from storage that they share"
     return answer(profile, all);
   };
   const Prediction direct = with({});
-  CHECK(direct.throughput.mean.value() == doctest::Approx(1000.0).epsilon(0.02));  // 20 MB/s of 20 KB
+  constexpr double k_pages = 20480.0 / 20000.0;
+  CHECK(direct.throughput.mean.value() == doctest::Approx(1000.0 / k_pages).epsilon(0.02));  // 20 MB/s of 20 KB
   const Prediction overlap = with({"staging=overlap", "local_disk_bandwidth=1GB/s"});
   CHECK(overlap.throughput.mean.value() > 2.0 * direct.throughput.mean.value());
-  CHECK((*overlap.first_epoch)->value() == doctest::Approx(50.0).epsilon(0.02));
+  CHECK((*overlap.first_epoch)->value() == doctest::Approx(50.0 * k_pages).epsilon(0.02));
   CHECK(noted(overlap, "25 % in the first epoch, 95 % after 11"));
   // Each of the four copies all of it: 4 GB at 20 MB/s.
   const Prediction before = with({"staging=before", "local_disk_bandwidth=1GB/s"});
-  CHECK((*before.first_epoch)->value() == doctest::Approx(200.0 + before.epoch->value()).epsilon(0.02));
+  CHECK((*before.first_epoch)->value() == doctest::Approx(200.0 * k_pages + before.epoch->value()).epsilon(0.02));
 }
 
 TEST_CASE("files a second of shared storage become shards a second") {
