@@ -38,10 +38,10 @@ double around_one(double value, double spread) {
 
 }  // namespace
 
-Recursion::Recursion(const JobModel& job)
+Recursion::Recursion(const JobModel& job, std::optional<double> own_s)
     : batch_(job.batch),
       measured_step_s_(job.batch / job.rate),
-      measured_own_s_(job.compute_s + job.receive_s),
+      measured_own_s_(own_s.value_or(job.compute_s + job.receive_s)),
       making_(shape(job.making, job.cv_make, 1)),
       step_(shape(job.step, job.cv_step, 2)) {}
 

@@ -1,6 +1,7 @@
 /// The loader recursion fed by the measured distributions: the answer to single scenarios.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "model/setting.hpp"
@@ -17,7 +18,8 @@ struct Played {
 /// set and not by luck. Batches and steps vary as measured (or by a gamma distribution where that is not known).
 class Recursion {
  public:
-  explicit Recursion(const JobModel& job);
+  /// `own_s`: what the consumer itself takes of a step as found, receiving included; absent: as it was measured.
+  explicit Recursion(const JobModel& job, std::optional<double> own_s = {});
 
   [[nodiscard]] Played play(const QuickInput& input, double batch) const;
 

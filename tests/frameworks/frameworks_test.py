@@ -30,7 +30,7 @@ except ImportError:
 SAMPLES = 404  # 50 batches of 8 and one of 4
 EPOCHS = 2
 PATIENCE_S = 300
-LIGHT = "plain,iterable,evaluating,wrapped"
+LIGHT = "plain,lasting,iterable,evaluating,wrapped"
 # Phases are refused: their jobs go on as they are.
 NOT_SWITCHED = ("wrapped", "tf_data", "keras", "dali")
 STREAMS = ("iterable", "webdataset", "streaming")  # nothing can be asked for twice: replayed and left as found

@@ -61,6 +61,36 @@ class Stream(IterableDataset):
             yield self.arrays[index]
 
 
+class Endless:
+    """A sampler that begins anew for ever."""
+
+    def __init__(self, sampler):
+        self.sampler = sampler
+
+    def __iter__(self):
+        while True:
+            yield from self.sampler
+
+
+class Lasting(DataLoader):
+    """One iterator for all epochs, so that workers live on: what scripts did before `persistent_workers`."""
+
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        self.batches = len(self.batch_sampler)
+        object.__setattr__(self, "batch_sampler", Endless(self.batch_sampler))
+        self.lasting = None
+
+    def __len__(self):
+        return self.batches
+
+    def __iter__(self):
+        if self.lasting is None:
+            self.lasting = super().__iter__()
+        for _ in range(self.batches):
+            yield next(self.lasting)
+
+
 def make_model():
     torch.manual_seed(1)
     return nn.Sequential(nn.Flatten(), nn.Linear(3072, 10))
@@ -96,6 +126,12 @@ def iterable(folder, seen, epochs):
 
 def compiled(folder, seen, epochs):
     train(make_loader(folder), seen, epochs, torch.compile)
+
+
+def lasting(folder, seen, epochs):
+    generator = torch.Generator().manual_seed(7)
+    loader = Lasting(Arrays(folder), batch_size=BATCH, shuffle=True, num_workers=WORKERS, generator=generator)
+    train(loader, seen, epochs)
 
 
 def evaluating(folder, seen, epochs):
@@ -259,11 +295,29 @@ def timm(folder, seen, epochs):
                                 generator=generator), seen, epochs)
 
 
+class Images(Arrays):
+    """The same samples as bytes, as timm collates them."""
+
+    def __getitem__(self, index):
+        values, label = super().__getitem__(index)
+        return (values.numpy() * 40 + 128).clip(0, 255).astype(numpy.uint8), label
+
+
+def timm_prefetch(folder, seen, epochs):
+    from timm.data.loader import PrefetchLoader, fast_collate
+
+    generator = torch.Generator().manual_seed(7)
+    loader = DataLoader(Images(folder), batch_size=BATCH, shuffle=True, num_workers=WORKERS, generator=generator,
+                        collate_fn=fast_collate, persistent_workers=True)
+    train(PrefetchLoader(loader, device=torch.device("cpu")), seen, epochs)
+
+
 # name: (job, module that it needs beyond torch and numpy)
-JOBS = {"plain": (plain, None), "iterable": (iterable, None), "evaluating": (evaluating, None),
-        "compiled": (compiled, None), "lightning": (lightning, "lightning"), "accelerate": (accelerate, "accelerate"),
-        "trainer": (trainer, "transformers"), "webdataset": (webdataset, "webdataset"),
-        "streaming": (streaming, "streaming"), "stateful": (stateful, "torchdata"), "timm": (timm, "timm")}
+JOBS = {"plain": (plain, None), "lasting": (lasting, None), "iterable": (iterable, None),
+        "evaluating": (evaluating, None), "compiled": (compiled, None), "lightning": (lightning, "lightning"),
+        "accelerate": (accelerate, "accelerate"), "trainer": (trainer, "transformers"),
+        "webdataset": (webdataset, "webdataset"), "streaming": (streaming, "streaming"),
+        "stateful": (stateful, "torchdata"), "timm": (timm, "timm"), "timm_prefetch": (timm_prefetch, "timm")}
 
 
 def main():

@@ -28,6 +28,16 @@ def issue_all(issuer):
 
 
 class PlanTest(unittest.TestCase):
+    def test_passes_that_follow_each_other_without_end(self):
+        plan = plan_of(segment(0, 2, 3, COLD), segment(1, 8, 3, COLD), segment(2, 13, 3, COLD), segment(3, 17, 3, COLD))
+        issuer = Issuer(plan, 0, 10, period=5)  # passes end at 10, 15, 20
+        issuer.check()
+        taken = [plan.covering(turn) for turn in (2, 8, 13, 17)]
+        self.assertEqual([found is not None for found in taken], [True, False, False, False])
+        issuer = Issuer(plan_of(segment(0, 11, 3, COLD)), 0, 10, period=5)
+        issuer.check()
+        self.assertIsNotNone(issuer.plan.covering(11))
+
     def test_turns_belong_to_the_segment_that_covers_them(self):
         plan = plan_of(segment(0, 3, 3, COLD), segment(1, 6, 3, CACHED))
         plan.refresh()

@@ -210,6 +210,18 @@ def _batches(loader, sampler):
     return _length(loader)
 
 
+def period(loader, iterator):
+    """Batches of an epoch of a loader whose sampler never ends, and which says by itself how many the script gets (as
+    timm's MultiEpochsDataLoader does); None for all others."""
+    sized = [base for base in type(loader).__mro__ if "__len__" in vars(base)]
+    if not sized or sized[0].__module__.startswith("torch."):
+        return None
+    if _length(getattr(iterator, "_index_sampler", ())) is not None:
+        return None
+    length = _length(loader)
+    return length if length is not None and length > 1 else None
+
+
 def _start_method(loader):
     import multiprocessing
 

@@ -40,6 +40,7 @@ class Loader:
         self.delivered = 0  # batches of all its passes
         self.steps = 0  # optimizer steps that followed a batch of it
         self.whole = None  # batches of its last pass that ended by itself
+        self.period = None  # batches of an epoch, where one iterator over an endless sampler serves them all
         self.text = None  # until its first iterator exists
         self.generation = -1  # of the process that it is announced in
 
@@ -132,6 +133,7 @@ def _end(iterator, loader):
         new.end_ns = time.monotonic_ns()
         if new.loader.text is None:
             new.loader.text = describe.loader(new.loader.loader_id, loader, iterator)
+            new.loader.period = describe.period(loader, iterator)
         if not new.loader.text["num_workers"] or hasattr(iterator, "_workers"):
             announce(iterator, new)  # else at its first wait, when the workers are known
     except Exception as error:

@@ -171,11 +171,13 @@ class Issuer:
     pass keeps its length and its last batch. Segments that were over when the pass began are none of its business.
     """
 
-    def __init__(self, plan, turn, end, base=None):
-        """`base`: the turn of the pass's first batch, which may have been under way before there was an issuer."""
+    def __init__(self, plan, turn, end, base=None, period=None):
+        """`base`: the turn of the pass's first batch, which may have been under way before there was an issuer.
+        `period`: of passes that follow each other without end, `end` being that of the one that is made now."""
         self.plan = plan
         self.turn = turn
         self.end = end
+        self.period = period
         self.missed = 0
         self._start = turn
         self._base = turn if base is None else base
@@ -193,9 +195,17 @@ class Issuer:
             if segment.phase == END or (segment.first < self._start and last <= self._start):
                 continue
             late = segment.first < self.turn
-            if late or (self.end is not None and segment.first < self.end <= last):
+            if late or self._ends_within(segment.first, last):
                 self.plan.refuse(segment)
                 self.missed += late and segment.first >= self._base  # else the pass before ended within it
+
+    def _ends_within(self, first, last):
+        end = self.end
+        if end is None:
+            return False
+        if self.period and first >= end:
+            end += self.period * ((first - end) // self.period + 1)
+        return first < end <= last
 
     def next(self):
         """The next Item; None at the end of the pass."""

@@ -37,10 +37,12 @@ class Phased(Taker):
     def __init__(self, iterator, current_pass):
         super().__init__(iterator, current_pass)
         begin = current_pass.sent if self.workers else current_pass.delivered
-        length = _length(iterator)
+        self.period = None if _length(iterator) is not None else current_pass.loader.period
+        length = self.period * (begin // self.period + 1) if self.period else _length(iterator)
         end = None if length is None else self.base + length
-        self.issuer = phase_plan.Issuer(run.plan, self.base + begin, end, self.base)
-        self.lists = phase_plan.Lists(iterator._sampler_iter)
+        self.issuer = phase_plan.Issuer(run.plan, self.base + begin, end, self.base, self.period)
+        self.sampler = iterator._sampler_iter
+        self.lists = phase_plan.Lists(itertools.islice(self.sampler, length - begin) if self.period else self.sampler)
         self.limit = 0  # workers that may be given work; 0: all
         self.taken = begin - 1  # number of the batch whose indices were taken last
         self.under_way = collections.deque(range(current_pass.delivered, begin))  # numbers in order of delivery
@@ -48,10 +50,17 @@ class Phased(Taker):
         if isinstance(run.phased, Phased):
             run.missed += run.phased.issuer.missed
         run.phased = self
-        self.publish(end, self.issuer.missed)
+        self.publish(self.end(), self.issuer.missed)
 
     def end(self):
-        return self.issuer.end
+        return self._end_after(self.turn()) if self.period else self.issuer.end
+
+    def begin(self):
+        return self.end() - self.period if self.period else self.base
+
+    def _end_after(self, turn):
+        """Of the epoch that a turn belongs to, where one iterator serves them all: to the tool each is a pass."""
+        return self.base + self.period * ((turn - self.base) // self.period + 1)
 
     # --- what is made next ---------------------------------------------------------------------------------------
 
@@ -68,6 +77,8 @@ class Phased(Taker):
             raise StopIteration
         self._choose_workers(iterator, item.segment)
         payload = self._indices(item)
+        if self.period and item.number == self.issuer.end - 1:
+            self._next_epoch()
         number = item.number if item.number >= phase_plan.SUPPLY_NUMBERS else item.number - self.base
         self.taken = number
         task = Task(payload, number, item.segment)
@@ -86,6 +97,11 @@ class Phased(Taker):
         if self.issuer.end is not None and item.number == self.issuer.end - 1:
             return self.lists.last()
         return self.lists.draw()
+
+    def _next_epoch(self):
+        self.issuer.end += self.period
+        self.lists = phase_plan.Lists(itertools.islice(self.sampler, self.period))
+        run.draw = self.lists.draw
 
     def _choose_workers(self, iterator, segment):
         wanted = segment.workers if segment is not None and segment.workers < self.workers else 0
@@ -140,6 +156,8 @@ class Phased(Taker):
         if self._is_ring_turn(self.segment()):
             run.ring.keep(batch, samples)
         self.pass_turn(self.issuer.missed)
+        if self.period and self.turn() == self.begin():
+            self.publish(self.end(), self.issuer.missed)
         if self.workers:
             self.refill(iterator)
 
@@ -154,7 +172,7 @@ class Phased(Taker):
         """The ring is filled before the first segment, and renewed by the first batches of each cold one. The last batch
         of a pass may be a smaller one."""
         if segment is None:
-            return len(run.ring) < replay.RING and self.turn() + 1 != self.issuer.end
+            return len(run.ring) < replay.RING and self.turn() + 1 != self.end()
         return segment.phase == phase_plan.COLD and self.turn() - segment.first < 2
 
 
@@ -213,7 +231,7 @@ def _is_successor(loader, armed):
 
 def _arm(iterator, current_pass):
     """The pass with as many phases as can be run on it; None where that is none, which is said once."""
-    obstacle = _obstacle(iterator)
+    obstacle = _obstacle(iterator, current_pass)
     if obstacle is None:
         return Phased(iterator, current_pass)
     if not getattr(iterator, "_in_order", True):
@@ -222,7 +240,7 @@ def _arm(iterator, current_pass):
     return Stream(iterator, current_pass, obstacle, _tells_workers(iterator))
 
 
-def _obstacle(iterator):
+def _obstacle(iterator, current_pass):
     """Why the indices of this loader cannot be steered; None where they can."""
     if getattr(iterator, "_dataset_kind", 1) != 0:
         return "an iterable data set has no indices, so no sample can be asked for twice"
@@ -230,7 +248,7 @@ def _obstacle(iterator):
         return "the loader (%s) takes batches from its workers in a way of its own" % type(iterator).__module__
     if not getattr(iterator, "_in_order", True):
         return "batches are delivered out of order (in_order=False)"
-    if _length(iterator) is None:
+    if _length(iterator) is None and current_pass.loader.period is None:
         return "the loader's length is not known"
     return None
 

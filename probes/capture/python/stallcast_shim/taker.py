@@ -48,7 +48,7 @@ class Taker:
     def publish(self, end, missed):
         """Writes this pass into the rank's line: `end` is the turn after its last one, None where it is not known."""
         calls.library.stallcast_phase_slot(
-            1, max(self.turn(), 0), max(self.base, 0), UNKNOWN_END if end is None else end,
+            1, max(self.turn(), 0), max(self.begin(), 0), UNKNOWN_END if end is None else end,
             self.workers, self.prefetch, run.missed + missed, self.support,
         )
         self.published_missed = missed
@@ -118,6 +118,10 @@ class Taker:
     def end(self):
         """Turn after the pass's last one; None where it is not known."""
         raise NotImplementedError
+
+    def begin(self):
+        """Turn of its first batch."""
+        return self.base
 
     def ended(self):
         """The script has seen the end of the pass."""
