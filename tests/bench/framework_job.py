@@ -57,7 +57,7 @@ def files_of(args):
 
 def make_loader(args, sampler=None):
     loader = DataLoader(files_of(args), batch_size=BATCH, shuffle=sampler is None, sampler=sampler,
-                        num_workers=args.workers)
+                        num_workers=args.workers, persistent_workers=args.persistent_workers)
     return Reused(loader) if args.synthetic else loader
 
 
@@ -153,6 +153,7 @@ def main():
     parser.add_argument("--step-ms", type=float, default=20.0)
     parser.add_argument("--ranks", type=int, default=2)
     parser.add_argument("--port", type=int, default=29781)
+    parser.add_argument("--persistent-workers", action="store_true")
     parser.add_argument("--synthetic", action="store_true")
     args = parser.parse_args()
     torch.set_num_threads(1)
