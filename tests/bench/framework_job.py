@@ -11,6 +11,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import queue
 import sys
 import time
 
@@ -125,6 +126,15 @@ def rank_of_ddp(args, rank, rates):
     rates.put(clock.rate())
 
 
+def next_rate(rates, ranks):
+    while True:
+        try:
+            return rates.get(timeout=1.0)
+        except queue.Empty:
+            if any(process.exitcode for process in ranks):
+                sys.exit("a rank has died")
+
+
 def ddp(args):
     context = multiprocessing.get_context("spawn")
     rates = context.Queue()
@@ -134,7 +144,7 @@ def ddp(args):
                           LOCAL_WORLD_SIZE=str(args.ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(args.port))
         ranks.append(context.Process(target=rank_of_ddp, args=(args, rank, rates)))
         ranks[-1].start()
-    total = sum(rates.get() for _ in ranks)
+    total = sum(next_rate(rates, ranks) for _ in ranks)
     for process in ranks:
         process.join()
     return total
