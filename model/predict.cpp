@@ -130,7 +130,7 @@ struct Predictor::State {
     prediction.first_epoch = Seconds(setting.copy_s) + std::max(epoch, *prediction.epoch);
   }
 
-  /// The measured run: what was measured, with its own interval.
+  /// The run as found, with the interval of what was measured of it.
   Prediction measured(const Scenario& scenario, const Setting& setting) {
     Prediction prediction = describe(scenario, setting);
     const double half = std::log1p(k_ninety * job.rate_relative_sd);

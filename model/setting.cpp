@@ -286,12 +286,12 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
   const StorageCost cost = storage_cost(job, setting, parameters);
   const double band = error.hits < 0.0 ? setting.miss_most - setting.miss : setting.miss - setting.miss_least;
   const double miss = setting.miss - error.hits * band;
-  in.cpu_s = prep * std::max(0.0, job.cpu_s - saved_collating(job, setting) - setting.saved_cpu_s) +
-             making * (setting.added_cpu_s + miss * (1.0 - setting.staged) * job.miss_cpu_s);
-  const double other_s = setting.workers > 0 ? job.other_s : job.other_s - job.handover_s;
-  in.other_s = prep * std::max(0.0, other_s - setting.saved_other_s);
   const double stored = miss * (1.0 - setting.staged);
   const double staged = miss * setting.staged;
+  in.cpu_s = prep * std::max(0.0, job.cpu_s - saved_collating(job, setting) - setting.saved_cpu_s) +
+             making * (setting.added_cpu_s + stored * job.miss_cpu_s);
+  const double other_s = setting.workers > 0 ? job.other_s : job.other_s - job.handover_s;
+  in.other_s = prep * std::max(0.0, other_s - setting.saved_other_s);
   in.disk_s = making * stored * cost.demand_s * (1.0 - saved_between_reads(job, setting));
   in.limit_s = making * stored * cost.demand_s;
   in.limit_given = setting.demand_s.has_value();

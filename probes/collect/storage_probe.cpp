@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -36,7 +37,8 @@ constexpr double k_pause_s = 0.05;      ///< about a training step
 constexpr int k_paused_stretches = 10;  ///< with reads in every second one
 constexpr int k_paused_windows = 2;
 constexpr double k_saturated = 0.9;  ///< of the best rate: fewer in flight will do
-constexpr int k_look_up_points = 6;  ///< 1, 2, 4, ... k_most_in_flight at once
+constexpr int k_look_up_points = std::bit_width(static_cast<unsigned>(k_most_in_flight));  ///< 1, 2, 4, ... at once
+constexpr int k_look_up_rounds = 3;
 
 struct Series {
   StorageRead read;
@@ -234,8 +236,8 @@ class Probe {
   /// Opens the sampled files again and again, more and more at once. They were all opened before: what the client
   /// still knows of them is its own affair, as it is from a job's second epoch on.
   void look_up() {
-    const double window_s = options_.budget.value() * k_metadata_share / (3.0 * k_look_up_points);
-    for (int round = 1; round <= 3; ++round) {
+    const double window_s = options_.budget.value() * k_metadata_share / (k_look_up_rounds * k_look_up_points);
+    for (int round = 1; round <= k_look_up_rounds; ++round) {
       for (int in_flight = 1; in_flight <= k_most_in_flight; in_flight *= 2) {
         recording_.windows.push_back(
             window({StorageRead::metadata, in_flight}, StorageState::resident, window_s, round));

@@ -1,12 +1,10 @@
 /// The schedule of phases against a made-up job: what is published, when, and when it ends.
 #include <doctest/doctest.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <vector>
 
-#include "probes/collect/phase_schedule.hpp"
+#include "tests/collect/scheduled_job.hpp"
 
 namespace {
 
@@ -14,58 +12,6 @@ using namespace stallcast;
 using namespace stallcast::collect;
 using record::Phase;
 using record::Segment;
-
-constexpr std::uint64_t k_beat_ns = 100'000'000;
-
-/// A job of `ranks` that takes `rate` batches a second; epochs of `epoch` batches (0: not known).
-struct Job {
-  std::unique_ptr<record::ControlBlock> control = std::make_unique<record::ControlBlock>();
-  std::uint64_t now_ns = 1'000'000'000;
-  double rate = 10.0;
-  std::uint64_t epoch = 0;
-  std::uint32_t workers = 2;
-  int ranks = 1;
-
-  void arm() { put(0.0); }
-
-  void put(double turn) {
-    const auto turns = static_cast<std::uint64_t>(turn);
-    for (int rank = 0; rank < ranks; ++rank) {
-      record::PhaseSlot& slot = control->phases[rank];
-      slot.turns.store(turns);
-      slot.pass_first.store(epoch == 0 ? 0 : turns / epoch * epoch);
-      slot.pass_end.store(epoch == 0 ? UINT64_MAX : (turns / epoch + 1) * epoch);
-      slot.workers.store(workers);
-      slot.prefetch.store(2);
-      slot.armed.store(1);
-    }
-  }
-
-  /// Lets the schedule watch for `seconds`; the job takes its turns meanwhile.
-  void run(PhaseSchedule& schedule, double seconds) {
-    const auto beats = static_cast<int>(seconds * 10.0);
-    for (int beat = 0; beat < beats; ++beat) {
-      now_ns += k_beat_ns;
-      turn_ += rate / 10.0;
-      put(turn_);
-      schedule.step(now_ns);
-    }
-  }
-
-  [[nodiscard]] std::vector<Segment> published() const {
-    return {control->segments, control->segments + control->segment_count.load()};
-  }
-
- private:
-  double turn_ = 0.0;
-};
-
-PhaseWants usual_wants() {
-  PhaseWants wants;
-  wants.phases = {Phase::cold, Phase::cached, Phase::synthetic, Phase::supply_cached};
-  wants.extras = false;
-  return wants;
-}
 
 std::uint64_t length_of(const Segment& segment) {
   return segment.phase == static_cast<std::uint32_t>(Phase::supply_cached) ? 0 : segment.batches;
@@ -289,58 +235,6 @@ TEST_CASE("a pass that the script leaves early is as long as what it takes of it
     ++whole;
   }
   CHECK(whole > 4);
-}
-
-TEST_CASE("blocks that turn out slower than all before are cut short once the budget is over") {
-  Job job;
-  job.workers = 0;
-  PhaseWants wants = usual_wants();
-  wants.budget = Seconds(20.0);
-  PhaseSchedule schedule(*job.control, wants);
-  job.run(schedule, 4.0);
-  job.rate = 0.5;
-  job.run(schedule, 20.0);
-  const auto segments = job.published();
-  REQUIRE(segments.back().phase == static_cast<std::uint32_t>(Phase::end));
-  CHECK(segments.back().first <= job.control->phases[0].turns.load() + 8);
-}
-
-TEST_CASE("a job that takes no batches any more is overdue 30 s after its budget, one that is gone is not") {
-  Job job;
-  PhaseWants wants = usual_wants();
-  wants.budget = Seconds(10.0);
-  PhaseSchedule schedule(*job.control, wants);
-  job.control->ranks[0].pid.store(static_cast<std::uint64_t>(getpid()));
-  CHECK_FALSE(schedule.overdue(job.now_ns));
-  job.run(schedule, 8.0);
-  job.rate = 0.0;
-  job.run(schedule, 31.0);
-  CHECK_FALSE(schedule.overdue(job.now_ns));
-  job.run(schedule, 2.0);
-  const auto overdue = schedule.overdue(job.now_ns);
-  REQUIRE(overdue);
-  CHECK(overdue->find("80 batches, the last one 33 s before") != std::string::npos);
-  job.control->ranks[0].pid.store(1U << 30U);
-  CHECK_FALSE(schedule.overdue(job.now_ns));
-}
-
-TEST_CASE("once every rank has left, whoever started them has some seconds to end") {
-  Job job;
-  PhaseWants wants = usual_wants();
-  wants.budget = Seconds(10.0);
-  PhaseSchedule schedule(*job.control, wants);
-  job.run(schedule, 8.0);
-  record::PhaseSlot& other = job.control->phases[1];
-  other.armed.store(1);
-  job.control->phases[0].left.store(1);
-  job.run(schedule, 10.0);  // beyond the budget: the end is published
-  CHECK_FALSE(schedule.ranks_have_left());
-  other.left.store(1);
-  job.run(schedule, 0.5);
-  CHECK(schedule.ranks_have_left());
-  CHECK_FALSE(schedule.is_over(job.now_ns));
-  job.run(schedule, 3.0);
-  CHECK(schedule.is_over(job.now_ns));
 }
 
 TEST_CASE("a stream gets blocks as found and replayed ones, planned anew once its length is known") {

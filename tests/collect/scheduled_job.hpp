@@ -1,0 +1,64 @@
+/// A made-up job for the tests of the schedule of phases.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "probes/collect/phase_schedule.hpp"
+
+namespace stallcast::collect {
+
+inline constexpr std::uint64_t k_beat_ns = 100'000'000;
+
+/// A job of `ranks` that takes `rate` batches a second; epochs of `epoch` batches (0: not known).
+struct Job {
+  std::unique_ptr<record::ControlBlock> control = std::make_unique<record::ControlBlock>();
+  std::uint64_t now_ns = 1'000'000'000;
+  double rate = 10.0;
+  std::uint64_t epoch = 0;
+  std::uint32_t workers = 2;
+  int ranks = 1;
+
+  void arm() { put(0.0); }
+
+  void put(double turn) {
+    const auto turns = static_cast<std::uint64_t>(turn);
+    for (int rank = 0; rank < ranks; ++rank) {
+      record::PhaseSlot& slot = control->phases[rank];
+      slot.turns.store(turns);
+      slot.pass_first.store(epoch == 0 ? 0 : turns / epoch * epoch);
+      slot.pass_end.store(epoch == 0 ? UINT64_MAX : (turns / epoch + 1) * epoch);
+      slot.workers.store(workers);
+      slot.prefetch.store(2);
+      slot.armed.store(1);
+    }
+  }
+
+  /// Lets the schedule watch for `seconds`; the job takes its turns meanwhile.
+  void run(PhaseSchedule& schedule, double seconds) {
+    const auto beats = static_cast<int>(seconds * 10.0);
+    for (int beat = 0; beat < beats; ++beat) {
+      now_ns += k_beat_ns;
+      turn_ += rate / 10.0;
+      put(turn_);
+      schedule.step(now_ns);
+    }
+  }
+
+  [[nodiscard]] std::vector<record::Segment> published() const {
+    return {control->segments, control->segments + control->segment_count.load()};
+  }
+
+ private:
+  double turn_ = 0.0;
+};
+
+inline PhaseWants usual_wants() {
+  PhaseWants wants;
+  wants.phases = {record::Phase::cold, record::Phase::cached, record::Phase::synthetic, record::Phase::supply_cached};
+  wants.extras = false;
+  return wants;
+}
+
+}  // namespace stallcast::collect
