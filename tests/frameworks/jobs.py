@@ -82,6 +82,7 @@ class Lasting(DataLoader):
         self.lasting = None
 
     def __len__(self):
+        torch.rand(1, generator=self.generator)  # who asks changes the order of the epochs to come
         return self.batches
 
     def __iter__(self):

@@ -13,7 +13,7 @@ import os
 import time
 import weakref
 
-from . import capture, describe, fetcher, wait, wish, worker
+from . import capture, describe, fetcher, phases, wait, wish, worker
 from .capture import calls
 from .thread import current
 
@@ -133,7 +133,8 @@ def _end(iterator, loader):
         new.end_ns = time.monotonic_ns()
         if new.loader.text is None:
             new.loader.text = describe.loader(new.loader.loader_id, loader, iterator)
-            new.loader.period = describe.period(loader, iterator)
+            if phases.is_phased():  # else nobody needs it, and a script's own __len__ may draw random numbers
+                new.loader.period = describe.period(loader, iterator)
         if not new.loader.text["num_workers"] or hasattr(iterator, "_workers"):
             announce(iterator, new)  # else at its first wait, when the workers are known
     except Exception as error:
