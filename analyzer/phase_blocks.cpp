@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/first_reads.hpp"
+#include "analyzer/phase_windows.hpp"
 #include "analyzer/steady.hpp"
 
 namespace stallcast {
@@ -18,8 +19,6 @@ using record::Phase;
 constexpr std::uint64_t k_supply_numbers = 1ULL << 40;  ///< as in the shim's phase_plan.py
 constexpr std::int64_t k_fewest_batches = 4;
 
-using Evidence = std::map<std::pair<std::uint32_t, std::uint64_t>, const record::PhaseRecord*>;
-
 bool is_supply(Phase phase) {
   return phase == Phase::supply_cached || phase == Phase::supply_cold;
 }
@@ -30,9 +29,9 @@ std::uint64_t natural(const json& text, const char* key) {
 }
 
 /// Phase records of the processes that made a pass's batches, by segment and batch.
-Evidence evidence_of(const Consumer& consumer, const Pass& pass,
-                     const std::vector<record::ProcessRecording>& processes) {
-  Evidence found;
+BlockEvidence evidence_of(const Consumer& consumer, const Pass& pass,
+                          const std::vector<record::ProcessRecording>& processes) {
+  BlockEvidence found;
   for (const record::ProcessRecording& process : processes) {
     const auto& pids = pass.worker_pids;
     const bool made_here =
@@ -54,132 +53,6 @@ std::span<const Delivery> deliveries_of(const Pass& pass, const SegmentRun& run)
   return {begin, end};
 }
 
-struct Window {
-  std::size_t first = 0;  ///< first delivery inside
-  std::size_t last = 0;   ///< last delivery inside
-  bool empty = true;
-};
-
-/// Time at which the last worker had finished copying this round's files into the stage.
-std::uint64_t staged_by(std::span<const Delivery> block, const SegmentRun& run, const Evidence& evidence) {
-  std::uint64_t last = 0;
-  for (const Delivery& delivery : block) {
-    const auto found = evidence.find({run.segment, delivery.wait.batch});
-    if (found == evidence.end() || found->second->stage_ns == 0 || !delivery.made_known) continue;
-    last = std::max(last, delivery.made.begin_ns);
-  }
-  return last;
-}
-
-/// When the first batch of anything after this block was begun.
-std::uint64_t next_begun(const Pass& pass, std::span<const Delivery> block, std::uint64_t opened_ns) {
-  std::uint64_t first = UINT64_MAX;
-  for (const Delivery& delivery : pass.deliveries) {
-    const bool inside = &delivery >= block.data() && &delivery < block.data() + block.size();
-    if (inside || !delivery.made_known || delivery.made.begin_ns <= opened_ns) continue;
-    first = std::min(first, delivery.made.begin_ns);
-  }
-  return first;
-}
-
-/// When the first worker had made all that it was given of this block. Replayed batches may come next, for which
-/// nothing is made: it rests then, and what the others still make comes at another rate.
-std::uint64_t first_at_rest(std::span<const Delivery> block) {
-  std::map<std::uint32_t, std::uint64_t> last;  // by worker
-  for (const Delivery& delivery : block) {
-    const std::uint64_t done_ns = std::max(delivery.made.put_ns, delivery.made.end_ns);
-    if (delivery.made_known && done_ns > 0) last[delivery.made.header.aux] = done_ns;
-  }
-  std::uint64_t first = UINT64_MAX;
-  for (const auto& [worker, done_ns] : last) first = std::min(first, done_ns);
-  return first;
-}
-
-/// When the script came to the block: it asked for its first batch. Beside a stream workers are given work a little
-/// before that, right after the block was announced.
-std::uint64_t reached_ns(std::span<const Delivery> block, const SegmentRun& run) {
-  const std::uint64_t asked_ns = block.front().wait.begin_ns;
-  return run.stream.empty() || run.begin_ns == 0 ? asked_ns : std::min(asked_ns, run.begin_ns);
-}
-
-/// Batches that lie ready or are being made in the steady state. A block that begins with the workers at rest, because
-/// replayed batches came before it, has none in the beginning: until as many have come it is not in that state.
-std::size_t filling_up(std::span<const Delivery> block, const SegmentRun& run, const LoaderFacts& loader) {
-  const Delivery& first = block.front();
-  if (!first.made_known || first.made.begin_ns < reached_ns(block, run)) return 0;
-  return static_cast<std::size_t>(run.workers *
-                                  static_cast<std::uint64_t>(std::max<std::int64_t>(1, loader.prefetch_factor)));
-}
-
-Window pulled_window(const Pass& pass, std::span<const Delivery> block, const SegmentRun& run,
-                     const LoaderFacts& loader, const Evidence& evidence) {
-  Window window;
-  const std::uint64_t opened_ns = std::max(reached_ns(block, run), staged_by(block, run, evidence));
-  std::uint64_t closed_ns = next_begun(pass, block, opened_ns);
-  if (closed_ns > block.back().wait.end_ns) closed_ns = std::min(closed_ns, first_at_rest(block));
-  const std::size_t filled = filling_up(block, run, loader);
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const bool begun_inside = block[i].made_known && block[i].made.begin_ns >= opened_ns && i >= filled;
-    if (window.empty && !begun_inside) continue;
-    if (block[i].wait.end_ns > closed_ns) break;
-    if (window.empty) window.first = i;
-    window.empty = false;
-    window.last = i;
-  }
-  return window;
-}
-
-/// Whether anybody recorded how the block's batches were made.
-bool making_is_known(std::span<const Delivery> block) {
-  return std::any_of(block.begin(), block.end(), [](const Delivery& delivery) { return delivery.made_known; });
-}
-
-/// Nobody recorded when the batches were made, and the loader's queue may have been full when the block began: the
-/// window opens when the script waits as it does in the block's last third.
-///
-/// Worked example. Waits of 0, 0, 0, 0, 9, 10, 11, 8, 10 ms: 9.7 ms in the last third; the fifth is the first of more
-/// than half as long.
-Window unseen_window(std::span<const Delivery> block) {
-  const auto waited = [](const Delivery& delivery) {
-    return static_cast<double>(delivery.wait.end_ns - delivery.wait.begin_ns);
-  };
-  const std::size_t third = std::max<std::size_t>(block.size() / 3, 1);
-  double sum = 0.0;
-  for (const Delivery& delivery : block.last(third)) sum += waited(delivery);
-  const double mean = sum / static_cast<double>(third);
-  const auto first = std::find_if(block.begin() + 1, block.end(),
-                                  [&](const Delivery& delivery) { return waited(delivery) >= mean / 2.0; });
-  return {static_cast<std::size_t>(first - block.begin()), block.size() - 1, first == block.end()};
-}
-
-/// Replayed batches, once the workers have come to rest: they still make what was asked for before the block, and slow
-/// the compute meanwhile. The first step still follows the block before.
-Window replayed_window(const Pass& pass, std::span<const Delivery> block) {
-  std::uint64_t rest_ns = block.front().wait.end_ns;
-  const std::uint64_t end_ns = block.back().wait.end_ns;
-  for (const Delivery& delivery : pass.deliveries) {
-    if (!delivery.made_known || delivery.made.begin_ns >= end_ns) continue;
-    rest_ns = std::max(rest_ns, std::max(delivery.made.put_ns, delivery.made.end_ns));
-  }
-  Window window;
-  const auto first = std::find_if(block.begin() + 1, block.end(),
-                                  [&](const Delivery& delivery) { return delivery.wait.begin_ns >= rest_ns; });
-  if (first == block.end()) return window;
-  return {static_cast<std::size_t>(first - block.begin()), block.size() - 1, false};
-}
-
-/// The deliveries of a block that count.
-Window window_of(const Pass& pass, std::span<const Delivery> block, const SegmentRun& run, const LoaderFacts& loader,
-                 const Evidence& evidence) {
-  const bool replayed = run.phase == Phase::synthetic;
-  if (run.workers == 0) return {1, block.size() - 1, block.size() < 3};  // the first step still follows the one before
-  if (!run.stream.empty() && !making_is_known(pass.deliveries)) {
-    if (!replayed) return unseen_window(block);
-    return {block.size() / 2, block.size() - 1, block.size() < 3};  // the workers' queue is full by then
-  }
-  return replayed ? replayed_window(pass, block) : pulled_window(pass, block, run, loader, evidence);
-}
-
 double mean_end_s(std::span<const Delivery> block, std::size_t from, std::size_t count) {
   double sum = 0.0;
   const std::uint64_t origin = block.front().wait.begin_ns;
@@ -187,7 +60,7 @@ double mean_end_s(std::span<const Delivery> block, std::size_t from, std::size_t
   return sum / static_cast<double>(count);
 }
 
-void take_evidence(const Delivery& delivery, const Evidence& evidence, PhaseBlock& block) {
+void take_evidence(const Delivery& delivery, const BlockEvidence& evidence, PhaseBlock& block) {
   if (delivery.made_known) block.evidence.read_bytes += static_cast<double>(delivery.made.io.read_bytes);
   const auto found = evidence.find({block.run.segment, delivery.wait.batch});
   if (found == evidence.end()) return;
@@ -218,8 +91,8 @@ double samples_of(const Delivery& delivery, const LoaderFacts& loader) {
 }
 
 /// Time and samples of deliveries first + bunch .. last, both ends averaged over a bunch of arrivals.
-void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, const Window& window, std::size_t bunch,
-             PhaseBlock& block) {
+void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, const BlockWindow& window,
+             std::size_t bunch, PhaseBlock& block) {
   const std::size_t span = window.last - window.first + 1;
   if (window.empty || span < bunch + static_cast<std::size_t>(k_fewest_batches)) {
     block.rejected = "too few batches between the transients of its two ends";
@@ -272,7 +145,7 @@ std::vector<std::uint64_t> interruptions_of(const Consumer& consumer,
 
 /// Deliveries of the window whose step was interrupted. What happens in every step (a second loader) belongs to the
 /// step.
-std::vector<std::size_t> interrupted_steps(std::span<const Delivery> deliveries, const Window& window,
+std::vector<std::size_t> interrupted_steps(std::span<const Delivery> deliveries, const BlockWindow& window,
                                            const std::vector<std::uint64_t>& interruptions) {
   std::vector<std::size_t> interrupted;
   for (std::size_t i = window.first + 1; i <= window.last; ++i) {
@@ -300,7 +173,7 @@ void take_out(std::span<const Delivery> deliveries, const LoaderFacts& loader,
   if (block.batches < k_fewest_batches) block.rejected = "too few batches between evaluations or checkpoints";
 }
 
-PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun& run, const Evidence& evidence,
+PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun& run, const BlockEvidence& evidence,
                     const std::vector<std::uint64_t>& interruptions, const FirstReads& first_reads) {
   PhaseBlock block;
   block.run = run;
@@ -311,10 +184,11 @@ PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun
   }
   const auto loader = consumer.loaders.find(pass.loader_id);
   const LoaderFacts facts = loader != consumer.loaders.end() ? loader->second : LoaderFacts{};
-  const Window window = window_of(pass, deliveries, run, facts, evidence);
+  const BlockWindow window = window_of(pass, deliveries, run, facts, evidence);
   const bool in_bunches = run.phase != Phase::synthetic && run.workers > 0;
   const std::size_t bunch = in_bunches ? static_cast<std::size_t>(run.workers) : 1;
   measure(deliveries, facts, window, bunch, block);
+  if (block.rejected.empty()) block.rejected = lived_on_stock(consumer, pass, run, block.wait_seconds / block.seconds);
   if (!block.rejected.empty()) return block;
   if (const auto interrupted = interrupted_steps(deliveries, window, interruptions); !interrupted.empty()) {
     if (run.workers == 0 || run.phase == Phase::synthetic) {
@@ -363,7 +237,7 @@ std::vector<SegmentRun> segments_of(const record::ProcessRecording& process) {
 
 std::vector<PhaseBlock> phase_blocks(const Consumer& consumer, const std::vector<record::ProcessRecording>& processes) {
   std::vector<PhaseBlock> blocks;
-  std::map<std::uint64_t, Evidence> evidence;
+  std::map<std::uint64_t, BlockEvidence> evidence;
   const std::vector<std::uint64_t> interruptions = interruptions_of(consumer, processes);
   const FirstReads first_reads(processes);
   for (const record::ProcessRecording& process : processes) {

@@ -42,6 +42,7 @@ void collect_rank(const RankView& rank, const RunData& run, PhaseRounds& out) {
     const Phase phase = block.run.phase;
     if (!block.run.stream.empty()) out.stream = block.run.stream;
     out.in_batches = out.in_batches || block.in_batches;
+    out.all_workers = std::max(out.all_workers, block.run.workers);  // a loader of threads does not say
     if (block.rejected.empty()) {
       const Premise premise = check_premise(block);
       out.premises[phase].push_back(premise);

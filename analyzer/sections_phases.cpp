@@ -112,7 +112,7 @@ void add_points(const PhaseRounds& data, Profile& profile) {
     Point point;
     point.phase = phase_name(setting.phase);
     point.method = "differential";
-    point.setting["workers"] = std::to_string(setting.workers);
+    if (profile.job.num_workers) point.setting["workers"] = std::to_string(setting.workers);
     if (setting.phase == Phase::half_cached) point.setting["cached"] = "0.5";
     if (setting.phase == Phase::perturb_read)
       point.setting["added_s_per_read"] = std::to_string(static_cast<double>(setting.argument) * 1e-9);

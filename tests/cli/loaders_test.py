@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Loaders that are not PyTorch's, from the script to the answer: marked loops, and tf.data by a scripted module."""
+"""Loaders that are not PyTorch's, from the script to the answer: marked loops, tf.data and DALI by scripted modules."""
 import json
 import pathlib
 import sys
@@ -9,7 +9,8 @@ import unittest
 from harness import PYTHON, CliTest
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "shim"))
-from scripted_tf import MODULES  # noqa: E402
+import scripted_dali  # noqa: E402
+import scripted_tf  # noqa: E402
 
 LOOP = """
 import os, sys, time
@@ -51,6 +52,91 @@ for batch in Slow():
 print(seen)
 """
 
+# Epochs of PER_EPOCH batches, of which a thread keeps some ready; a line for each epoch: what was seen in it.
+PER_EPOCH = 60
+THREAD = """
+import json, queue, sys, threading, time
+
+def ahead(count, make, kept=4):
+    ready = queue.Queue(kept)
+    def fill():
+        for number in range(count):
+            time.sleep(0.008)
+            ready.put(make(number))
+        ready.put(None)
+    threading.Thread(target=fill, daemon=True).start()
+    return iter(ready.get, None)
+
+def train(epochs_of):
+    for epoch in range(2000):
+        seen = []
+        for batch in epochs_of(epoch):
+            time.sleep(0.004)
+            seen.append(batch[0])
+        print(json.dumps(seen), flush=True)
+"""
+
+PHASED = {
+    "tf.data": THREAD + """
+from tensorflow.python.data.ops import iterator_ops
+
+class Threaded(iterator_ops.RangeDataset):
+    def cardinality(self):
+        return 60
+    def make(self):
+        return ahead(60, lambda number: iterator_ops.Array([number] * 4))
+
+from keras.src.saving import saving_api
+from tensorflow.python.checkpoint.checkpoint import Checkpoint
+from tensorflow.python.checkpoint.checkpoint_management import CheckpointManager
+dataset = Threaded()
+manager = CheckpointManager("kept")
+def epochs_of(epoch):
+    if epoch > 0:
+        saving_api.save_model(None, "model.keras")
+        Checkpoint().save("kept/prefix")
+        assert manager.save() == "kept/latest"
+    return dataset
+train(epochs_of)
+""",
+    "dali": THREAD + """
+from nvidia.dali.plugin.pytorch import DALIClassificationIterator
+class Array(list):
+    @property
+    def shape(self):
+        return (len(self), 3)
+class Pipeline:
+    max_batch_size = 4
+    num_threads = 1
+    size = 240
+    def __init__(self):
+        self.made = ahead(1 << 20, lambda number: True)
+    def run(self, begin):
+        next(self.made)
+        return Array([begin // 4] * 4)
+AUTO_RESET = "auto" in sys.argv
+iterator = DALIClassificationIterator(Pipeline(), auto_reset=AUTO_RESET)
+def epochs_of(epoch):
+    if epoch and not AUTO_RESET:
+        iterator.reset()
+    return ([part] for (part,) in iterator)
+train(lambda epoch: (batch[0] for batch in epochs_of(epoch)))
+""",
+    "python": THREAD + """
+import stallcast
+import tensorflow
+class Loader:
+    def __len__(self):
+        return 60
+    def __iter__(self):
+        for number in range(60):
+            time.sleep(0.008)
+            yield [number] * 4
+loader = stallcast.wrap(Loader(), workers=0, samples=4)
+train(lambda epoch: loader)
+""",
+}
+
 
 class Loaders(CliTest):
     def setUp(self):
@@ -83,15 +169,68 @@ class Loaders(CliTest):
         self.assertIsNone(profile["stalls"]["as_is_prep_frac"])
         self.assertEqual(profile["job"]["composition"], "unknown")
 
-    def test_phases_are_refused_and_the_loop_goes_on(self):
-        self.run_script(LOOP.replace("WORKERS", "workers=0, "), b"120000", phases="cold,cached")
-        self.assertIn("python makes its batches", self.issues()["phases-unsupported"]["detail"])
-
-    def test_tf_data(self):
-        for name, content in MODULES.items():
+    def install(self, modules):
+        """For scripts in the test's folder."""
+        for name, content in modules.items():
             path = self.folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(textwrap.dedent(content))
+
+    def run_phased(self, kind, *arguments):
+        """(profile, what the script saw in each epoch that ended) of a run with replayed batches."""
+        script = self.folder / "train.py"
+        script.write_text(PHASED[kind])
+        done = self.profile(PYTHON, script, *arguments, phases="cold,cached,synthetic",
+                            options=("--budget", "20s", "--target", "100%", "--force"))
+        self.assert_status(done, 0)
+        epochs = [json.loads(line) for line in done.stdout.splitlines() if line.startswith(b"[")]
+        self.assertGreater(len(epochs), 3)
+        return json.loads((self.out / "profile.json").read_text()), epochs
+
+    def assert_replayed(self, kind, profile):
+        issues = {issue["id"]: issue["detail"] for issue in profile["issues"]}
+        self.assertNotIn("shim-failed", issues)
+        self.assertIn(kind + " makes its batches", issues["phases-of-a-stream"])
+        self.assertEqual(profile["job"]["loader_kind"], kind)
+        self.assertTrue(profile["stalls"]["method"].startswith("differential"), profile["absent"])
+        self.assertGreater(profile["stalls"]["as_is_wait_frac"]["mean"], 0.25)
+        rates = profile["rates"]
+        self.assertGreater(rates["synthetic_samples_per_s"]["mean"], 1.3 * rates["as_is_samples_per_s"]["mean"])
+        self.assertIsNone(rates["cold_samples_per_s"])
+
+    def test_replayed_batches_beside_tf_data(self):
+        self.install(scripted_tf.MODULES)
+        precious = ["model.keras", "kept/prefix", "kept/old"]
+        (self.folder / "kept").mkdir()
+        for name in precious:
+            (self.folder / name).write_bytes(b"precious")
+        profile, epochs = self.run_phased("tf.data")
+        self.assert_replayed("tf.data", profile)
+        for name in precious:
+            self.assertEqual((self.folder / name).read_bytes(), b"precious", name)
+        self.assertEqual({len(epoch) for epoch in epochs}, {PER_EPOCH})
+        self.assertEqual({epoch[0] for epoch in epochs if epoch[:2] == [0, 1]}, {0})
+
+    def test_replayed_batches_beside_an_iterator_that_serves_all_epochs(self):
+        self.install(scripted_dali.MODULES)
+        for arguments in ((), ("auto",)):
+            with self.subTest(arguments):
+                profile, epochs = self.run_phased("dali", *arguments)
+                self.assert_replayed("dali", profile)
+                self.assertEqual({len(epoch) for epoch in epochs}, {PER_EPOCH})
+
+    def test_replayed_batches_in_a_loop_that_makes_its_own(self):
+        self.install(scripted_tf.MODULES)
+        profile, epochs = self.run_phased("python")
+        self.assert_replayed("python", profile)
+        self.assertEqual({len(epoch) for epoch in epochs}, {PER_EPOCH})
+
+    def test_where_checkpoints_are_not_known_phases_are_refused_and_the_loop_goes_on(self):
+        self.run_script(LOOP.replace("WORKERS", "workers=0, "), b"120000", phases="cold,cached")
+        self.assertIn("neither PyTorch nor TensorFlow", self.issues()["phases-unsupported"]["detail"])
+
+    def test_tf_data(self):
+        self.install(scripted_tf.MODULES)
         profile = self.run_script(TF_LOOP, b"%d" % (4 * sum(range(120))))
         job = profile["job"]
         self.assertEqual((job["framework"], job["loader_kind"], job["composition"]),

@@ -32,8 +32,8 @@ EPOCHS = 2
 PATIENCE_S = 300
 LIGHT = "plain,lasting,iterable,evaluating,wrapped"
 # Phases are refused: their jobs go on as they are.
-NOT_SWITCHED = ("wrapped", "tf_data", "keras", "dali")
-STREAMS = ("iterable", "webdataset", "streaming")  # nothing can be asked for twice: replayed and left as found
+NOT_SWITCHED = ("wrapped",)
+STREAMS = ("iterable", "webdataset", "streaming", "tf_data", "keras", "dali")  # nothing can be asked for twice: replayed and left as found
 PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120",
             "tensorflow": "tensorflow-cpu"}  # not called as their modules
 

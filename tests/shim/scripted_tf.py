@@ -128,13 +128,50 @@ class TensorFlowTrainer:
         return logs
 """
 
+SAVING = """
+def save_model(model, filepath, overwrite=True):
+    with open(filepath, "wb") as file:
+        file.write(b"trained")
+
+save_weights = save_model
+"""
+
+CHECKPOINT = """
+class Checkpoint:
+    def write(self, file_prefix, options=None):
+        with open(file_prefix, "wb") as file:
+            file.write(b"trained")
+        return file_prefix
+
+    def save(self, file_prefix, options=None):
+        return self.write(file_prefix)
+"""
+
+MANAGEMENT = """
+import os
+
+class CheckpointManager:
+    def __init__(self, directory):
+        self._directory = directory
+        self.latest_checkpoint = directory + "/latest"
+
+    def save(self):
+        os.remove(self._directory + "/old")
+        return self._directory + "/written"
+"""
+
 MODULES = {
     "tensorflow/__init__.py": "__version__ = '9.9'\n",
     "tensorflow/python/__init__.py": "",
     "tensorflow/python/data/__init__.py": "",
     "tensorflow/python/data/ops/__init__.py": "",
     "tensorflow/python/data/ops/iterator_ops.py": ITERATOR_OPS,
+    "tensorflow/python/checkpoint/__init__.py": "",
+    "tensorflow/python/checkpoint/checkpoint.py": CHECKPOINT,
+    "tensorflow/python/checkpoint/checkpoint_management.py": MANAGEMENT,
     "keras/__init__.py": "",
+    "keras/src/saving/__init__.py": "",
+    "keras/src/saving/saving_api.py": SAVING,
     "keras/src/__init__.py": "",
     "keras/src/backend/__init__.py": "",
     "keras/src/backend/tensorflow/__init__.py": "",

@@ -12,6 +12,7 @@ import itertools
 
 from . import capture, phase_plan, replay
 from .capture import calls
+from .known_phases import KEPT_APART, KnownStream
 from .phase_run import Task, finish, is_armed, is_phased, run  # noqa: F401 (the rest of the shim knows phases alone)
 from .stream_phases import Stream
 from .taker import NO_PHASES, PASS, UNKNOWN_END, Taker  # noqa: F401
@@ -199,6 +200,20 @@ def arm(iterator, current_pass):
     return current_pass.phased
 
 
+def arm_known(iterator, current_pass):
+    """As arm(), of a loader that is not torch's."""
+    run.last_pass = current_pass
+    phased = current_pass.phased
+    if phased is not None or not is_phased() or not _is_due(current_pass):
+        return phased
+    if current_pass.known.framework not in KEPT_APART:
+        _refuse(current_pass, "what a job of neither PyTorch nor TensorFlow saves cannot be kept apart from its own")
+        return None
+    current_pass.phased = KnownStream(iterator, current_pass)
+    run.armed_loader = current_pass.loader
+    return current_pass.phased
+
+
 def arm_new_pass(iterator, current_pass):
     """A further pass over the loader that is armed: phases go on from its first batch. Called before any index is taken."""
     if current_pass.phased is not None or run.armed_loader is None or not is_phased():
@@ -267,14 +282,6 @@ def _refuse(current_pass, reason):
     current_pass.is_refused = True
     capture.issue("phases-unsupported", "warning", "no phases: " + reason, "profile with --phases as_is")
     calls.library.stallcast_phase_slot(0, 0, 0, UNKNOWN_END, 0, 0, 0, NO_PHASES)
-
-
-def refuse_other(current_pass):
-    """A pass over a loader that is not torch's cannot be switched: said once it takes batches in earnest."""
-    if current_pass.loader.delivered != ARM_AFTER or current_pass.is_refused or run.armed_loader is not None:
-        return
-    if is_phased():
-        _refuse(current_pass, current_pass.known.text["kind"] + " makes its batches where no phase can be switched")
 
 
 def end_batch():

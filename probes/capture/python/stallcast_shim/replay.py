@@ -79,8 +79,13 @@ class Ring:
             return batch
         if type(batch).__module__.split(".")[0] == "numpy":
             return copy.deepcopy(batch)
-        self.by_reference = True
+        self.by_reference = self.by_reference or not _is_immutable(batch)
         return batch
+
+
+def _is_immutable(batch):
+    """An array that nobody can write to."""
+    return type(batch).__module__.split(".")[0] in ("tensorflow", "jax", "jaxlib")
 
 
 def _like(batch, content):

@@ -47,7 +47,7 @@ class Stream(Taker):
         self._awaited = None  # that one, as _first() has it
         before = run.phased if isinstance(run.phased, Stream) else None
         self.whole = current_pass.loader.whole or (before.whole if before is not None else None)  # a pass left alone
-        self._length = self.whole or _declared(iterator)  # after which a pass with replayed batches is over
+        self._length = self.whole or self.declared(iterator)  # after which a pass with replayed batches is over
         self._estimate = self._length  # what the schedule is told
         if before is not None:
             run.missed += before.missed
@@ -57,6 +57,17 @@ class Stream(Taker):
         run.plan.reconsider(self.turn())
         self.publish(self.end(), self.missed)
         _tell("phases-of-a-stream", "no cold and cached blocks: " + reason)
+
+    def declared(self, iterator):
+        """Batches of a pass as the data set's own __len__ has it; None where it has none."""
+        try:
+            samples = len(iterator._dataset)
+            if not iterator._auto_collation:
+                return samples
+            size = iterator._index_sampler.batch_size
+            return samples // size if iterator._drop_last else -(-samples // size)
+        except Exception:  # a user's own method
+            return None
 
     def end(self):
         return None if self._estimate is None else self.base + self._estimate
@@ -226,18 +237,6 @@ class Stream(Taker):
         if self.replayed > 0 and self._length is None:
             words = "a pass had %d batches more than its stream: replayed ones, as its length was not known"
             _tell("pass-longer", words % self.replayed)
-
-
-def _declared(iterator):
-    """Batches of a pass as the data set's own __len__ has it; None where it has none."""
-    try:
-        samples = len(iterator._dataset)
-        if not iterator._auto_collation:
-            return samples
-        size = iterator._index_sampler.batch_size
-        return samples // size if iterator._drop_last else -(-samples // size)
-    except Exception:  # a user's own method
-        return None
 
 
 def _will_come(iterator, task):

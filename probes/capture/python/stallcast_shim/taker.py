@@ -25,8 +25,7 @@ class Taker:
     def __init__(self, iterator, current_pass):
         self.current_pass = current_pass
         self.iterator_id = current_pass.iterator_id
-        self.workers = iterator._num_workers
-        self.prefetch = getattr(iterator, "_prefetch_factor", 0) or 0
+        self.workers, self.prefetch = self.counts(iterator)
         self.base = run.turns - current_pass.delivered
         self.position = current_pass.delivered
         self.iterator = weakref.ref(iterator)
@@ -35,6 +34,10 @@ class Taker:
         self.replay_end = 0  # batches of the pass before it are replayed, as the schedule is known
         self.number_ahead = 0  # of a replayed batch's number before its position
         self.published_missed = 0
+
+    def counts(self, iterator):
+        """(workers, batches under way of each of them)."""
+        return iterator._num_workers, getattr(iterator, "_prefetch_factor", 0) or 0
 
     def is_over(self):
         """Whether the script has seen the end of this pass, or has let go of it."""

@@ -5,8 +5,9 @@ of the graph: Python runs it once, while it is traced, and sees no batch; that i
 """
 
 import functools
+import weakref
 
-from . import capture, passes, sizes
+from . import capture, passes
 from .capture import calls
 from .thread import current
 
@@ -35,7 +36,7 @@ def patch(module):
             capture.fail("starting a pass over tf.data", error)
         if current_pass is None:
             return real(self)
-        return passes.wait(current_pass, functools.partial(real, self))
+        return passes.wait(current_pass, self, functools.partial(real, self))
 
     owner._next_internal = _next_internal
 
@@ -47,7 +48,10 @@ def _pass_of(iterator, out_of_range):
         dataset = getattr(iterator, "_dataset", None)
         if dataset is None:
             return None
-        found = passes.Known("tensorflow", describe(dataset), sizes.of_batch, (out_of_range,)).pass_over(dataset)
+        length = functools.partial(_batches, weakref.ref(dataset))
+        known = passes.Known("tensorflow", describe(dataset), end=out_of_range,
+                             end_arguments=(None, None, "End of sequence"), length=length)
+        found = known.pass_over(dataset)
         iterator.__dict__[_PASS] = found
     return found
 
@@ -91,6 +95,11 @@ def _chain(dataset):
             break
         chain.append(inner)
     return chain
+
+
+def _batches(dataset):
+    """Batches of a pass, given a weak reference to the data set."""
+    return _cardinality(dataset())
 
 
 def _cardinality(dataset):

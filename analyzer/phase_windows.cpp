@@ -1,0 +1,167 @@
+#include "analyzer/phase_windows.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyzer/steady.hpp"
+
+namespace stallcast {
+namespace {
+
+using record::Phase;
+
+constexpr double k_waits = 0.05;             ///< of its time: a job that waits so much is looked at
+constexpr std::size_t k_fewest_before = 16;  ///< deliveries of a pass, before any batch was replayed
+
+/// Time at which the last worker had finished copying this round's files into the stage.
+std::uint64_t staged_by(std::span<const Delivery> block, const SegmentRun& run, const BlockEvidence& evidence) {
+  std::uint64_t last = 0;
+  for (const Delivery& delivery : block) {
+    const auto found = evidence.find({run.segment, delivery.wait.batch});
+    if (found == evidence.end() || found->second->stage_ns == 0 || !delivery.made_known) continue;
+    last = std::max(last, delivery.made.begin_ns);
+  }
+  return last;
+}
+
+/// When the first batch of anything after this block was begun.
+std::uint64_t next_begun(const Pass& pass, std::span<const Delivery> block, std::uint64_t opened_ns) {
+  std::uint64_t first = UINT64_MAX;
+  for (const Delivery& delivery : pass.deliveries) {
+    const bool inside = &delivery >= block.data() && &delivery < block.data() + block.size();
+    if (inside || !delivery.made_known || delivery.made.begin_ns <= opened_ns) continue;
+    first = std::min(first, delivery.made.begin_ns);
+  }
+  return first;
+}
+
+/// When the first worker had made all that it was given of this block. Replayed batches may come next, for which
+/// nothing is made: it rests then, and what the others still make comes at another rate.
+std::uint64_t first_at_rest(std::span<const Delivery> block) {
+  std::map<std::uint32_t, std::uint64_t> last;  // by worker
+  for (const Delivery& delivery : block) {
+    const std::uint64_t done_ns = std::max(delivery.made.put_ns, delivery.made.end_ns);
+    if (delivery.made_known && done_ns > 0) last[delivery.made.header.aux] = done_ns;
+  }
+  std::uint64_t first = UINT64_MAX;
+  for (const auto& [worker, done_ns] : last) first = std::min(first, done_ns);
+  return first;
+}
+
+/// When the script came to the block: it asked for its first batch. Beside a stream workers are given work a little
+/// before that, right after the block was announced.
+std::uint64_t reached_ns(std::span<const Delivery> block, const SegmentRun& run) {
+  const std::uint64_t asked_ns = block.front().wait.begin_ns;
+  return run.stream.empty() || run.begin_ns == 0 ? asked_ns : std::min(asked_ns, run.begin_ns);
+}
+
+/// Batches that lie ready or are being made in the steady state. A block that begins with the workers at rest, because
+/// replayed batches came before it, has none in the beginning: until as many have come it is not in that state.
+std::size_t filling_up(std::span<const Delivery> block, const SegmentRun& run, const LoaderFacts& loader) {
+  const Delivery& first = block.front();
+  if (!first.made_known || first.made.begin_ns < reached_ns(block, run)) return 0;
+  return static_cast<std::size_t>(run.workers *
+                                  static_cast<std::uint64_t>(std::max<std::int64_t>(1, loader.prefetch_factor)));
+}
+
+BlockWindow pulled_window(const Pass& pass, std::span<const Delivery> block, const SegmentRun& run,
+                          const LoaderFacts& loader, const BlockEvidence& evidence) {
+  BlockWindow window;
+  const std::uint64_t opened_ns = std::max(reached_ns(block, run), staged_by(block, run, evidence));
+  std::uint64_t closed_ns = next_begun(pass, block, opened_ns);
+  if (closed_ns > block.back().wait.end_ns) closed_ns = std::min(closed_ns, first_at_rest(block));
+  const std::size_t filled = filling_up(block, run, loader);
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    const bool begun_inside = block[i].made_known && block[i].made.begin_ns >= opened_ns && i >= filled;
+    if (window.empty && !begun_inside) continue;
+    if (block[i].wait.end_ns > closed_ns) break;
+    if (window.empty) window.first = i;
+    window.empty = false;
+    window.last = i;
+  }
+  return window;
+}
+
+/// Whether anybody recorded how the block's batches were made.
+bool making_is_known(std::span<const Delivery> block) {
+  return std::any_of(block.begin(), block.end(), [](const Delivery& delivery) { return delivery.made_known; });
+}
+
+/// Nobody recorded when the batches were made, and the loader's queue may have been full when the block began: the
+/// window opens when the script waits as it does in the block's last third.
+///
+/// Worked example. Waits of 0, 0, 0, 0, 9, 10, 11, 8, 10 ms: 9.7 ms in the last third; the fifth is the first of more
+/// than half as long.
+BlockWindow unseen_window(std::span<const Delivery> block) {
+  const auto waited = [](const Delivery& delivery) {
+    return static_cast<double>(delivery.wait.end_ns - delivery.wait.begin_ns);
+  };
+  const std::size_t third = std::max<std::size_t>(block.size() / 3, 1);
+  double sum = 0.0;
+  for (const Delivery& delivery : block.last(third)) sum += waited(delivery);
+  const double mean = sum / static_cast<double>(third);
+  const auto first = std::find_if(block.begin() + 1, block.end(),
+                                  [&](const Delivery& delivery) { return waited(delivery) >= mean / 2.0; });
+  return {static_cast<std::size_t>(first - block.begin()), block.size() - 1, first == block.end()};
+}
+
+/// Replayed batches, once the workers have come to rest: they still make what was asked for before the block, and slow
+/// the compute meanwhile. The first step still follows the block before.
+BlockWindow replayed_window(const Pass& pass, std::span<const Delivery> block) {
+  std::uint64_t rest_ns = block.front().wait.end_ns;
+  const std::uint64_t end_ns = block.back().wait.end_ns;
+  for (const Delivery& delivery : pass.deliveries) {
+    if (!delivery.made_known || delivery.made.begin_ns >= end_ns) continue;
+    rest_ns = std::max(rest_ns, std::max(delivery.made.put_ns, delivery.made.end_ns));
+  }
+  BlockWindow window;
+  const auto first = std::find_if(block.begin() + 1, block.end(),
+                                  [&](const Delivery& delivery) { return delivery.wait.begin_ns >= rest_ns; });
+  if (first == block.end()) return window;
+  return {static_cast<std::size_t>(first - block.begin()), block.size() - 1, false};
+}
+
+/// Share of its time that the job waited before `until_ns`, in the second half of what each pass over the loader had
+/// delivered by then; negative where that is too little.
+double waited_before(const Consumer& consumer, std::uint64_t loader_id, std::uint64_t until_ns) {
+  double waited = 0.0;
+  double all = 0.0;
+  for (const Pass& pass : consumer.passes) {
+    if (pass.loader_id != loader_id) continue;
+    const auto end = std::find_if(pass.deliveries.begin(), pass.deliveries.end(),
+                                  [&](const Delivery& delivery) { return delivery.wait.end_ns > until_ns; });
+    const auto count = static_cast<std::size_t>(end - pass.deliveries.begin());
+    if (count < k_fewest_before) continue;
+    for (std::size_t i = count / 2; i < count; ++i) {
+      const record::WaitRecord& wait = pass.deliveries[i].wait;
+      waited += static_cast<double>(wait.end_ns - wait.begin_ns);
+      all += static_cast<double>(wait.end_ns - pass.deliveries[i - 1].wait.end_ns);
+    }
+  }
+  return all > 0.0 ? waited / all : -1.0;
+}
+
+}  // namespace
+
+BlockWindow window_of(const Pass& pass, std::span<const Delivery> block, const SegmentRun& run,
+                      const LoaderFacts& loader, const BlockEvidence& evidence) {
+  const bool replayed = run.phase == Phase::synthetic;
+  if (run.workers == 0) return {1, block.size() - 1, block.size() < 3};  // the first step still follows the one before
+  if (!run.stream.empty() && !making_is_known(pass.deliveries)) {
+    if (!replayed) return unseen_window(block);
+    return {block.size() / 2, block.size() - 1, block.size() < 3};  // the workers' queue is full by then
+  }
+  return replayed ? replayed_window(pass, block) : pulled_window(pass, block, run, loader, evidence);
+}
+
+std::string lived_on_stock(const Consumer& consumer, const Pass& pass, const SegmentRun& run, double waited) {
+  if (run.stream.empty() || run.phase != Phase::as_is || run.workers == 0 || making_is_known(pass.deliveries))
+    return {};
+  const double before = waited_before(consumer, pass.loader_id, consumer.phases_begin_ns);
+  if (before < k_waits || waited >= before / 2.0) return {};
+  const auto percent = [](double share) { return std::to_string(std::lround(100.0 * share)) + " %"; };
+  return "what the loader had ready may have lasted through it: the job waited for " + percent(waited) +
+         " of its time, for " + percent(before) + " before any batch was replayed";
+}
+
+}  // namespace stallcast
