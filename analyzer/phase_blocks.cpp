@@ -184,11 +184,14 @@ PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun
   }
   const auto loader = consumer.loaders.find(pass.loader_id);
   const LoaderFacts facts = loader != consumer.loaders.end() ? loader->second : LoaderFacts{};
-  const BlockWindow window = window_of(pass, deliveries, run, facts, evidence);
+  const BlockWindow window = window_of(consumer, pass, deliveries, run, facts, evidence);
   const bool in_bunches = run.phase != Phase::synthetic && run.workers > 0;
   const std::size_t bunch = in_bunches ? static_cast<std::size_t>(run.workers) : 1;
   measure(deliveries, facts, window, bunch, block);
-  if (block.rejected.empty()) block.rejected = lived_on_stock(consumer, pass, run, block.wait_seconds / block.seconds);
+  if (block.rejected.empty() || window.empty) {
+    const double waited = window.empty ? 0.0 : block.wait_seconds / block.seconds;
+    if (std::string stock = lived_on_stock(consumer, pass, run, waited); !stock.empty()) block.rejected = stock;
+  }
   if (!block.rejected.empty()) return block;
   if (const auto interrupted = interrupted_steps(deliveries, window, interruptions); !interrupted.empty()) {
     if (run.workers == 0 || run.phase == Phase::synthetic) {

@@ -87,19 +87,49 @@ bool making_is_known(std::span<const Delivery> block) {
   return std::any_of(block.begin(), block.end(), [](const Delivery& delivery) { return delivery.made_known; });
 }
 
+/// How a job waited before any batch was replayed.
+struct Before {
+  double share = -1.0;   ///< of its time; negative: not known
+  double wait_ns = 0.0;  ///< mean of a delivery
+
+  [[nodiscard]] bool waits() const { return share >= k_waits; }
+};
+
+/// In the second half of what each pass over the loader had delivered by `until_ns`.
+Before waited_before(const Consumer& consumer, std::uint64_t loader_id, std::uint64_t until_ns) {
+  double waited = 0.0;
+  double all = 0.0;
+  double batches = 0.0;
+  for (const Pass& pass : consumer.passes) {
+    if (pass.loader_id != loader_id) continue;
+    const auto end = std::find_if(pass.deliveries.begin(), pass.deliveries.end(),
+                                  [&](const Delivery& delivery) { return delivery.wait.end_ns > until_ns; });
+    const auto count = static_cast<std::size_t>(end - pass.deliveries.begin());
+    if (count < k_fewest_before) continue;
+    for (std::size_t i = count / 2; i < count; ++i) {
+      const record::WaitRecord& wait = pass.deliveries[i].wait;
+      waited += static_cast<double>(wait.end_ns - wait.begin_ns);
+      all += static_cast<double>(wait.end_ns - pass.deliveries[i - 1].wait.end_ns);
+      ++batches;
+    }
+  }
+  return all > 0.0 ? Before{waited / all, waited / batches} : Before{};
+}
+
 /// Nobody recorded when the batches were made, and the loader's queue may have been full when the block began: the
-/// window opens when the script waits as it does in the block's last third.
+/// window opens when the script waits as it did before any batch was replayed, or, where it hardly did or that is not
+/// known, as it does in the block's last third.
 ///
 /// Worked example. Waits of 0, 0, 0, 0, 9, 10, 11, 8, 10 ms: 9.7 ms in the last third; the fifth is the first of more
-/// than half as long.
-BlockWindow unseen_window(std::span<const Delivery> block) {
+/// than half as long. Had it waited for 30 ms before, the window would not open at all.
+BlockWindow unseen_window(std::span<const Delivery> block, const Before& before) {
   const auto waited = [](const Delivery& delivery) {
     return static_cast<double>(delivery.wait.end_ns - delivery.wait.begin_ns);
   };
   const std::size_t third = std::max<std::size_t>(block.size() / 3, 1);
   double sum = 0.0;
   for (const Delivery& delivery : block.last(third)) sum += waited(delivery);
-  const double mean = sum / static_cast<double>(third);
+  const double mean = before.waits() ? before.wait_ns : sum / static_cast<double>(third);
   const auto first = std::find_if(block.begin() + 1, block.end(),
                                   [&](const Delivery& delivery) { return waited(delivery) >= mean / 2.0; });
   return {static_cast<std::size_t>(first - block.begin()), block.size() - 1, first == block.end()};
@@ -121,34 +151,14 @@ BlockWindow replayed_window(const Pass& pass, std::span<const Delivery> block) {
   return {static_cast<std::size_t>(first - block.begin()), block.size() - 1, false};
 }
 
-/// Share of its time that the job waited before `until_ns`, in the second half of what each pass over the loader had
-/// delivered by then; negative where that is too little.
-double waited_before(const Consumer& consumer, std::uint64_t loader_id, std::uint64_t until_ns) {
-  double waited = 0.0;
-  double all = 0.0;
-  for (const Pass& pass : consumer.passes) {
-    if (pass.loader_id != loader_id) continue;
-    const auto end = std::find_if(pass.deliveries.begin(), pass.deliveries.end(),
-                                  [&](const Delivery& delivery) { return delivery.wait.end_ns > until_ns; });
-    const auto count = static_cast<std::size_t>(end - pass.deliveries.begin());
-    if (count < k_fewest_before) continue;
-    for (std::size_t i = count / 2; i < count; ++i) {
-      const record::WaitRecord& wait = pass.deliveries[i].wait;
-      waited += static_cast<double>(wait.end_ns - wait.begin_ns);
-      all += static_cast<double>(wait.end_ns - pass.deliveries[i - 1].wait.end_ns);
-    }
-  }
-  return all > 0.0 ? waited / all : -1.0;
-}
-
 }  // namespace
 
-BlockWindow window_of(const Pass& pass, std::span<const Delivery> block, const SegmentRun& run,
-                      const LoaderFacts& loader, const BlockEvidence& evidence) {
+BlockWindow window_of(const Consumer& consumer, const Pass& pass, std::span<const Delivery> block,
+                      const SegmentRun& run, const LoaderFacts& loader, const BlockEvidence& evidence) {
   const bool replayed = run.phase == Phase::synthetic;
   if (run.workers == 0) return {1, block.size() - 1, block.size() < 3};  // the first step still follows the one before
   if (!run.stream.empty() && !making_is_known(pass.deliveries)) {
-    if (!replayed) return unseen_window(block);
+    if (!replayed) return unseen_window(block, waited_before(consumer, pass.loader_id, consumer.phases_begin_ns));
     return {block.size() / 2, block.size() - 1, block.size() < 3};  // the workers' queue is full by then
   }
   return replayed ? replayed_window(pass, block) : pulled_window(pass, block, run, loader, evidence);
@@ -157,11 +167,11 @@ BlockWindow window_of(const Pass& pass, std::span<const Delivery> block, const S
 std::string lived_on_stock(const Consumer& consumer, const Pass& pass, const SegmentRun& run, double waited) {
   if (run.stream.empty() || run.phase != Phase::as_is || run.workers == 0 || making_is_known(pass.deliveries))
     return {};
-  const double before = waited_before(consumer, pass.loader_id, consumer.phases_begin_ns);
-  if (before < k_waits || waited >= before / 2.0) return {};
+  const Before before = waited_before(consumer, pass.loader_id, consumer.phases_begin_ns);
+  if (!before.waits() || waited >= before.share / 2.0) return {};
   const auto percent = [](double share) { return std::to_string(std::lround(100.0 * share)) + " %"; };
   return "what the loader had ready may have lasted through it: the job waited for " + percent(waited) +
-         " of its time, for " + percent(before) + " before any batch was replayed";
+         " of its time, for " + percent(before.share) + " before any batch was replayed";
 }
 
 }  // namespace stallcast

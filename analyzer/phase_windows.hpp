@@ -22,15 +22,15 @@ struct BlockWindow {
 };
 
 /// The deliveries of `block`, one of `pass`, that count. `block` is not empty.
-[[nodiscard]] BlockWindow window_of(const Pass& pass, std::span<const Delivery> block, const SegmentRun& run,
-                                    const LoaderFacts& loader, const BlockEvidence& evidence);
+[[nodiscard]] BlockWindow window_of(const Consumer& consumer, const Pass& pass, std::span<const Delivery> block,
+                                    const SegmentRun& run, const LoaderFacts& loader, const BlockEvidence& evidence);
 
 /// Why a stream's block as found does not tell the job's rate, where nobody saw how its batches were made: the loader
 /// went on while batches were replayed, and what it had ready may have lasted through the block. Empty if it does.
 ///
 /// Worked example. Before any batch was replayed the job waited for 10 % of its time (the second half of what a pass
 /// had delivered by then), in the block for 1 %: the block is left out. Had it waited for 6 %, or for 4 % before, it
-/// would count.
+/// would count. `waited`: share of the time of its window; 0 where that never opened.
 [[nodiscard]] std::string lived_on_stock(const Consumer& consumer, const Pass& pass, const SegmentRun& run,
                                          double waited);
 

@@ -65,7 +65,8 @@ void read_step(const Profile& profile, JobModel& job) {
   if (step_known && job.workers > 0) job.receive_cpu_s = std::max(0.0, all_cpu - cpu);
   // Without workers it makes the batches as well.
   if (!step_known && job.workers == 0) cpu = std::max(0.0, cpu - job.cpu_s * job.batch);
-  if (cpu > 1.05 * job.compute_s) job.step_threads = std::ceil(cpu / std::max(job.compute_s, 1e-12) / 1.05);
+  // On average: a step of which some is done by two threads and most by one is not one of two threads.
+  if (cpu > 1.05 * job.compute_s) job.step_threads = cpu / std::max(job.compute_s, 1e-12);
   job.step_threads = std::min(job.step_threads, std::max(1.0, job.cores));
   job.step_cpu_s = std::min(cpu / job.step_threads, job.compute_s);
 }

@@ -15,6 +15,7 @@ using record::Segment;
 constexpr double k_as_is_s = 3.0;  ///< as found, before the first round
 constexpr double k_synthetic_s = 1.0;
 constexpr double k_block_s = 1.5;                ///< measured part of a block, at the rate as found
+constexpr double k_stream_block_s = 4.0;         ///< of a stream, which is read ahead and comes in lumps
 constexpr std::uint64_t k_fewest_measured = 12;  ///< and no fewer than there are workers: batches come in bunches
 constexpr std::uint64_t k_most_batches = 400;
 constexpr std::uint64_t k_fewest_replayed = 8;
@@ -125,8 +126,9 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
     return;
   }
   const double rate = rate_as_found_ > 0.0 ? rate_as_found_ : static_cast<double>(view.slowest_turn) / elapsed;
-  const auto measured = std::max(
-      {k_fewest_measured, std::uint64_t{view.workers}, static_cast<std::uint64_t>(std::ceil(rate * k_block_s))});
+  const double block_s = view.replay_only ? k_stream_block_s : k_block_s;
+  const auto measured =
+      std::max({k_fewest_measured, std::uint64_t{view.workers}, static_cast<std::uint64_t>(std::ceil(rate * block_s))});
   const std::uint64_t transients = view.workers == 0 ? 1 : 2ULL * view.in_flight + view.workers;
   std::uint64_t batches = std::min(measured + transients, k_most_batches);
   if (view.pass_end != UINT64_MAX) {

@@ -241,24 +241,28 @@ TEST_CASE("where nobody saw the making, a stream's block begins once the script 
 }
 
 TEST_CASE("where nobody saw the making, a block of a stream may have lived on what the loader had ready") {
-  const auto block_after = [](double waited_before_ms, double waited_ms, const char* workers = "1") {
+  const auto block_after = [](double before_ms, double waited_ms, double once_ms, const char* workers = "1") {
     Recorded made(Phase::as_is, 24, 1);
     std::string& json = made.processes[0].texts.back().json;
     json = std::string(R"({"stream":"a stream","segment":3,"phase":0,"round":2,"iterator_id":0,"first":40,)") +
            R"("batches":24,"workers":)" + workers + "}";
     double now = 0.0;
     for (std::uint64_t i = 0; i < 64; ++i) {
-      const double waited = i < 40 ? waited_before_ms : waited_ms;
+      const double waited = i < 40 ? before_ms : i == 42 ? once_ms : waited_ms;
       now += 10.0;
       made.deliver(i, now - waited, now, -1.0);
     }
     made.consumer.phases_begin_ns = made.consumer.passes[0].deliveries[39].wait.end_ns + 1;
     return made.block();
   };
-  CHECK(block_after(1.0, 0.1).rejected.find("waited for 1 % of its time, for 10 % before") != std::string::npos);
-  CHECK(block_after(1.0, 0.6).rejected.empty());
-  CHECK(block_after(0.4, 0.0).rejected.empty());       // it hardly waited
-  CHECK(block_after(1.0, 0.1, "0").rejected.empty());  // makes each batch when it is asked for
+  const auto says = [](const PhaseBlock& block, const char* words) {
+    return block.rejected.find(words) != std::string::npos;
+  };
+  CHECK(says(block_after(1.0, 0.1, 1.0), "waited for 1 % of its time, for 10 % before"));
+  CHECK(says(block_after(1.0, 0.3, 0.3), "waited for 0 % of its time, for 10 % before"));  // its window never opens
+  CHECK(block_after(1.0, 0.6, 0.6).rejected.empty());
+  CHECK(block_after(0.4, 0.0, 0.0).rejected.empty());       // it hardly waited
+  CHECK(block_after(1.0, 0.1, 0.1, "0").rejected.empty());  // makes each batch when it is asked for
 }
 
 TEST_CASE("a block that lacks batches counts for nothing") {

@@ -1,7 +1,8 @@
 """A job that trains on tar shards of an IterableDataset and prints its own steady rate. For tests/bench/streams.
 
-Each sample costs `--work-ms` of CPU, each step sleeps `--step-ms`. `--forget` drops what was read from the page cache:
-every byte comes from storage. `--synthetic` reuses the first batch.
+Each sample costs `--work-ms` of CPU, each step sleeps `--step-ms`. `--forget` drops what was read from the page cache
+soon after: every byte comes from storage, also after an epoch that was left half-way. `--synthetic` reuses the first
+batch.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import time
 from job_parts import spend_cpu
 
 BATCH = 8
+FORGOTTEN_TOGETHER = 8  # samples
 SKIPPED = 12  # batches of each epoch's begin and end
 
 
@@ -39,8 +41,10 @@ def samples_of(args, worker, workers):
 
     for path in sorted(glob.glob(os.path.join(args.folder, "*.tar")))[worker::workers]:
         with open(path, "rb") as file, tarfile.open(fileobj=file) as tar:
-            for member in tar:
+            for number, member in enumerate(tar):
                 data = tar.extractfile(member).read()
+                if args.forget and number % FORGOTTEN_TOGETHER == 0:
+                    os.posix_fadvise(file.fileno(), 0, file.tell(), os.POSIX_FADV_DONTNEED)
                 spend_cpu(data, args.work_ms * 1e-3)
                 yield torch.frombuffer(bytearray(data[:4096]), dtype=torch.uint8).float()
             if args.forget:

@@ -89,10 +89,14 @@ class Threaded(iterator_ops.RangeDataset):
 from keras.src.saving import saving_api
 from tensorflow.python.checkpoint.checkpoint import Checkpoint
 from tensorflow.python.checkpoint.checkpoint_management import CheckpointManager
+class Evaluation(Threaded):
+    pass
 dataset = Threaded()
+evaluation = Evaluation()
 manager = CheckpointManager("kept")
 def epochs_of(epoch):
     if epoch > 0:
+        assert [batch[0] for batch in evaluation] == list(range(60)), "an evaluation was given replayed batches"
         saving_api.save_model(None, "model.keras")
         Checkpoint().save("kept/prefix")
         assert manager.save() == "kept/latest"

@@ -42,7 +42,13 @@ DEFAULTS = {
     "forgive": False,  # go on after a sample that cannot be read
     "crash_after": None,  # samples after which a worker dies
     "hang_after": None,  # samples after which a worker hangs
+    "dies_after": None,  # batches after which the process is killed
+    "leaves_after": None,  # batches after which the script calls os._exit(3)
+    "own_class": False,  # the script puts a class of its own in the place of torch's DataLoader
     "ranks": 1,
+    "collective": True,  # each step sums a gradient over the ranks
+    "idle": False,  # makes steps and never asks its loader
+    "rank_1": {},  # what is otherwise for this rank
     "results": False,  # what starts the ranks waits for a result of each, which a rank that just exits never sends
 }
 
@@ -114,6 +120,18 @@ def make_loader(dataset, wanted, **other):
     return DataLoader(dataset, **options)
 
 
+class Echoing(DataLoader):
+    """A class of the script's own, iterated through a generator."""
+
+    def __iter__(self):
+        yield from super().__iter__()
+
+
+def replace_loader():
+    global DataLoader
+    DataLoader = torch.utils.data.DataLoader = torch.utils.data.dataloader.DataLoader = Echoing
+
+
 def size_of(index):
     return int(index.numel()) if torch.is_tensor(index) else 1
 
@@ -121,6 +139,7 @@ def size_of(index):
 class Job:
     def __init__(self, wanted):
         self.wanted = wanted
+        self.taken = 0
         self.dataset = Files(wanted)
         self.loader = make_loader(self.dataset, wanted)
         quiet = dict(wanted, crash_after=None, hang_after=None)
@@ -132,7 +151,7 @@ class Job:
     def step(self, image):
         self.optimizer.zero_grad()
         (self.weight * image.mean()).sum().backward()
-        if self.wanted["ranks"] > 1:
+        if self.wanted["ranks"] > 1 and self.wanted["collective"]:
             torch.distributed.all_reduce(self.weight.grad)
         self.optimizer.step()
         time.sleep(self.wanted["step_s"])
@@ -164,6 +183,11 @@ class Job:
                 seen["seconds"] += next(second, None) is not None
             seen["sizes"].append(size_of(batch[1]))
             self.step(batch[0])
+            self.taken += 1
+            if self.taken == self.wanted["dies_after"]:
+                os.kill(os.getpid(), signal.SIGKILL)
+            if self.taken == self.wanted["leaves_after"]:
+                os._exit(3)
             if self.wanted["evaluate"] and len(seen["sizes"]) % self.wanted["evaluate"] == 0:
                 seen["evaluations"].append(self.evaluate())
             if len(seen["sizes"]) == self.wanted["stop_after"]:
@@ -172,6 +196,8 @@ class Job:
         return seen
 
     def run(self):
+        while self.wanted["idle"]:
+            self.step(torch.ones(1))
         for epoch in range(self.wanted["epochs"]):
             if self.wanted["anew"]:
                 self.loader = make_loader(self.dataset, self.wanted)
@@ -203,6 +229,10 @@ def main():
     if wanted["ranks"] > 1 and "RANK" not in os.environ:
         sys.exit(launch(wanted["ranks"], wanted["results"]))
     torch.set_num_threads(1)
+    if os.environ.get("RANK") == "1":
+        wanted.update(wanted["rank_1"])
+    if wanted["own_class"]:
+        replace_loader()
     if wanted["ranks"] > 1:
         torch.distributed.init_process_group("gloo")
         wanted["seen"] += "." + os.environ["RANK"]

@@ -95,35 +95,6 @@ class Usual(PhasesTest):
         self.assertEqual([path for path in (ran.out / "recordings").iterdir() if path.is_dir()], [])
 
 
-class Ranks(PhasesTest):
-    def test_two_ranks_switch_at_the_same_batch(self):
-        """Each step is a collective: ranks whose batches did not go together would wait for each other for ever."""
-        ran = self.run_alone(ranks=2, workers=1, persistent=True, samples=2 * SAMPLES)
-        self.assert_measured(ran)
-        self.assertEqual((ran.profile["job"]["ranks_seen"], ran.profile["job"]["ranks_expected"]), (2, 2))
-        self.assertEqual(len(ran.profile["ranks"]), 2)
-        self.assertIsNone(ran.issue("phases-missed"), ran.issue("phases-missed"))
-        self.assertIsNotNone(ran.rate("cached"), ran.profile["absent"])
-        self.assertIsNotNone(ran.rate("synthetic"), ran.profile["absent"])
-        passes = []
-        for rank in ("0", "1"):
-            lines = (self.folder / ("seen-alone." + rank)).read_text().splitlines()
-            ran.epochs = [json.loads(line) for line in lines]
-            self.assert_passes_whole(ran, SAMPLES)
-            passes.append(len(lines))
-        self.assertEqual(passes[0], passes[1])
-        self.assertEqual(self.processes_left(), [])
-
-    def test_a_launcher_that_waits_for_results_is_ended_with_its_ranks(self):
-        ran = self.finish(self.begin("results", ranks=2, results=True, workers=0, budget="6s", phases="synthetic"))
-        self.assertEqual(ran.status, 0, ran.errors[-4000:])
-        self.assertEqual(ran.profile["outcome"]["status"], "measured")
-        self.assertEqual(ran.profile["outcome"]["child_exit_code"], 0)
-        self.assertEqual(ran.issue("launcher-stayed")["severity"], "info")
-        self.assertIsNone(ran.issue("job-hung"))
-        self.assertEqual(self.processes_left(), [])
-
-
 class DataSets(PhasesTest):
     def test_too_little_data(self):
         ran = self.run_all(
@@ -170,6 +141,7 @@ class Loops(PhasesTest):
             evaluation=dict(evaluate=7, workers=0),
             second=dict(second=True),
             left=dict(stop_after=47, persistent=True),
+            own_class=dict(own_class=True),
         )
         for name, run in ran.items():
             with self.subTest(job=name):
@@ -195,7 +167,10 @@ class Trouble(PhasesTest):
             crash=dict(crash_after=300, persistent=True),
             unreadable=dict(data=gap),
             forgiven=dict(data=gap_2, forgive=True, shuffle=False),
+            leaves=dict(leaves_after=100),
         )
+        self.assertEqual(ran["leaves"].status, 3)
+        self.assertEqual(ran["leaves"].profile["outcome"]["child_exit_code"], 3)
         self.assertEqual(ran["crash"].status, 1)
         self.assertIn("killed by signal: Killed", ran["crash"].errors)
         self.assertEqual(ran["unreadable"].status, 1)

@@ -234,7 +234,10 @@ def _is_due(current_pass):
             return True
     if loader.delivered < ARM_AFTER:
         return False
-    return loader.steps > 0 or (loader.delivered >= ARM_WITHOUT_STEPS and not run.steps_seen)
+    if loader.steps > 0:
+        return True
+    # Where no steps are seen, the first loader trains; one that is armed after it may be that of an evaluation.
+    return run.phased is None and loader.delivered >= ARM_WITHOUT_STEPS and not run.steps_seen
 
 
 def _is_successor(loader, armed):
