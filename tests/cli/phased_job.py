@@ -129,7 +129,7 @@ class Echoing(DataLoader):
 
 def replace_loader():
     global DataLoader
-    DataLoader = torch.utils.data.DataLoader = torch.utils.data.dataloader.DataLoader = Echoing
+    DataLoader = torch.utils.data.DataLoader = Echoing
 
 
 def size_of(index):
