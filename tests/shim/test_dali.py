@@ -7,10 +7,7 @@ from scripted_dali import MODULES
 
 PIPELINE = """
 from nvidia.dali.plugin.pytorch import DALIClassificationIterator, DALIGenericIterator, DALIRaggedIterator
-class Array(list):
-    @property
-    def shape(self):
-        return (len(self), 3)
+from nvidia.dali.plugin.base_iterator import Array
 class Pipeline:
     max_batch_size = 4
     num_threads = 3
