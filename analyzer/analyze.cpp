@@ -238,6 +238,7 @@ Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> fur
   sections::fill_differential(launches, profile);
   profile.cpu = sections::cpu_of(launches, nodes.size());
   profile.gpu = sections::gpu_of(ranks, static_cast<double>(profile.job.batches_per_step.value_or(1)));
+  profile.exchange = sections::exchange_of(ranks, profile.job.ranks_expected);
   launches.resize(nodes.size());
   sections::add_warnings(launches, ranks, profile);
   sections::check_page_cache(profile.page_cache, profile.issues);

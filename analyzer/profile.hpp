@@ -292,6 +292,23 @@ struct Gpu {
   std::int64_t dropped = 0;       ///< records for which there was no memory
 };
 
+/// What ranks exchange in a step, by the timers of PyTorch's DistributedDataParallel: all-reduces of gradients, bucket
+/// by bucket, behind the backward pass as far as that goes. An iteration counts where all ranks timed it; its times are
+/// those of the rank that came last, which waited for nobody.
+struct Exchange {
+  std::string backend{};    ///< gloo | nccl | ...; empty: there was no such model
+  std::string hook{};       ///< what replaces the all-reduce, by name; empty: nothing
+  std::int64_t ranks = 0;   ///< of the job
+  Measured<Bytes> bytes{};  ///< of one step, in so many
+  std::int64_t buckets = 0;
+  std::int64_t iterations = 0;          ///< that count
+  MeasuredEstimate<Seconds> forward{};  ///< computing; likewise backward
+  MeasuredEstimate<Seconds> backward{};
+  MeasuredEstimate<Seconds> time{};     ///< from the beginning of the first all-reduce to the end of the last
+  MeasuredEstimate<Seconds> exposed{};  ///< the part of it after the backward pass
+  MeasuredEstimate<Seconds> waiting{};  ///< how much longer the other ranks' took, in the mean
+};
+
 /// Hardware that the run was given instead of the machine's own, and what became of it.
 struct Emulation {
   std::string with = "nothing";                   ///< nothing | interposer | kernel: what emulated it
@@ -376,6 +393,7 @@ struct Profile {
   PageCache page_cache{};
   Cpu cpu{};
   Gpu gpu{};
+  Exchange exchange{};
   double measured_s = 0.0;  ///< length of the window that the estimates come from
 };
 

@@ -336,6 +336,21 @@ void describe(A& a, As<A, DataIssue>& v) {
   a.field("hint", v.hint);
 }
 
+template <class A>
+void describe(A& a, As<A, Exchange>& v) {
+  a.field("backend", v.backend);
+  a.field("hook", v.hook);
+  a.field("ranks", v.ranks);
+  a.field("bytes", v.bytes);
+  a.field("buckets", v.buckets);
+  a.field("iterations", v.iterations);
+  a.field("forward_s", v.forward);
+  a.field("backward_s", v.backward);
+  a.field("time_s", v.time);
+  a.field("exposed_s", v.exposed);
+  a.field("waiting_s", v.waiting);
+}
+
 /// Everything but schema_version, which is checked first.
 template <class A>
 void describe(A& a, As<A, Profile>& v) {
@@ -362,6 +377,7 @@ void describe(A& a, As<A, Profile>& v) {
   a.optional("page_cache", v.page_cache);
   if (A::k_reading || !v.cpu.source.empty()) a.optional("cpu", v.cpu);
   if (A::k_reading || !v.gpu.source.empty()) a.optional("gpu", v.gpu);
+  if (A::k_reading || !v.exchange.backend.empty()) a.optional("exchange", v.exchange);
   a.field("measured_s", v.measured_s);
 }
 

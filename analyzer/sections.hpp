@@ -59,6 +59,9 @@ using Nodes = std::span<const Launch>;
 /// What the ranks' GPUs did in the steps as found. Every figure is absent with the reason where CUPTI told nothing.
 [[nodiscard]] Gpu gpu_of(const std::vector<RankView>& ranks, double batches_per_step);
 
+/// What the ranks exchange in a step, as DistributedDataParallel timed it; `world`: ranks of the job.
+[[nodiscard]] Exchange exchange_of(const std::vector<RankView>& ranks, int world);
+
 /// Files, bytes, sizes, layout, from the job's own reads.
 [[nodiscard]] Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks);
 

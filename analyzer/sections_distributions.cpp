@@ -65,6 +65,7 @@ std::map<std::string, Distribution> distributions_of(Nodes nodes, const std::vec
     const std::uint64_t reading = std::min(sample->read_ns + sample->meta_ns, sample->wall_ns);
     out["sample_read_s"].add(static_cast<double>(sample->read_ns + sample->meta_ns) * 1e-9);
     out["sample_metadata_s"].add(static_cast<double>(sample->meta_ns) * 1e-9);
+    out["sample_opens"].add(static_cast<double>(sample->opens));
     out["sample_reads"].add(static_cast<double>(sample->reads));
     out["sample_prep_s"].add(static_cast<double>(sample->wall_ns - reading) * 1e-9);
     out["sample_bytes"].add(static_cast<double>(sample->read_bytes));

@@ -23,7 +23,8 @@ constexpr int k_most_gpus = 1024;
 constexpr const char* k_hint = "model/schema/catalog.schema.json describes the file; samples/catalog has an example";
 
 constexpr std::array<std::string_view, 4> k_catalog_keys{"schema_version", "currency", "shared_storage", "machines"};
-constexpr std::array<std::string_view, 2> k_storage_keys{"bandwidth_bytes_per_s", "files_per_s"};
+constexpr std::array<std::string_view, 5> k_storage_keys{"bandwidth_bytes_per_s", "files_per_s", "metadata_per_s",
+                                                         "contention", "coherence"};
 constexpr std::array<std::string_view, 10> k_machine_keys{"name",
                                                           "cores",
                                                           "memory_bytes",
@@ -137,7 +138,14 @@ void read_shared(const json& object, Catalog& catalog, std::optional<Error>& err
   SharedStorage shared;
   shared.bandwidth = as<BytesPerSecond>(in.number("bandwidth_bytes_per_s", {}, false));
   shared.files_per_s = as<PerSecond>(in.number("files_per_s", {}, false));
-  if (!shared.bandwidth && !shared.files_per_s) in.fail("", "needs bandwidth_bytes_per_s or files_per_s");
+  shared.metadata_per_s = as<PerSecond>(in.number("metadata_per_s", {}, false));
+  constexpr Range k_coefficient{0.0, 1.0, false, false};
+  shared.contention = in.number("contention", k_coefficient, false);
+  shared.coherence = in.number("coherence", k_coefficient, false);
+  const bool scales = shared.contention || shared.coherence;
+  if (!shared.bandwidth && !shared.files_per_s && !shared.metadata_per_s && !scales) {
+    in.fail("", "needs bandwidth_bytes_per_s, files_per_s, metadata_per_s, contention or coherence");
+  }
   catalog.shared = shared;
 }
 

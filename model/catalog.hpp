@@ -30,6 +30,9 @@ struct Machine {
 struct SharedStorage {
   std::optional<BytesPerSecond> bandwidth{};
   std::optional<PerSecond> files_per_s{};
+  std::optional<PerSecond> metadata_per_s{};  ///< files opened
+  std::optional<double> contention{};         ///< of the universal scalability law over nodes
+  std::optional<double> coherence{};          ///< likewise
 };
 
 struct Catalog {

@@ -81,7 +81,7 @@ Status check_first_epoch(const JobModel& job, const Scenario& scenario, const Se
     }
     return Error{ErrorCode::not_enough_data, what + "what reading from storage costs was not measured", hint};
   }
-  const bool ceiling = scenario.shared_storage_bandwidth || scenario.shared_storage_files_per_s;
+  const bool ceiling = setting.shared_s > 0.0;
   if (setting.nodes > as_found(job).nodes && job.storage_is_shared && !ceiling && !scenario.storage_bandwidth) {
     return Error{ErrorCode::not_enough_data,
                  what + "what the data's file system (" + job.filesystem +
@@ -123,18 +123,14 @@ void set_caches(const Setting& setting, double samples, int epochs, simulation::
   cluster.caches.random_share = band.high > band.low ? (band.mean - band.low) / (band.high - band.low) : 0.5;
 }
 
-void set_storage(const JobModel& job, const Scenario& scenario, const Setting& setting, const QuickInput& all_missed,
-                 double limit_factor, simulation::Cluster& cluster) {
+void set_storage(const Setting& setting, const QuickInput& all_missed, double limit_factor,
+                 simulation::Cluster& cluster) {
   cluster.storage_share = setting.miss;
   cluster.node_storage_s = limit_factor * all_missed.limit_s / setting.batch / setting.ranks_per_node;
-  cluster.bytes_per_sample = job.sample_bytes.value_or(0.0);
-  cluster.files_per_sample = job.files_per_sample.value_or(0.0);
-  if (scenario.shared_storage_bandwidth) {
-    cluster.shared_storage.bytes_per_s = scenario.shared_storage_bandwidth->value();
-  }
-  if (scenario.shared_storage_files_per_s) {
-    cluster.shared_storage.files_per_s = scenario.shared_storage_files_per_s->value();
-  }
+  const double readers = ranks_of(setting) * setting.jobs;
+  cluster.shared_s = setting.shared_s / readers;
+  cluster.open_s = setting.opening_s / readers;
+  cluster.opens_cached = setting.opens_cached;
   cluster.remote_s = setting.remote_s;
   cluster.link_s = setting.remote_share_s / setting.ranks_per_node;
 }
@@ -243,6 +239,7 @@ std::string bound_of(const simulation::Cluster& cluster, const simulation::Epoch
       return "network";
     case Resource::node_storage:
     case Resource::shared_storage:
+    case Resource::shared_metadata:
       return "fetch";
     case Resource::workers:
       break;
@@ -275,7 +272,8 @@ SimulatedEpoch describe(const simulation::Cluster& cluster, const simulation::Ep
 }
 
 void add_loads(const simulation::EpochRun& run, SimulatedCluster& out) {
-  constexpr const char* k_names[] = {"gpu", "exchange", "workers", "node_storage", "shared_storage", "network"};
+  constexpr const char* k_names[] = {"gpu",     "exchange",       "workers", "node_storage", "shared_storage",
+                                     "network", "shared_metadata"};
   for (std::size_t i = 0; i < run.busy.size(); ++i) {
     if (run.busy[i] > 0.0) out.loads.push_back({k_names[i], run.busy[i]});
   }
@@ -345,7 +343,7 @@ Result<MappedCluster> cluster_of(const JobModel& job, const Scenario& scenario, 
   const double of_a_step = setting.batch * cluster.nodes * cluster.ranks_per_node;
   cluster.steps = static_cast<std::uint64_t>(std::max(1.0, std::ceil(samples / of_a_step)));
   set_caches(setting, samples, ask.epochs, cluster);
-  set_storage(job, scenario, setting, at_worst, recursion.limit_factor(at_worst), cluster);
+  set_storage(setting, at_worst, recursion.limit_factor(at_worst), cluster);
   if (ask.lose_node) cluster.losses.push_back({ask.epochs - 1, 0, 0, 0.0});
   STALLCAST_RETURN_IF_ERROR(check_size(cluster, samples));
   const double off = set_times(job, setting, usually, at_worst, curves, recursion, cluster);

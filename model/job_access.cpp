@@ -1,4 +1,4 @@
-/// What remedies of the data's layout need to know of how the job reads it.
+/// What remedies of the data's layout need to know of how the job reads it, and what ranks exchange.
 #include <algorithm>
 #include <cmath>
 
@@ -49,6 +49,14 @@ void read_requests_made(const Profile& profile, JobModel& job) {
        "a run that counts them: stallcast profile --emulate storage_iops=100k/s -- COMMAND"});
 }
 
+void read_opens(const Profile& profile, JobModel& job) {
+  if (const Distribution* opens = distribution(profile, "sample_opens")) {
+    job.opens_per_sample = opens->mean;
+    return;
+  }
+  job.missing.push_back({"files opened per sample", "its opens were not recorded", "a profile by this version"});
+}
+
 void read_metadata(const Profile& profile, JobModel& job) {
   const Distribution* metadata = distribution(profile, "sample_metadata_s");
   const Distribution* all = distribution(profile, "sample_read_s");
@@ -84,8 +92,17 @@ void read_stream(const Profile& profile, JobModel& job) {
 
 }  // namespace
 
+void read_exchange(const Profile& profile, JobModel& job) {
+  const Exchange& seen = profile.exchange;
+  if (known(seen.backward) && job.compute_s > 0.0) {
+    job.backward_share = std::clamp(seen.backward->mean.value() / job.compute_s, 0.0, 1.0);
+  }
+  if (known(seen.exposed)) job.exposed_s = seen.exposed->mean.value();
+}
+
 void read_access(const Profile& profile, JobModel& job) {
   read_requests_made(profile, job);
+  read_opens(profile, job);
   read_metadata(profile, job);
   read_stream(profile, job);
 }

@@ -66,6 +66,9 @@ void collect_observations(const Profile& profile, JobModel& job);
 /// storage_s is that of the run as found.
 void read_access(const Profile& profile, JobModel& job);
 
+/// What ranks exchange in a step, and behind how much of it. Called once the step is known.
+void read_exchange(const Profile& profile, JobModel& job);
+
 /// The cost of a miss from cold and cached rates, where both were observed: surer than what the run as found happened
 /// to read from storage. It is where the fit begins.
 void storage_from_phases(JobModel& job);

@@ -268,6 +268,7 @@ bool is_network_filesystem(const std::string& name) {
 
 void read_data_and_memory(const Profile& profile, JobModel& job) {
   job.gradient_bytes = value_of(profile.job.gradient_bytes);
+  read_exchange(profile, job);
   job.filesystem = profile.dataset.filesystem;
   job.storage_is_shared = is_network_filesystem(job.filesystem);
   if (profile.dataset.layout == "files") job.files_per_sample = 1.0;

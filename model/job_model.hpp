@@ -97,12 +97,15 @@ struct JobModel {
   std::optional<double> sample_bytes{};  ///< read per sample
   std::optional<double> stored_bytes{};  ///< that storage gives for one that is not in memory: whole pages of its files
   std::optional<double> files_per_sample{};
+  std::optional<double> opens_per_sample{};     ///< calls of open
   std::optional<double> requests_per_sample{};  ///< that storage serves for a sample from there, as a limit counts them
   std::optional<double> metadata_share{};       ///< of the time in reads, opens and stats: what the latter take
   std::optional<double> metadata_s{};           ///< that share of storage_s as found; known only with metadata_share
   std::optional<double> first_byte_s{};         ///< of a file, by one reader alone; known only with stream_bandwidth
   std::optional<double> stream_bandwidth{};     ///< of one reader alone, bytes/s
   std::optional<double> gradient_bytes{};       ///< that a rank sums up with the others in each step
+  std::optional<double> backward_share{};       ///< of a step as found: its backward pass
+  std::optional<double> exposed_s{};            ///< of a step as found: exchanging gradients after the backward pass
   std::string filesystem{};                     ///< of the data
   bool storage_is_shared = false;               ///< by other hosts: a network file system
   std::optional<double> dataset_bytes{};

@@ -43,7 +43,7 @@ Moments moments(std::size_t n, Value value) {
 
 KeyAvailability availability(const JobModel& job, std::string_view key) {
   // Asked with a value that every job accepts, so that an error can only mean a missing input.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 26> k_probes{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 29> k_probes{
       {{"cache", "35%"},
        {"cache_policy", "minio"},
        {"cpus", "4"},
@@ -66,6 +66,9 @@ KeyAvailability availability(const JobModel& job, std::string_view key) {
        {"network_latency", "5us"},
        {"shared_storage_bandwidth", "10GB/s"},
        {"shared_storage_files_per_s", "20k/s"},
+       {"shared_storage_metadata_per_s", "50k/s"},
+       {"shared_storage_contention", "2%"},
+       {"shared_storage_coherence", "0.1%"},
        {"gradients", "100MB"},
        {"jobs", "2"},
        {"coordinated_prep", "on"},

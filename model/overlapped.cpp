@@ -22,22 +22,26 @@ const char* first_set(const std::array<Asked, N>& keys) {
 
 /// Keys that change how long fetching or preparing takes.
 const char* loader_key(const Scenario& s) {
-  return first_set(std::array<Asked, 16>{{{s.cache_fraction || s.cache_size, "cache"},
-                                          {s.cache_policy.has_value(), "cache_policy"},
-                                          {s.cpus.has_value(), "cpus"},
-                                          {s.storage_bandwidth.has_value(), "storage_bandwidth"},
-                                          {s.storage_latency.has_value(), "storage_latency"},
-                                          {s.storage_iops.has_value(), "storage_iops"},
-                                          {s.in_shards.value_or(false), "layout"},
-                                          {s.metadata_snapshot.value_or(false), "metadata"},
-                                          {s.staging.value_or(Staging::none) != Staging::none, "staging"},
-                                          {s.local_disk_bandwidth || s.local_disk, "local_disk_bandwidth"},
-                                          {!s.operators.empty(), "operator"},
-                                          {s.gpus_per_node.has_value(), "gpus_per_node"},
-                                          {s.shared_storage_bandwidth.has_value(), "shared_storage_bandwidth"},
-                                          {s.shared_storage_files_per_s.has_value(), "shared_storage_files_per_s"},
-                                          {s.jobs.has_value(), "jobs"},
-                                          {s.coordinated_prep.has_value(), "coordinated_prep"}}});
+  return first_set(
+      std::array<Asked, 19>{{{s.cache_fraction || s.cache_size, "cache"},
+                             {s.cache_policy.has_value(), "cache_policy"},
+                             {s.cpus.has_value(), "cpus"},
+                             {s.storage_bandwidth.has_value(), "storage_bandwidth"},
+                             {s.storage_latency.has_value(), "storage_latency"},
+                             {s.storage_iops.has_value(), "storage_iops"},
+                             {s.in_shards.value_or(false), "layout"},
+                             {s.metadata_snapshot.value_or(false), "metadata"},
+                             {s.staging.value_or(Staging::none) != Staging::none, "staging"},
+                             {s.local_disk_bandwidth || s.local_disk, "local_disk_bandwidth"},
+                             {!s.operators.empty(), "operator"},
+                             {s.gpus_per_node.has_value(), "gpus_per_node"},
+                             {s.shared_storage_bandwidth.has_value(), "shared_storage_bandwidth"},
+                             {s.shared_storage_files_per_s.has_value(), "shared_storage_files_per_s"},
+                             {s.shared_storage_metadata_per_s.has_value(), "shared_storage_metadata_per_s"},
+                             {s.shared_storage_contention.has_value(), "shared_storage_contention"},
+                             {s.shared_storage_coherence.has_value(), "shared_storage_coherence"},
+                             {s.jobs.has_value(), "jobs"},
+                             {s.coordinated_prep.has_value(), "coordinated_prep"}}});
 }
 
 }  // namespace

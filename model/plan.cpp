@@ -98,7 +98,13 @@ class Planner {
     if (room >= *job_.dataset_bytes) return ask(machine, nodes, workers, "memory", {{"cache", "100%"}});
     const Settings cached{{"cache", text("%.0fB", room)}, {"cache_policy", "page-cache"}};
     const bool fits_disk = machine.disk && machine.disk->value() >= *job_.dataset_bytes;
-    if (fits_disk) {
+    if (machine.disk && catalog_.shared) {  // the data come from there in the first epoch, as much as the disk holds
+      Settings disk = with_shared(cached);
+      disk.emplace_back("staging", "overlap");
+      disk.emplace_back("local_disk_bandwidth", text("%.0fB/s", machine.disk_bandwidth->value()));
+      disk.emplace_back("local_disk", text("%.0fB", machine.disk->value()));
+      ask(machine, nodes, workers, "local disk", disk);
+    } else if (fits_disk) {
       Settings disk = cached;
       disk.emplace_back("storage_bandwidth", text("%.0fB/s", machine.disk_bandwidth->value()));
       ask(machine, nodes, workers, "local disk", disk);
@@ -120,6 +126,15 @@ class Planner {
     }
     if (catalog_.shared->files_per_s) {
       settings.emplace_back("shared_storage_files_per_s", text("%.9g/s", catalog_.shared->files_per_s->value()));
+    }
+    if (catalog_.shared->metadata_per_s) {
+      settings.emplace_back("shared_storage_metadata_per_s", text("%.9g/s", catalog_.shared->metadata_per_s->value()));
+    }
+    if (catalog_.shared->contention) {
+      settings.emplace_back("shared_storage_contention", text("%.9g", *catalog_.shared->contention));
+    }
+    if (catalog_.shared->coherence) {
+      settings.emplace_back("shared_storage_coherence", text("%.9g", *catalog_.shared->coherence));
     }
     return settings;
   }
@@ -146,7 +161,9 @@ class Planner {
 
   [[nodiscard]] PlanOption option(const Machine& machine, int nodes, int workers, const char* data,
                                   Prediction prediction) const {
-    const double samples = target_.epochs * *job_.dataset_samples;
+    const bool staged = prediction.first_epoch && prediction.first_epoch->has_value();
+    const double first_s = staged ? (*prediction.first_epoch)->value() * std::min(1.0, target_.epochs) : 0.0;
+    const double samples = std::max(0.0, target_.epochs - (staged ? 1.0 : 0.0)) * *job_.dataset_samples;
     const auto& rate = prediction.throughput;
     PlanOption out;
     out.machine = machine.name;
@@ -154,8 +171,11 @@ class Planner {
     out.workers = workers;
     out.data = data;
     out.upper_bound = nodes > 1 && (!job_.gradient_bytes || !machine.network_bandwidth);
-    out.time = {Seconds(samples / rate.mean.value()), Seconds(samples / rate.ci90_high.value()),
-                Seconds(samples / rate.ci90_low.value())};
+    // A first epoch is as uncertain as the others.
+    const auto time_at = [&](SamplesPerSecond at) {
+      return Seconds(samples / at.value() + first_s * (rate.mean / at));
+    };
+    out.time = {time_at(rate.mean), time_at(rate.ci90_high), time_at(rate.ci90_low)};
     const double per_second = machine.price_per_hour * nodes / k_second_per_hour;
     out.cost = {per_second * out.time.mean.value(), per_second * out.time.ci90_low.value(),
                 per_second * out.time.ci90_high.value()};
@@ -287,7 +307,10 @@ class Planner {
           "where the batch of all ranks is kept, a step is taken to shorten in proportion to a rank's batch; small "
           "batches use a device worse than that");
     }
-    plan.notes.emplace_back("the first epoch, start-up and checkpoints are not part of times and costs");
+    plan.notes.emplace_back(
+        "start-up and checkpoints are not part of times and costs, nor is what a first epoch takes longer, but for "
+        "data "
+        "that are copied to local disks in it");
     Scenario scenario;
     for (const ScenarioItem& item : at.scenario) {
       if (!set_key(scenario, item.key, item.value).ok()) return;

@@ -32,8 +32,10 @@ struct PlanTarget {
 struct PlanOption {
   std::string machine{};
   int nodes = 1;
-  int workers = 0;     ///< of each rank
-  std::string data{};  ///< "memory", "local disk", "shared storage", "nodes' memory", "as profiled"
+  int workers = 0;  ///< of each rank
+  /// "memory", "local disk" (copied there in the first epoch where the catalogue has shared storage), "shared storage",
+  /// "nodes' memory", "as profiled".
+  std::string data{};
   Prediction prediction{};
   Forecast<Seconds> time{};   ///< of all epochs
   Forecast<double> cost{};    ///< likewise, in the catalogue's currency

@@ -195,6 +195,11 @@ Result<Recommendation> recommend(const Profile& profile) {
     }
     add_remedies(predictor, job, out);
   }
+  if (job.storage_is_shared && job.miss > 0.0 && out.as_found.stall >= k_no_stall && !job.overlapped) {
+    out.notes.emplace_back("the data lie on a file system that others use as well (" + job.filesystem +
+                           "): what copying them to a local disk brings, tell stallcast whatif --set staging=overlap "
+                           "local_disk_bandwidth=2GB/s");
+  }
   out.loader_line = loader_line(profile, out.best);
   out.verdict = verdict_of(job, out);
   for (const KeyAvailability& key : predictor.keys()) {

@@ -61,10 +61,15 @@ struct Scenario {
   std::optional<Seconds> network_latency{};                  ///< of one message
   std::optional<BytesPerSecond> shared_storage_bandwidth{};  ///< ceiling for all nodes together
   std::optional<PerSecond> shared_storage_files_per_s{};     ///< likewise
-  std::optional<Bytes> gradients{};                          ///< that a rank sums up with the others in each step
-  std::optional<int> jobs{};                                 ///< such jobs on each node, the answer is of one of them
-  std::optional<bool> coordinated_prep{};                    ///< they share one sweep of fetching and preparing
-  std::optional<double> echo{};                              ///< times that a batch is trained on before the next
+  std::optional<PerSecond> shared_storage_metadata_per_s{};  ///< likewise, files opened, in memory or not
+  /// How what they get together grows with their number n: n / (1 + contention (n-1) + coherence n (n-1)) times what
+  /// the profiled host gets.
+  std::optional<double> shared_storage_contention{};
+  std::optional<double> shared_storage_coherence{};
+  std::optional<Bytes> gradients{};        ///< that a rank sums up with the others in each step
+  std::optional<int> jobs{};               ///< such jobs on each node, the answer is of one of them
+  std::optional<bool> coordinated_prep{};  ///< they share one sweep of fetching and preparing
+  std::optional<double> echo{};            ///< times that a batch is trained on before the next
 };
 
 /// Every scenario key that this version answers, in the order of the documentation.

@@ -138,6 +138,19 @@ Status set_switch(std::optional<bool>& target, std::string_view value) {
   return {};
 }
 
+/// A coefficient of the universal scalability law: 2%, or 0.02.
+Status set_coefficient(std::optional<double>& target, std::string_view value) {
+  constexpr double k_most = 1.0;
+  const bool is_percent = !value.empty() && value.back() == '%';
+  const bool is_zero = value == "0";
+  const auto share = is_percent ? parse_percent(value) : is_zero ? Result<double>(0.0) : parse_factor(value);
+  if (!share || share.value() > k_most || (!is_percent && value.back() == 'x')) {
+    return usage("'" + std::string(value) + "' is not a coefficient from 0 to 1", "write for example 2% or 0.02");
+  }
+  target = share.value();
+  return {};
+}
+
 Status set_echo(Scenario& scenario, std::string_view value) {
   auto times = parse_factor(value);
   if (!times) return times.error();
@@ -156,6 +169,11 @@ Status set_cluster_value(Scenario& scenario, std::string_view key, std::string_v
   if (key == "network_latency") return set_parsed(scenario.network_latency, parse_seconds(value));
   if (key == "shared_storage_bandwidth") return set_parsed(scenario.shared_storage_bandwidth, parse_bandwidth(value));
   if (key == "shared_storage_files_per_s") return set_parsed(scenario.shared_storage_files_per_s, parse_rate(value));
+  if (key == "shared_storage_metadata_per_s") {
+    return set_parsed(scenario.shared_storage_metadata_per_s, parse_rate(value));
+  }
+  if (key == "shared_storage_contention") return set_coefficient(scenario.shared_storage_contention, value);
+  if (key == "shared_storage_coherence") return set_coefficient(scenario.shared_storage_coherence, value);
   if (key == "gradients") return set_parsed(scenario.gradients, parse_bytes(value));
   if (key == "jobs") return set_count(scenario.jobs, value, 1, k_most_ranks);
   if (key == "coordinated_prep") return set_switch(scenario.coordinated_prep, value);

@@ -194,13 +194,27 @@ bool same_as_found(const JobModel& job, const Setting& setting) {
          setting.jobs == 1 && setting.uses == 1.0 && setting.saved_cpu_s == 0.0 && setting.saved_other_s == 0.0 &&
          setting.least_demand_s == 0.0 && setting.latency_factor == 1.0 && setting.demand_factor == 1.0 &&
          setting.metadata_s == 0.0 && !setting.staging && setting.remote == 0.0 && setting.shared_s == 0.0 &&
-         setting.exposed_s == 0.0;
+         setting.opening_s == 0.0 && setting.exposed_s == 0.0;
 }
 
 /// A worker collates into fresh shared memory, whose pages the kernel must clear first: stacking tensors there takes
 /// more than ten times as long as in memory of its own (tests/bench/collate). A collate that computes gains less.
 double saved_collating(const JobModel& job, const Setting& setting) {
   return setting.workers == 0 && job.workers > 0 ? k_shared_collate * job.collate_s : 0.0;
+}
+
+/// Of the storage's demand of one batch, what its reader waits for. With workers, there is no pause of all of them to
+/// rely on. Without, nobody reads while a sample is computed or a step is taken, and storage that saves up has that
+/// much ready afterwards.
+double waited_at_storage(const JobModel& job, const Setting& setting, const QuickInput& in) {
+  constexpr double k_probed_pause_s = 0.05;  // what longer pauses save up was not looked at
+  if (setting.workers > 0) return in.limit_s * (1.0 - saved_between_reads(job, setting));
+  const double stepping_s = in.device_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);
+  const double preparing_s = in.other_s + in.cpu_s * std::max(1.0, 1.0 / in.cores);
+  const double samples = setting.batch / setting.uses;
+  const double pauses_s =
+      std::min(stepping_s, k_probed_pause_s) + std::min(preparing_s, samples * k_probed_pause_s) + in.latency_s;
+  return std::max(0.0, in.limit_s - job.storage_saved * pauses_s);
 }
 
 }  // namespace
@@ -292,14 +306,15 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
              making * (setting.added_cpu_s + stored * job.miss_cpu_s);
   const double other_s = setting.workers > 0 ? job.other_s : job.other_s - job.handover_s;
   in.other_s = prep * std::max(0.0, other_s - setting.saved_other_s);
-  in.disk_s = making * stored * cost.demand_s * (1.0 - saved_between_reads(job, setting));
   in.limit_s = making * stored * cost.demand_s;
   in.limit_given = setting.demand_s.has_value();
   // What the measured waiting held of it is computing.
   const double latency_s = setting.latency_s ? cost.latency_s : std::max(0.0, cost.latency_s - job.miss_cpu_s);
   in.latency_s = making * (stored * latency_s + staged * setting.staged_s + setting.remote * setting.remote_s);
+  in.disk_s = waited_at_storage(job, setting, in);
   const double disk_s = staged * setting.staged_share_s + stored * setting.written_share_s;
-  const double others_s = std::max(stored * setting.shared_s, disk_s);
+  const double opened = setting.opens_cached ? 1.0 - setting.staged : stored;
+  const double others_s = std::max({stored * setting.shared_s, opened * setting.opening_s, disk_s});
   in.beyond_s = making * std::max(others_s, setting.remote * setting.remote_share_s);
   in.beyond_is_network = setting.remote * setting.remote_share_s > others_s;
   return in;

@@ -67,6 +67,8 @@ struct Setting {
   double written_share_s = 0.0;      ///< likewise, of a missed sample that is written there on its way
   double copy_s = 0.0;               ///< before the first step
   double shared_s = 0.0;             ///< least time of a missed sample at the storage of all nodes, beside everybody's
+  double opening_s = 0.0;            ///< least time of a sample at the metadata servers of all nodes' storage, likewise
+  bool opens_cached = false;         ///< opening_s is for samples that are in memory as well
   double exposed_s = 0.0;            ///< of a step: exchanging gradients that the backward pass does not hide
   double straggling = 0.0;           ///< of a step: waiting for the slowest rank, beyond the run as found
   bool consumes = true;              ///< false: batches are pulled back to back (supply)

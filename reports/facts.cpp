@@ -56,6 +56,20 @@ std::string loader_words(const Job& job) {
   return text;
 }
 
+/// Empty where no DistributedDataParallel was seen.
+std::string exchange_words(const Exchange& seen) {
+  if (seen.backend.empty()) return "";
+  std::string text =
+      seen.bytes ? bytes(*seen.bytes) + " of gradients in " + plural(seen.buckets, "bucket") + " by " + seen.backend
+                 : "gradients by " + seen.backend;
+  if (!seen.hook.empty()) text += " (" + seen.hook + ")";
+  if (!seen.time || !seen.exposed) return text + ": " + not_measured(seen.time.reason());
+  text += fmt::format(": {} in a step, {} of it after the backward pass", duration(seen.time->mean),
+                      duration(seen.exposed->mean));
+  if (seen.waiting) text += fmt::format("; ranks wait {} for the last", duration(seen.waiting->mean));
+  return text;
+}
+
 }  // namespace
 
 std::vector<Fact> dataset_facts(const Profile& p) {
@@ -91,6 +105,7 @@ std::vector<Fact> environment_facts(const Profile& p) {
   list.add("pin_memory", p.job.pin_memory, yes_no);
   list.add("persistent workers", p.job.persistent_workers, yes_no);
   list.add("ranks", fmt::format("{} seen of {}", p.job.ranks_seen, p.job.ranks_expected));
+  list.add("exchanged", exchange_words(p.exchange));
   return list.take();
 }
 

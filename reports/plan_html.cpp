@@ -134,6 +134,19 @@ void add_points(const PlanCurve& curve, const ScalingLine& line, const char* bat
   }
 }
 
+std::string shared_words(const SharedStorage& shared) {
+  std::vector<std::string> limits;
+  if (shared.bandwidth) limits.push_back(bandwidth(*shared.bandwidth));
+  if (shared.files_per_s) limits.push_back(as_given(shared.files_per_s->value()) + " files/s");
+  if (shared.metadata_per_s) limits.push_back(as_given(shared.metadata_per_s->value()) + " opens/s");
+  std::string text = limits.empty() ? "" : fmt::format("{} for all nodes together", fmt::join(limits, ", "));
+  if (shared.contention || shared.coherence) {
+    text += fmt::format("{}contention {} and coherence {} over nodes", text.empty() ? "" : "; ",
+                        as_given(shared.contention.value_or(0.0)), as_given(shared.coherence.value_or(0.0)));
+  }
+  return text;
+}
+
 void add_scaling(const PlanData& plan, data& page) {
   struct Kind {
     const char* key;
@@ -193,14 +206,7 @@ void add_machines(const PlanData& plan, data& page) {
   Facts facts;
   facts.add("File", plan.source.catalog);
   facts.add("Currency", currency_words(plan.catalog));
-  std::string shared = "not named";
-  if (plan.catalog.shared) {
-    const auto& [bandwidth_of_all, files] = *plan.catalog.shared;
-    shared = bandwidth_of_all ? bandwidth(*bandwidth_of_all) : "";
-    if (files) shared += (shared.empty() ? "" : ", ") + as_given(files->value()) + " files/s";
-    shared += " for all nodes together";
-  }
-  facts.add("Shared storage", shared);
+  facts.add("Shared storage", plan.catalog.shared ? shared_words(*plan.catalog.shared) : "not named");
   page.set("storage", facts.rows());
 }
 

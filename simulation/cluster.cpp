@@ -13,7 +13,7 @@ namespace stallcast::simulation {
 namespace {
 
 constexpr std::uint64_t k_draw_stream = 0;
-constexpr std::size_t k_resources = 6;
+constexpr std::size_t k_resources = 7;
 
 class ClusterSimulation {
  public:
@@ -39,11 +39,10 @@ class ClusterSimulation {
         node_storage_(nodes_),
         link_in_(nodes_),
         link_out_(nodes_),
-        shared_s_(std::max(cluster.bytes_per_sample / cluster.shared_storage.bytes_per_s,
-                           cluster.files_per_sample / cluster.shared_storage.files_per_s)),
         item_link_s_(cluster.link_s * cluster.order.samples_per_item),
         item_remote_s_(cluster.remote_s * cluster.order.samples_per_item),
-        in_order_of_time_(shared_s_ > 0.0 || cluster.node_storage_s > 0.0 || cluster.link_s > 0.0) {
+        in_order_of_time_(cluster.shared_s > 0.0 || cluster.open_s > 0.0 || cluster.node_storage_s > 0.0 ||
+                          cluster.link_s > 0.0) {
     run_.step_end_s.reserve(static_cast<std::size_t>(cluster.epochs) * cluster.steps);
     beginnings_.reserve(ranks_ * workers_);
   }
@@ -140,7 +139,9 @@ class ClusterSimulation {
       late = std::max(late, waits + service - reading);
     };
     if (missed > 0.0 && cluster_.node_storage_s > 0.0) ask(node_storage_[node], missed * cluster_.node_storage_s);
-    if (missed > 0.0 && shared_s_ > 0.0) ask(shared_storage_, missed * shared_s_);
+    if (missed > 0.0 && cluster_.shared_s > 0.0) ask(shared_storage_, missed * cluster_.shared_s);
+    const double opened = cluster_.opens_cached ? cluster_.samples_per_batch : missed;
+    if (opened > 0.0 && cluster_.open_s > 0.0) ask(shared_metadata_, opened * cluster_.open_s);
     if (remote > 0.0 && item_link_s_ > 0.0) late = std::max(late, receive(beginning, plan, reading));
     return beginning.at_s + making + late;
   }
@@ -248,6 +249,7 @@ class ClusterSimulation {
         *std::max_element(making_s_.begin(), making_s_.end()) / static_cast<double>(ranks_per_node_ * workers_));
     set(Resource::node_storage, busiest(node_storage_));
     set(Resource::shared_storage, shared_storage_.busy_s);
+    set(Resource::shared_metadata, shared_metadata_.busy_s);
     set(Resource::network, std::max(busiest(link_in_), busiest(link_out_)));
     const double step = epoch.busy[0];
     const double exchange = epoch.busy[1];
@@ -316,7 +318,7 @@ class ClusterSimulation {
   std::vector<Server> link_in_;
   std::vector<Server> link_out_;
   Server shared_storage_{};
-  double shared_s_;
+  Server shared_metadata_{};
   double item_link_s_;
   double item_remote_s_;
   bool in_order_of_time_;

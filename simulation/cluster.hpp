@@ -55,12 +55,6 @@ struct DataOrder {
   std::vector<std::uint32_t> recorded{};
 };
 
-/// What storage gives everybody together.
-struct Ceiling {
-  double bytes_per_s = std::numeric_limits<double>::infinity();
-  double files_per_s = std::numeric_limits<double>::infinity();
-};
-
 /// From this step on what the node's cache held is gone, as if the node had been replaced: it goes on with an empty
 /// cache, which fills again by its policy. Of a partitioned cache the lost part is read from storage again when it is
 /// next asked for, and kept by the same node (DIESEL's task-grained cache, reloaded on demand).
@@ -92,9 +86,9 @@ struct Cluster {
   DataOrder order{};
 
   // A batch is read when its worker has read it and everything below has served it, whichever is later.
-  double bytes_per_sample = 0.0;
-  double files_per_sample = 1.0;
-  Ceiling shared_storage{};     ///< of all nodes
+  double shared_s = 0.0;        ///< least time of a sample at the storage of all nodes
+  double open_s = 0.0;          ///< likewise, at the metadata servers of that storage
+  bool opens_cached = false;    ///< these are asked for samples that a cache of bytes holds as well
   double node_storage_s = 0.0;  ///< least time of a sample at its node's own storage, or way to storage
   double remote_s = 0.0;        ///< of a worker, for a sample from another node's memory
   double link_s = 0.0;          ///< least time of a sample at the link of a node, in and out
@@ -118,7 +112,7 @@ struct ReadFrom {
   double storage = 0.0;
 };
 
-enum class Resource { step, exchange, workers, node_storage, shared_storage, network };
+enum class Resource { step, exchange, workers, node_storage, shared_storage, network, shared_metadata };
 
 struct EpochRun {
   double begin_s = 0.0;
@@ -129,7 +123,7 @@ struct EpochRun {
   ReadFrom from{};
   /// Share of the time in which each Resource was busy; of the busiest node where each has one, of the slowest rank in
   /// each step, of what workers do themselves.
-  std::array<double, 6> busy{};
+  std::array<double, 7> busy{};
   Resource binding = Resource::step;  ///< the busiest: a step and its exchange count together
 };
 

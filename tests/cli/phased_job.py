@@ -47,6 +47,7 @@ DEFAULTS = {
     "own_class": False,  # the script puts a class of its own in the place of torch's DataLoader
     "ranks": 1,
     "collective": True,  # each step sums a gradient over the ranks
+    "ddp": False,  # ... as DistributedDataParallel does
     "idle": False,  # makes steps and never asks its loader
     "rank_1": {},  # what is otherwise for this rank
     "results": False,  # what starts the ranks waits for a result of each, which a rank that just exits never sends
@@ -145,13 +146,16 @@ class Job:
         quiet = dict(wanted, crash_after=None, hang_after=None)
         self.evaluation = DataLoader(torch.utils.data.Subset(Files(quiet), range(10)), batch_size=4)
         self.second = make_loader(Files(quiet), wanted, num_workers=0, shuffle=False) if wanted["second"] else None
-        self.weight = torch.nn.Parameter(torch.zeros(1))
+        self.model = torch.nn.Linear(1, 1, bias=False)
+        if wanted["ddp"]:
+            self.model = torch.nn.parallel.DistributedDataParallel(self.model)
+        self.weight = next(self.model.parameters())
         self.optimizer = torch.optim.SGD([self.weight], lr=0.01)
 
     def step(self, image):
         self.optimizer.zero_grad()
-        (self.weight * image.mean()).sum().backward()
-        if self.wanted["ranks"] > 1 and self.wanted["collective"]:
+        self.model(image.mean().reshape(1, 1)).sum().backward()
+        if self.wanted["ranks"] > 1 and self.wanted["collective"] and not self.wanted["ddp"]:
             torch.distributed.all_reduce(self.weight.grad)
         self.optimizer.step()
         time.sleep(self.wanted["step_s"])

@@ -25,6 +25,19 @@ class Ranks(PhasesTest):
         self.assertEqual(passes[0], passes[1])
         self.assertEqual(self.processes_left(), [])
 
+    def test_what_ranks_exchange(self):
+        ran = self.run_alone(ranks=2, workers=1, ddp=True, samples=2 * SAMPLES, budget="10s", phases="synthetic")
+        exchange = ran.profile["exchange"]
+        self.assertEqual((exchange["backend"], exchange["ranks"], exchange["buckets"]), ("gloo", 2, 1))
+        self.assertEqual(exchange["bytes"], 4)  # one weight
+        self.assertGreaterEqual(exchange["iterations"], 3)
+        times = {name: exchange[name + "_s"]["mean"] for name in ("time", "exposed", "forward", "backward", "waiting")}
+        self.assertGreater(times["exposed"], 0.0)
+        self.assertLessEqual(times["exposed"], times["time"])
+        self.assertLess(times["time"], 0.1)  # four bytes within a machine
+        self.assertGreaterEqual(times["waiting"], 0.0)
+        self.assertIsNone(ran.issue("shim-failed"), ran.profile["issues"])
+
     def test_a_launcher_that_waits_for_results_is_ended_with_its_ranks(self):
         ran = self.finish(self.begin("results", ranks=2, results=True, workers=0, budget="6s", phases="synthetic"))
         self.assertEqual(ran.status, 0, ran.errors[-4000:])

@@ -23,6 +23,7 @@ inline Profile in_files(const TrueJob& job, double metadata_share = 0.25) {
   seen["sample_read_s"] = all_of(read_s);
   seen["sample_metadata_s"] = all_of(metadata_share * read_s);
   seen["sample_bytes"] = all_of(job.sample_bytes);
+  seen["sample_opens"] = all_of(1.0);
   seen["sample_reads"] = all_of(std::ceil(job.sample_bytes / 65536.0));
   return profile;
 }

@@ -115,6 +115,43 @@ TEST_CASE("what a network file system gives many nodes is not guessed") {
   CHECK(noted(answer(profile, {"nodes=4"}), "its own copy"));
 }
 
+TEST_CASE("gradients are exchanged behind the backward pass that was measured") {
+  Profile profile = profile_of(compute_bound());
+  const double step_s = 0.104;
+  profile.exchange.backend = "nccl";
+  const auto about = [](double value) { return Estimate<Seconds>{Seconds(value), Seconds(value), Seconds(value), 20}; };
+  const std::vector<std::string> words{"nodes=4", "network_bandwidth=1Gbit/s", "gradients=100MB"};
+  const double by_default = answer(profile, words).step.value();
+  profile.exchange.backward = about(0.0);
+  CHECK(answer(profile, words).step.value() == doctest::Approx(step_s + 1.2).epsilon(0.06));
+  profile.exchange.backward = about(0.9 * step_s);
+  CHECK(answer(profile, words).step.value() < by_default);
+}
+
+TEST_CASE("a job that was profiled on several nodes tells what their network gives") {
+  Profile profile = profile_of(compute_bound());
+  profile.host.hosts_seen = 2;
+  profile.job.ranks_seen = profile.job.ranks_expected = 2;
+  const Estimate<SamplesPerSecond> one = *profile.rates.as_is;
+  profile.rates.as_is = Estimate<SamplesPerSecond>{one.mean * 2.0, one.ci95_low * 2.0, one.ci95_high * 2.0, one.n};
+  profile.job.gradient_bytes = Bytes(100e6);
+  profile.exchange.backend = "nccl";
+  const auto about = [](double value) { return Estimate<Seconds>{Seconds(value), Seconds(value), Seconds(value), 20}; };
+  CHECK(noted(answer(profile, {"nodes=8"}), "upper bound"));
+  // Two nodes, nothing hidden: a ring sends 2 (1/2) 100 MB in 0.8 s, so a link of 125 MB/s.
+  profile.exchange.backward = about(0.0);
+  profile.exchange.exposed = about(0.8);
+  const Prediction measured = answer(profile, {"nodes=8"});
+  CHECK(noted(measured, "125 MB/s"));
+  CHECK_FALSE(noted(measured, "upper bound"));
+  CHECK(measured.throughput.mean.value() ==
+        doctest::Approx(answer(profile, {"nodes=8", "network_bandwidth=125MB/s"}).throughput.mean.value())
+            .epsilon(0.001));
+  // What is given counts.
+  CHECK(answer(profile, {"nodes=8", "network_bandwidth=10GB/s"}).throughput.mean.value() >
+        measured.throughput.mean.value());
+}
+
 TEST_CASE("a slow network binds through the gradients") {
   const Profile profile = profile_of(compute_bound());
   const double found = profile.rates.as_is->mean.value();

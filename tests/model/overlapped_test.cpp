@@ -83,6 +83,7 @@ TEST_CASE("keys that need fetch and prep by themselves are refused with the reas
   for (const char* setting :
        {"cache=50%", "cache=10GB", "cache_policy=minio", "cpus=16", "storage_bandwidth=1GB/s", "storage_latency=1ms",
         "jobs=2", "gpus_per_node=2", "shared_storage_bandwidth=1GB/s", "shared_storage_files_per_s=1000/s",
+        "shared_storage_metadata_per_s=1000/s", "shared_storage_contention=2%", "shared_storage_coherence=1%",
         "coordinated_prep=on", "operator=any:x2", "storage_iops=500/s", "layout=shards:4MiB", "metadata=snapshot"}) {
     INFO(setting);
     const Error error = refusal(p, {setting});

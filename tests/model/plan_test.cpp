@@ -68,6 +68,17 @@ TEST_CASE("a catalogue is read with its units") {
   CHECK_FALSE(catalog.machines[1].network_bandwidth.has_value());
 }
 
+TEST_CASE("a catalogue's shared storage may be told by files opened, and by how it scales") {
+  const Catalog catalog = catalog_of(
+      R"({"schema_version": 1, "shared_storage": {"metadata_per_s": 5e4, "contention": 0.02, "coherence": 0},
+          "machines": [{"name": "a", "cores": 8, "memory_bytes": 1e9, "gpus": 1, "price_per_hour": 1}]})");
+  CHECK(catalog.shared->metadata_per_s->value() == 5e4);
+  CHECK(*catalog.shared->contention == 0.02);
+  CHECK(*catalog.shared->coherence == 0.0);
+  CHECK(error_of(R"({"schema_version": 1, "shared_storage": {"contention": -1}, "machines": []})")
+            .find("shared_storage.contention must be at least 0") != std::string::npos);
+}
+
 TEST_CASE("what is wrong in a catalogue is named with its place") {
   CHECK(error_of("{") == "catalogue: the file is not JSON");
   CHECK(error_of("[]").find("the file must be an object") != std::string::npos);
@@ -190,9 +201,16 @@ TEST_CASE("data that fit no memory lie where the catalogue has room for them") {
          "local_disk_bytes": 1e12, "local_disk_bytes_per_s": 1e9},
         {"name": "diskless", "cores": 8, "memory_bytes": 5e9, "gpus": 1, "price_per_hour": 1}]})";
   PlanTarget target;
+  target.epochs = 10.0;
   const Plan plan = plan_of(profile, small, target);
-  CHECK(plan.front.front().machine == "disk");
-  CHECK(plan.front.front().data == "local disk");
+  const PlanOption& best = plan.front.front();
+  CHECK(best.machine == "disk");
+  CHECK(best.data == "local disk");
+  // The first epoch brings all of it from the shared storage: 50,000 samples of 110 kB, 5.5 GB at 1 MB/s.
+  REQUIRE(best.prediction.first_epoch.has_value());
+  CHECK((*best.prediction.first_epoch)->value() >= 5500.0 - 1.0);
+  const double later = 9.0 * best.prediction.epoch->value();
+  CHECK(best.time.mean.value() == doctest::Approx((*best.prediction.first_epoch)->value() + later));
   target.time = Seconds(1e-3);
   const Plan memory = plan_of(profile, k_two_machines, target);
   CHECK(memory.nearest->data == "memory");

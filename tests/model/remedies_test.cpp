@@ -280,6 +280,59 @@ TEST_CASE("files a second of shared storage become shards a second") {
   CHECK(rate(profile, sharded) == doctest::Approx(1000.0).epsilon(0.02));
 }
 
+TEST_CASE("metadata servers are asked for every file that is opened, in memory or not") {
+  const Profile profile = far_profile();
+  const Words shared{"nodes=4", "shared_storage_metadata_per_s=500/s", "network_bandwidth=1000GB/s", "gradients=1B"};
+  const auto with = [&](const char* more) {
+    Words all = shared;
+    all.emplace_back(more);
+    return all;
+  };
+  CHECK(rate(profile, shared) == doctest::Approx(500.0).epsilon(0.02));
+  // The page cache holds the bytes of a file, not the right to open it; a cache of the loader's own opens nothing.
+  CHECK(rate(profile, with("cache=100%")) == doctest::Approx(500.0).epsilon(0.02));
+  CHECK(noted(answer(profile, with("cache=100%")), "whether its bytes are in memory or not"));
+  Words minio = with("cache=50%");
+  minio.emplace_back("cache_policy=minio");
+  CHECK(rate(profile, minio) == doctest::Approx(1000.0).epsilon(0.02));
+  CHECK(rate(profile, with("layout=shards:40KB")) == doctest::Approx(1000.0).epsilon(0.02));
+  const Words unlimited{"nodes=4", "network_bandwidth=1000GB/s", "gradients=1B", "metadata=snapshot"};
+  CHECK(rate(profile, with("metadata=snapshot")) == doctest::Approx(rate(profile, unlimited)).epsilon(0.001));
+  // Two files for each sample: half as many samples.
+  Profile twice = profile;
+  twice.resources.distributions["sample_opens"] = made::all_of(2.0);
+  CHECK(rate(twice, shared) == doctest::Approx(250.0).epsilon(0.02));
+  twice.resources.distributions.erase("sample_opens");
+  CHECK(refused(twice, shared).what.find("files opened per sample") != std::string::npos);
+}
+
+TEST_CASE("shared storage scales over nodes by the universal scalability law") {
+  Profile profile = far_profile();
+  probe(profile, 0.0004, 1e9, 20480.0 * 1000.0);  // one node alone: a thousand samples a second
+  const auto at = [&](int nodes, const char* contention, const char* coherence) {
+    return answer(profile,
+                  {"nodes=" + std::to_string(nodes), "workers=64", "gpu_speedup=100", "cpus=1000",
+                   "network_bandwidth=1000GB/s", "gradients=1B", std::string("shared_storage_contention=") + contention,
+                   std::string("shared_storage_coherence=") + coherence});
+  };
+  const auto law = [](double n, double contention, double coherence) {
+    return 1000.0 * n / (1.0 + contention * (n - 1.0) + coherence * n * (n - 1.0));
+  };
+  const double own = at(1, "0", "0").throughput.mean.value();
+  REQUIRE(own > 900.0);
+  CHECK(at(4, "20%", "0").throughput.mean.value() == doctest::Approx(law(4, 0.2, 0.0)).epsilon(0.03));
+  CHECK(at(16, "0.2", "0").throughput.mean.value() == doctest::Approx(law(16, 0.2, 0.0)).epsilon(0.03));
+  const Prediction past = at(32, "5%", "1%");
+  CHECK(past.throughput.mean.value() == doctest::Approx(law(32, 0.05, 0.01)).epsilon(0.03));
+  CHECK(past.bound == "fetch");
+  CHECK(noted(past, "beyond 10 nodes"));
+  CHECK(at(10, "5%", "1%").throughput.mean.value() > past.throughput.mean.value());
+  CHECK_FALSE(noted(at(8, "5%", "1%"), "beyond"));
+  profile.storage = {};
+  CHECK(refused(profile, {"nodes=4", "shared_storage_contention=5%"}).hint.find("storage_bandwidth") !=
+        std::string::npos);
+}
+
 TEST_CASE("a compute-bound job gains nothing from any of them") {
   Profile profile = in_files(compute_bound());
   probe(profile, 0.0004, 1e9, 4e8);

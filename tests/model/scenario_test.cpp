@@ -43,10 +43,11 @@ TEST_CASE("every key with its unit") {
 }
 
 TEST_CASE("every key that asks beyond the machine") {
-  const auto parsed =
-      parse_scenario(Words{"nodes=4", "gpus_per_node=8", "network_bandwidth=25Gbit/s", "network_latency=1us",
-                           "shared_storage_bandwidth=1GB/s", "shared_storage_files_per_s=20k/s", "gradients=100MB",
-                           "jobs=2", "coordinated_prep=on", "echo=2", "cache_policy=locality"});
+  const auto parsed = parse_scenario(
+      Words{"nodes=4", "gpus_per_node=8", "network_bandwidth=25Gbit/s", "network_latency=1us",
+            "shared_storage_bandwidth=1GB/s", "shared_storage_files_per_s=20k/s", "shared_storage_metadata_per_s=50k/s",
+            "shared_storage_contention=2%", "shared_storage_coherence=0.001", "gradients=100MB", "jobs=2",
+            "coordinated_prep=on", "echo=2", "cache_policy=locality"});
   REQUIRE(parsed.ok());
   const Scenario& scenario = parsed.value();
   CHECK(*scenario.nodes == 4);
@@ -55,6 +56,10 @@ TEST_CASE("every key that asks beyond the machine") {
   CHECK(scenario.network_latency->value() == doctest::Approx(1e-6));
   CHECK(scenario.shared_storage_bandwidth->value() == doctest::Approx(1e9));
   CHECK(scenario.shared_storage_files_per_s->value() == doctest::Approx(20e3));
+  CHECK(scenario.shared_storage_metadata_per_s->value() == doctest::Approx(50e3));
+  CHECK(*scenario.shared_storage_contention == doctest::Approx(0.02));
+  CHECK(*scenario.shared_storage_coherence == doctest::Approx(0.001));
+  CHECK(*parse_scenario(Words{"shared_storage_contention=0"}).value().shared_storage_contention == 0.0);
   CHECK(scenario.gradients->value() == doctest::Approx(100e6));
   CHECK(*scenario.jobs == 2);
   CHECK(*scenario.coordinated_prep);
@@ -163,6 +168,10 @@ TEST_CASE("values that cannot be are refused") {
                               "network_bandwidth=25",
                               "network_latency=-1us",
                               "shared_storage_files_per_s=20000",
+                              "shared_storage_metadata_per_s=20000",
+                              "shared_storage_contention=-1%",
+                              "shared_storage_contention=1.5",
+                              "shared_storage_coherence=2x",
                               "gradients=100",
                               "jobs=0",
                               "coordinated_prep=yes",

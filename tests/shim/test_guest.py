@@ -255,6 +255,29 @@ optimizers[0].step()
         self.assertEqual([text["bytes"] for text in gradients], [4, 4, 4, 4])  # once of each optimizer
         self.assertEqual(gradients[1]["optimizer"], "Adam")
 
+    def test_what_distributed_data_parallel_timed(self):
+        run = self.fine(
+            """
+torch.distributed.init_process_group("gloo", init_method="file://" + os.path.join(os.getcwd(), "ranks-meet"),
+                                     rank=0, world_size=1)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 4, bias=False))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(45):
+    optimizer.zero_grad()
+    model(torch.ones(1, 8)).sum().backward()
+    optimizer.step()
+torch.distributed.destroy_process_group()
+"""
+        )
+        (recording,) = run.recordings
+        timed = [text for text in recording.texts["mark"] if text["what"] == "exchange"]
+        self.assertEqual([text["iteration"] for text in timed], [20, 30])
+        for text in timed:
+            self.assertEqual((text["backend"], text["bucket_bytes"], text["hook"]), ("gloo", [128], ""))
+            self.assertGreater(text["forward_ns"], 0)
+            self.assertGreater(text["backward_ns"], 0)
+            self.assertGreaterEqual(text["span_ns"], text["overlap_ns"])
+
     def test_a_compiled_loop_still_runs(self):
         if self.torch_version() < (2, 6):
             self.skipTest("torch.compile works on this Python from torch 2.6 on")

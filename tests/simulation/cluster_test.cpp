@@ -87,8 +87,7 @@ TEST_CASE("the worked example of the header") {
   cluster.steps = 2;
   cluster.work = {{.read_s = 1.0, .cpu_s = 0.0, .other_s = 0.0}};
   cluster.step_s = {1.0};
-  cluster.bytes_per_sample = 1.0;
-  cluster.shared_storage.bytes_per_s = 1.0;
+  cluster.shared_s = 1.0;
   CHECK(run_cluster(cluster).step_end_s == std::vector<double>{3.0, 5.0});
 }
 
@@ -170,18 +169,22 @@ TEST_CASE("starved by shared storage, a run takes its bytes or its files over th
   cluster.ranks_per_node = 2;
   cluster.steps = 500;
   cluster.samples_per_batch = 32.0;
-  cluster.bytes_per_sample = 1e5;
   cluster.storage_share = 0.25;
   const double samples = 0.25 * 32.0 * 16.0 * 500.0;
-  cluster.shared_storage.bytes_per_s = 1e6;
+  cluster.shared_s = 0.1;
   const EpochRun by_bytes = run_cluster(cluster).epochs[0];
-  CHECK(by_bytes.duration_s == doctest::Approx(samples * 1e5 / 1e6 + 0.5).epsilon(1e-9));
+  CHECK(by_bytes.duration_s == doctest::Approx(samples * 0.1 + 0.5).epsilon(1e-9));
   CHECK(by_bytes.binding == Resource::shared_storage);
-  cluster.shared_storage = {1e12, 5.0};
-  const EpochRun by_files = run_cluster(cluster).epochs[0];
-  CHECK(by_files.duration_s == doctest::Approx(samples / 5.0 + 0.5).epsilon(1e-9));
+  // Opening what is read: as often. Opening what is in memory too: four times as often.
+  cluster.shared_s = 0.0;
+  cluster.open_s = 0.2;
+  const EpochRun by_opens = run_cluster(cluster).epochs[0];
+  CHECK(by_opens.duration_s == doctest::Approx(samples * 0.2 + 0.5).epsilon(1e-9));
+  CHECK(by_opens.binding == Resource::shared_metadata);
+  cluster.opens_cached = true;
+  CHECK(run_cluster(cluster).epochs[0].duration_s == doctest::Approx(4.0 * samples * 0.2 + 0.5).epsilon(1e-9));
   // Each node its own: half of the ranks wait for each other, and the nodes take the same time side by side.
-  cluster.shared_storage = {};
+  cluster.open_s = 0.0;
   cluster.node_storage_s = 0.2;
   const EpochRun own = run_cluster(cluster).epochs[0];
   CHECK(own.duration_s == doctest::Approx(samples / 8.0 * 0.2 + 0.5).epsilon(1e-9));
@@ -199,7 +202,6 @@ TEST_CASE("faster storage is never slower, nor is a cache that keeps more of wha
     cluster.steps = 200;
     cluster.epochs = 2;
     cluster.samples_per_batch = 4.0;
-    cluster.bytes_per_sample = 1.0;
     const auto batches = static_cast<std::uint32_t>(200 * cluster.nodes * cluster.ranks_per_node);
     cluster.order = {4 * batches, 4, 1.0, {}};
     cluster.caches = {Caching::minio, batches, 0.0};
@@ -207,12 +209,12 @@ TEST_CASE("faster storage is never slower, nor is a cache that keeps more of wha
     const double demand = 4.0 * cluster.nodes * cluster.ranks_per_node;
     double before = 1e300;
     for (const double speed : {0.3, 0.8, 1.2, 2.0, 100.0}) {
-      cluster.shared_storage.bytes_per_s = demand * speed;
+      cluster.shared_s = 1.0 / (demand * speed);
       const double end = run_cluster(cluster).step_end_s.back();
       CHECK(end <= before * (1.0 + 1e-3));  // who is served first may change, and with it who waits
       before = end;
     }
-    cluster.shared_storage = {};
+    cluster.shared_s = 0.0;
     before = 1e300;
     for (const double share : {0.0, 0.2, 0.5, 0.8, 1.0}) {
       cluster.caches.room = static_cast<std::uint32_t>(share * cluster.order.items);
@@ -231,8 +233,7 @@ TEST_CASE("the same seed gives the same run, another seed another one") {
   cluster.steps = 200;
   cluster.epochs = 3;
   cluster.samples_per_batch = 8.0;
-  cluster.bytes_per_sample = 1.0;
-  cluster.shared_storage.bytes_per_s = 60.0;
+  cluster.shared_s = 1.0 / 60.0;
   cluster.remote_s = 0.01;
   cluster.link_s = 0.02;
   cluster.order = {9600, 8, 1.0, {}};

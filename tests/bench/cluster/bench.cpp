@@ -47,8 +47,7 @@ Cluster job(int nodes, std::uint64_t steps, Caching policy, std::uint32_t items_
   cluster.order.items = static_cast<std::uint32_t>(items);
   // Full half-way through a node's own reads, so that a policy that evicts has to.
   cluster.caches.room = static_cast<std::uint32_t>(items / nodes / 2.0);
-  cluster.bytes_per_sample = 110e3;
-  cluster.shared_storage.bytes_per_s = 8.0 * nodes * k_ranks_per_node * items_per_batch * 110e3;
+  cluster.shared_s = 1.0 / (8.0 * nodes * k_ranks_per_node * items_per_batch);
   cluster.remote_s = 1e-4;
   cluster.link_s = 1e-5;
   return cluster;
@@ -125,7 +124,7 @@ int main() {
     print(row.what, cluster, measure(cluster, 1));
   }
   Cluster alone = job(128, 10'000, Caching::none, 1);
-  alone.shared_storage = {};
+  alone.shared_s = 0.0;
   alone.link_s = 0.0;
   print("no caches, nothing shared", alone, measure(alone, 1));
   std::printf("growth\n");

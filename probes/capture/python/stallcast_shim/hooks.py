@@ -6,6 +6,7 @@ import sys
 _PATCHES = {
     "torch.utils.data.dataloader": "loader",
     "torch.optim.optimizer": "optimizer",
+    "torch.nn.parallel.distributed": "exchange",
     "torchdata.stateful_dataloader.worker": "worker",
     "torch.autograd.profiler": "gpu",
     "torch.serialization": "throwaway",

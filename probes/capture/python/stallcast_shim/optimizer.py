@@ -3,7 +3,7 @@
 import functools
 import sys
 
-from . import capture, describe, phases
+from . import capture, describe, exchange, phases
 from .capture import calls
 
 
@@ -20,6 +20,7 @@ def _count(optimizer):
         seen["steps"] = True
         calls.step()
         phases.count_step()
+        exchange.look()
     except Exception as error:
         capture.fail("counting a step", error)
 
