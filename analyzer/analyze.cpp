@@ -209,6 +209,7 @@ void fill_measured(const std::vector<Launch>& nodes, const std::vector<RankView>
   profile.page_cache = sections::page_cache_of(nodes, ranks, profile.dataset, profile.resources);
   profile.operators = sections::operators_of(nodes, ranks, profile.issues);
   profile.ranks = sections::ranks_of(ranks);
+  sections::align_ranks(ranks, profile.ranks);
   profile.timeline = sections::timeline_of(ranks, k_timeline_rows);
   sections::add_phases(*ranks.front().run, ranks.front(), k_timeline_rows, profile);
   sections::fill_rates_and_stalls(ranks, machines, profile);

@@ -65,6 +65,7 @@ struct Job {
   Measured<std::int64_t> threads_per_worker{};
   Measured<std::int64_t> batches_per_step{};  ///< gradient accumulation
   Measured<Bytes> gradient_bytes{};           ///< of all optimizers, at the first step of each
+  Measured<BytesPerSample> prepared{};        ///< tensors and arrays of a batch when it is delivered
   int loaders_seen = 0;
   int ranks_seen = 0;
   int ranks_expected = 1;
@@ -347,6 +348,10 @@ struct Rank {
   std::int64_t batches = 0;
   MeasuredEstimate<SamplesPerSecond> rate{};
   MeasuredEstimate<Fraction> wait{};
+  /// Its machine's wall clock, how far it is ahead of the first rank's, by the steps that they end together.
+  Measured<Seconds> clock_offset{};
+  MeasuredEstimate<Seconds> late{};  ///< its batch came so long after the first rank's that had one, in each step
+  Measured<Fraction> last{};         ///< of the steps: its batch came last of all ranks'
 };
 
 /// Steps over the run, thinned to at most a few thousand rows that keep extremes.

@@ -57,6 +57,7 @@ void describe(A& a, As<A, Job>& v) {
   a.field("threads_per_worker", v.threads_per_worker);
   a.field("batches_per_step", v.batches_per_step);
   a.field("gradient_bytes", v.gradient_bytes);
+  a.field("prepared_bytes_per_sample", v.prepared);
   a.field("loaders_seen", v.loaders_seen);
   a.field("ranks_seen", v.ranks_seen);
   a.field("ranks_expected", v.ranks_expected);
@@ -305,6 +306,9 @@ void describe(A& a, As<A, Rank>& v) {
   a.field("batches", v.batches);
   a.field("rate_samples_per_s", v.rate);
   a.field("wait_frac", v.wait);
+  a.field("clock_offset_s", v.clock_offset);
+  a.field("late_s", v.late);
+  a.field("last_frac", v.last);
 }
 
 template <class A>

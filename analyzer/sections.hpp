@@ -29,7 +29,7 @@ struct Launch {
 };
 
 /// The launches that ran at the same time as one job, one or more on each machine. Their clocks differ: what is taken
-/// from times of one is never set against times of another.
+/// from times of one is never set against times of another, but by align_ranks.
 using Nodes = std::span<const Launch>;
 
 /// Job facts from the first rank's loader and descriptions.
@@ -37,6 +37,9 @@ using Nodes = std::span<const Launch>;
 
 /// Rank table: deliveries, rate and wait share of each.
 [[nodiscard]] std::vector<Rank> ranks_of(const std::vector<RankView>& ranks);
+
+/// Fills in how the ranks' clocks differ and whose batches come last, where they end their steps together.
+void align_ranks(const std::vector<RankView>& ranks, std::vector<Rank>& rows);
 
 /// Step, compute, wait, per-sample costs, CPU of the tree, memory, distributions.
 /// `machines`: one a node.

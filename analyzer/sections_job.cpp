@@ -87,6 +87,26 @@ Measured<Bytes> gradient_bytes(const RunData& run, const Consumer& consumer) {
   return sum > 0.0 ? Measured<Bytes>(Bytes(sum)) : Measured<Bytes>::absent("no step of an optimizer showed any");
 }
 
+/// What the first batch of `loader` took.
+Measured<BytesPerSample> prepared_bytes(const RunData& run, const Consumer& consumer, std::uint64_t loader) {
+  for (const record::ProcessRecording& process : run.processes) {
+    if (process.info.pid != consumer.pid) continue;
+    for (const record::TextEntry& entry : process.texts) {
+      if (entry.kind != record::TextKind::mark) continue;
+      const json text = json::parse(entry.json, nullptr, false);
+      if (!text.is_object() || word(text, "what") != "prepared") continue;
+      const auto number = [&](const char* key) {
+        const auto found = text.find(key);
+        return found != text.end() && found->is_number_unsigned() ? found->get<double>() : -1.0;
+      };
+      const double samples = number("samples");
+      if (number("loader_id") != static_cast<double>(loader) || samples < 1.0 || number("bytes") < 0.0) continue;
+      return BytesPerSample(number("bytes") / samples);
+    }
+  }
+  return Measured<BytesPerSample>::absent("no batch of tensors or arrays was seen");
+}
+
 /// Samples that share files lie in shards. Distinct samples count: later epochs read the same ones again. Where none
 /// was marked by itself, there are as many as the data set says.
 bool is_shard_layout(Nodes nodes, std::int64_t files, std::int64_t dataset_samples) {
@@ -220,6 +240,7 @@ Job job_of(Nodes nodes, const std::vector<RankView>& ranks) {
     job.batches_per_step = Measured<std::int64_t>::absent("no optimizer step was seen; a batch is taken for a step");
   }
   job.gradient_bytes = gradient_bytes(*first.run, *first.consumer);
+  job.prepared = prepared_bytes(*first.run, *first.consumer, first.window.loader.loader_id);
   job.loaders_seen = first.window.loaders_seen;
   job.ranks_seen = static_cast<int>(ranks.size());
   job.ranks_expected = std::max(job.ranks_expected, job.ranks_seen);

@@ -161,6 +161,7 @@ std::string slow_rank(const Evidence& e, double threshold) {
     most = beyond;
     seen = "rank " + std::to_string(rank.rank) + " (" + rank.host + ") waits for data " +
            fixed(100.0 * rank.wait->mean, 0) + " % of each step, the others " + fixed(100.0 * usual, 0) + " %";
+    if (rank.last) seen += "; in " + fixed(100.0 * *rank.last, 0) + " % of the steps its batch comes last";
   }
   return seen;
 }

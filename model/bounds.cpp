@@ -14,7 +14,7 @@ struct Stage {
 
 constexpr double k_most_headroom = 1000.0;
 
-std::array<Stage, 5> stages_of(const QuickInput& in) {
+std::array<Stage, 6> stages_of(const QuickInput& in) {
   const double step = in.device_s + in.receive_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);
   const std::string_view consumer = in.exchange_s > 0.5 * step ? "network" : "gpu";
   const std::string_view beyond = in.beyond_is_network ? "network" : "fetch";
@@ -25,14 +25,15 @@ std::array<Stage, 5> stages_of(const QuickInput& in) {
     fetch = std::max(fetch, limit - step - prep);
     const double more = std::max(0.0, in.beyond_s - step - prep - fetch);
     // one after the other: each stage adds its own time, none hides another
-    return {{{consumer, step}, {"fetch", fetch}, {"prep", prep}, {beyond, more}, {"", 0.0}}};
+    return {{{consumer, step}, {"fetch", fetch}, {"prep", prep}, {beyond, more}, {"", 0.0}, {"", 0.0}}};
   }
   const double cores = (in.cpu_s + in.receive_cpu_s + in.step_cpu_s * in.step_threads) / in.cores;
   return {{{consumer, step},
            {fetch > prep ? "fetch" : "prep", (fetch + prep) / in.workers},
            {"cpu", cores},
            {"fetch", limit},
-           {beyond, in.beyond_s}}};
+           {beyond, in.beyond_s},
+           {"prep", in.prep_elsewhere_s}}};
 }
 
 }  // namespace

@@ -42,6 +42,9 @@ Status check_known(const JobModel& job, const Setting& setting, const Simulation
   if (setting.staging || setting.latency_factor != 1.0 || setting.demand_factor != 1.0) {
     return refused("--simulate reads single samples from where they are: no staging, and no layout=shards", leave_out);
   }
+  if (setting.prep_cores) {
+    return refused("--simulate plays workers on the hosts that train: no prep_cpus", leave_out);
+  }
   if (job.overlapped) {
     return refused("--simulate plays workers that make one batch after another, and this job's loader (" +
                        job.loader_kind + ") fetches and prepares side by side",

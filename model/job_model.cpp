@@ -268,6 +268,11 @@ bool is_network_filesystem(const std::string& name) {
 
 void read_data_and_memory(const Profile& profile, JobModel& job) {
   job.gradient_bytes = value_of(profile.job.gradient_bytes);
+  job.prepared_bytes = value_of(profile.job.prepared);
+  if (!job.prepared_bytes) {
+    miss_input(job, "bytes of a prepared sample", profile.job.prepared.reason(),
+               "a loader that delivers tensors or arrays");
+  }
   read_exchange(profile, job);
   job.filesystem = profile.dataset.filesystem;
   job.storage_is_shared = is_network_filesystem(job.filesystem);

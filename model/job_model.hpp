@@ -37,6 +37,7 @@ struct Observation {
 struct JobOperator {
   std::string name{};
   std::string where{};
+  std::string kind{};
   double cpu_s = 0.0;    ///< of cpu_s, per sample
   double other_s = 0.0;  ///< of other_s
   double relative_sd = 0.0;
@@ -104,6 +105,7 @@ struct JobModel {
   std::optional<double> first_byte_s{};         ///< of a file, by one reader alone; known only with stream_bandwidth
   std::optional<double> stream_bandwidth{};     ///< of one reader alone, bytes/s
   std::optional<double> gradient_bytes{};       ///< that a rank sums up with the others in each step
+  std::optional<double> prepared_bytes{};       ///< of a sample when its batch is delivered
   std::optional<double> backward_share{};       ///< of a step as found: its backward pass
   std::optional<double> exposed_s{};            ///< of a step as found: exchanging gradients after the backward pass
   std::string filesystem{};                     ///< of the data

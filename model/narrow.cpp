@@ -43,7 +43,7 @@ Moments moments(std::size_t n, Value value) {
 
 KeyAvailability availability(const JobModel& job, std::string_view key) {
   // Asked with a value that every job accepts, so that an error can only mean a missing input.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 29> k_probes{
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 30> k_probes{
       {{"cache", "35%"},
        {"cache_policy", "minio"},
        {"cpus", "4"},
@@ -64,6 +64,7 @@ KeyAvailability availability(const JobModel& job, std::string_view key) {
        {"gpus_per_node", "2"},
        {"network_bandwidth", "25Gbit/s"},
        {"network_latency", "5us"},
+       {"prep_cpus", "64"},
        {"shared_storage_bandwidth", "10GB/s"},
        {"shared_storage_files_per_s", "20k/s"},
        {"shared_storage_metadata_per_s", "50k/s"},
@@ -80,6 +81,7 @@ KeyAvailability availability(const JobModel& job, std::string_view key) {
     const std::string_view value = probed == "operator" ? std::string_view(operators) : probe;
     Scenario scenario;
     Status status = set_key(scenario, probed, value);
+    if (status.ok() && key == "prep_cpus") status = set_key(scenario, "network_bandwidth", "25Gbit/s");
     if (status.ok() && key == "staging") status = set_key(scenario, "local_disk_bandwidth", "1GB/s");
     if (status.ok()) {
       const auto setting = resolve(job, scenario);

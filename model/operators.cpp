@@ -20,26 +20,34 @@ constexpr double k_largest_factor = 1000.0;
 constexpr double k_saved_sd = 0.1;
 /// Wall time beyond CPU time and waiting for a core that counts as waiting for something else.
 constexpr double k_waits_from = 0.1;
-constexpr const char* k_example = "write for example operator=Resize:x2 or operator=Resize:off";
+constexpr double k_device_prep_sd = 0.3;  ///< of what operators add to the step: nobody has run them there
+constexpr const char* k_example =
+    "write for example operator=Resize:x2, operator=Resize:off, or operator=Resize:gpu20 on the accelerator";
 constexpr const char* k_unlocked_by = "a profile of a map-style data set, with at least 32 samples timed";
 
 Error usage(std::string what, std::string hint) {
   return Error{ErrorCode::usage, std::move(what), std::move(hint)};
 }
 
-/// "x2", "2x", "2" or "off", which is endlessly fast.
-Result<double> parse_change(std::string_view text) {
-  if (text == "off") return std::numeric_limits<double>::infinity();
+/// "x2", "2x", "2", "off", which is endlessly fast, or "gpu20": on the accelerator, 20 times as fast as in a worker.
+Result<OperatorChange> parse_change(std::string_view text) {
+  OperatorChange change;
+  change.speedup = std::numeric_limits<double>::infinity();
+  if (text == "off") return change;
+  change.on_device = text.starts_with("gpu");
+  if (change.on_device) text.remove_prefix(3);
   if (!text.empty() && text.front() == 'x') text.remove_prefix(1);
   auto factor = parse_factor(text);
   if (!factor || factor.value() < 1.0 / k_largest_factor || factor.value() > k_largest_factor) {
     return usage("'" + std::string(text) + "' is neither off nor a factor of 0.001 to 1000", k_example);
   }
-  return factor.value();
+  change.speedup = factor.value();
+  return change;
 }
 
 /// By its name all operators of a class, by its place in the chain the one.
 bool is_meant(const JobOperator& candidate, std::string_view name) {
+  if (name == "all") return candidate.kind != "collate";
   return candidate.name == name || (!candidate.where.empty() && candidate.where == name);
 }
 
@@ -70,13 +78,14 @@ Status set_operators(Scenario& scenario, std::string_view value) {
     if (colon == std::string_view::npos || colon == 0) {
       return usage("'" + std::string(one) + "' does not say how much faster", k_example);
     }
-    const auto speedup = parse_change(one.substr(colon + 1));
-    if (!speedup) return speedup.error();
+    auto change = parse_change(one.substr(colon + 1));
+    if (!change) return change.error();
     const std::string name(one.substr(0, colon));
     const bool twice =
         std::any_of(changes.begin(), changes.end(), [&](const auto& other) { return other.name == name; });
     if (twice) return usage("the operator '" + name + "' is changed twice", "change each operator once");
-    changes.push_back({name, speedup.value()});
+    change.value().name = name;
+    changes.push_back(std::move(change).value());
   }
   scenario.operators = std::move(changes);
   return {};
@@ -94,7 +103,7 @@ void read_operators(const Profile& profile, JobModel& job) {
     const double own_cpu = row.cpu->mean.value();
     const double waits = wall - own_cpu * (1.0 + delayed);
     const double half = 0.5 * (row.cpu_share->ci95_high - row.cpu_share->ci95_low);
-    JobOperator known{row.name, row.where, std::min(share, 1.0) * job.cpu_s, 0.0, 0.0};
+    JobOperator known{row.name, row.where, row.kind, std::min(share, 1.0) * job.cpu_s, 0.0, 0.0};
     if (waits > k_waits_from * wall) known.other_s = std::min(waits, job.other_s);
     if (share > 0.0 && std::isfinite(half)) known.relative_sd = std::min(1.0, half / 1.96 / share);
     job.operators.push_back(std::move(known));
@@ -135,7 +144,8 @@ Status setting_parts::apply_operators(const JobModel& job, const Scenario& scena
     for (const JobOperator& known : job.operators) {
       if (!is_meant(known, change.name)) continue;
       found = true;
-      const double gone = 1.0 - 1.0 / change.speedup;
+      const double gone = change.on_device ? 1.0 : 1.0 - 1.0 / change.speedup;
+      if (change.on_device) setting.device_prep_s += known.cpu_s / change.speedup;
       setting.saved_cpu_s += gone * known.cpu_s;
       setting.saved_other_s += gone * known.other_s;
       unsure += squared(gone * (known.cpu_s + known.other_s)) * (squared(k_saved_sd) + squared(known.relative_sd));
@@ -149,6 +159,14 @@ Status setting_parts::apply_operators(const JobModel& job, const Scenario& scena
   const double left = std::max(whole - setting.saved_cpu_s - setting.saved_other_s, 0.02 * whole);
   if (whole > 0.0) uncertain.making += std::min(1.0, unsure / squared(left));
   if (left * k_twice < whole || left > whole * k_twice) setting.extrapolated = true;
+  if (setting.device_prep_s > 0.0) {
+    const double step_s = (job.device_s + job.step_cpu_s) / job.batch;
+    uncertain.step += squared(k_device_prep_sd * std::min(1.0, setting.device_prep_s / std::max(step_s, 1e-12)));
+    setting.extrapolated = true;
+    setting.notes.emplace_back(
+        "operators on the accelerator hold up the step for as long as they run there; that their inputs must be copied "
+        "to it is left out");
+  }
   if (removed) setting.notes.push_back("what the operators that stay then cost is taken to be the same");
   return {};
 }

@@ -23,7 +23,7 @@ const char* first_set(const std::array<Asked, N>& keys) {
 /// Keys that change how long fetching or preparing takes.
 const char* loader_key(const Scenario& s) {
   return first_set(
-      std::array<Asked, 19>{{{s.cache_fraction || s.cache_size, "cache"},
+      std::array<Asked, 20>{{{s.cache_fraction || s.cache_size, "cache"},
                              {s.cache_policy.has_value(), "cache_policy"},
                              {s.cpus.has_value(), "cpus"},
                              {s.storage_bandwidth.has_value(), "storage_bandwidth"},
@@ -40,6 +40,7 @@ const char* loader_key(const Scenario& s) {
                              {s.shared_storage_metadata_per_s.has_value(), "shared_storage_metadata_per_s"},
                              {s.shared_storage_contention.has_value(), "shared_storage_contention"},
                              {s.shared_storage_coherence.has_value(), "shared_storage_coherence"},
+                             {s.prep_cpus.has_value(), "prep_cpus"},
                              {s.jobs.has_value(), "jobs"},
                              {s.coordinated_prep.has_value(), "coordinated_prep"}}});
 }

@@ -55,8 +55,8 @@ double disk_crowding(int n, double p) {
 
 /// Limits of what is shared, whatever the order of things: cores over CPU seconds, storage over service demand.
 double slowest_shared(const QuickInput& in) {
-  return std::max(
-      {(in.cpu_s + in.receive_cpu_s + in.step_cpu_s * in.step_threads) / in.cores, in.disk_s, in.limit_s, in.beyond_s});
+  return std::max({(in.cpu_s + in.receive_cpu_s + in.step_cpu_s * in.step_threads) / in.cores, in.disk_s, in.limit_s,
+                   in.beyond_s, in.prep_elsewhere_s});
 }
 
 class SteadyState {

@@ -30,6 +30,7 @@ struct QuickInput {
   double disk_s = 0.0;             ///< of the making: service demand at the shared storage
   double limit_s = 0.0;            ///< the least time of a batch at that storage, which may have saved it up meanwhile
   bool limit_given = false;        ///< limit_s is the scenario's, not that of this storage as it was measured
+  double prep_elsewhere_s = 0.0;   ///< the least time of a batch at hosts that only prepare
   double exchange_s = 0.0;         ///< of device_s: exchanging gradients
   double beyond_s = 0.0;           ///< the least time of a batch at what other nodes use as well
   bool beyond_is_network = false;  ///< that is the network, and not storage

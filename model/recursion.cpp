@@ -68,7 +68,7 @@ double Recursion::receiving_s(const QuickInput& input, double batch) const {
 Played Recursion::play(const QuickInput& input, double batch) const {
   constexpr double k_nearly = 0.98;  ///< of what is missing; the rest of it is waited for by the consumer alone
   constexpr double k_enough = 0.005;
-  const double limit_s = std::max(limit_factor(input) * input.limit_s, input.beyond_s);
+  const double limit_s = std::max({limit_factor(input) * input.limit_s, input.beyond_s, input.prep_elsewhere_s});
   const Played unlimited = play_held_back(input, batch, 0.0);
   const double missing_s = limit_s - unlimited.step_s;
   Played played = unlimited;

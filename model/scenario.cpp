@@ -11,7 +11,7 @@ namespace stallcast {
 namespace {
 
 constexpr std::size_t k_of_the_machine = 16;  ///< the first ones; the others ask beyond it
-constexpr std::array<std::string_view, 29> k_answered{"cache",
+constexpr std::array<std::string_view, 30> k_answered{"cache",
                                                       "cache_policy",
                                                       "cpus",
                                                       "workers",
@@ -31,6 +31,7 @@ constexpr std::array<std::string_view, 29> k_answered{"cache",
                                                       "gpus_per_node",
                                                       "network_bandwidth",
                                                       "network_latency",
+                                                      "prep_cpus",
                                                       "shared_storage_bandwidth",
                                                       "shared_storage_files_per_s",
                                                       "shared_storage_metadata_per_s",

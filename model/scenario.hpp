@@ -30,8 +30,9 @@ enum class Staging {
 
 /// An operator (transform) of the workers that is to be so many times as fast; infinitely: it is gone.
 struct OperatorChange {
-  std::string name{};  ///< its name, or its place in the chain
+  std::string name{};  ///< its name, or its place in the chain; "all": every one but collating
   double speedup = 1.0;
+  bool on_device = false;  ///< so many times as fast on the accelerator, in place of a worker
 };
 
 /// Settings of one question. What is not set stays as profiled.
@@ -59,6 +60,7 @@ struct Scenario {
   std::optional<int> gpus_per_node{};                        ///< ranks on each node
   std::optional<BytesPerSecond> network_bandwidth{};         ///< of each node, in each direction
   std::optional<Seconds> network_latency{};                  ///< of one message
+  std::optional<double> prep_cpus{};                         ///< of extra hosts, which prepare for all of the job
   std::optional<BytesPerSecond> shared_storage_bandwidth{};  ///< ceiling for all nodes together
   std::optional<PerSecond> shared_storage_files_per_s{};     ///< likewise
   std::optional<PerSecond> shared_storage_metadata_per_s{};  ///< likewise, files opened, in memory or not

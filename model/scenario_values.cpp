@@ -112,13 +112,13 @@ Status set_parsed(std::optional<Q>& target, Result<Q> parsed) {
   return {};
 }
 
-Status set_cpus(Scenario& scenario, std::string_view value) {
+Status set_cpus(std::optional<double>& target, std::string_view value) {
   auto cpus = parse_factor(value);
   if (!cpus || cpus.value() > 100'000.0 || value.back() == 'x') {
     return usage("'" + std::string(value) + "' is not a number of CPUs above zero",
                  "write for example 4, or 1.5 for a quota");
   }
-  scenario.cpus = cpus.value();
+  target = cpus.value();
   return {};
 }
 
@@ -167,6 +167,7 @@ Status set_cluster_value(Scenario& scenario, std::string_view key, std::string_v
   if (key == "gpus_per_node") return set_count(scenario.gpus_per_node, value, 1, k_most_ranks);
   if (key == "network_bandwidth") return set_parsed(scenario.network_bandwidth, parse_bandwidth(value));
   if (key == "network_latency") return set_parsed(scenario.network_latency, parse_seconds(value));
+  if (key == "prep_cpus") return set_cpus(scenario.prep_cpus, value);
   if (key == "shared_storage_bandwidth") return set_parsed(scenario.shared_storage_bandwidth, parse_bandwidth(value));
   if (key == "shared_storage_files_per_s") return set_parsed(scenario.shared_storage_files_per_s, parse_rate(value));
   if (key == "shared_storage_metadata_per_s") {
@@ -185,7 +186,7 @@ Status set_cluster_value(Scenario& scenario, std::string_view key, std::string_v
 Status set_value(Scenario& scenario, std::string_view key, std::string_view value) {
   if (key == "cache") return set_cache(scenario, value);
   if (key == "cache_policy") return set_policy(scenario, value);
-  if (key == "cpus") return set_cpus(scenario, value);
+  if (key == "cpus") return set_cpus(scenario.cpus, value);
   if (key == "workers") return set_count(scenario.workers, value, 0, k_most_workers);
   if (key == "prefetch") return set_count(scenario.prefetch, value, 1, k_most_prefetch);
   if (key == "batch") return set_count(scenario.batch, value, 1, k_largest_batch);

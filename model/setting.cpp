@@ -194,13 +194,23 @@ bool same_as_found(const JobModel& job, const Setting& setting) {
          setting.jobs == 1 && setting.uses == 1.0 && setting.saved_cpu_s == 0.0 && setting.saved_other_s == 0.0 &&
          setting.least_demand_s == 0.0 && setting.latency_factor == 1.0 && setting.demand_factor == 1.0 &&
          setting.metadata_s == 0.0 && !setting.staging && setting.remote == 0.0 && setting.shared_s == 0.0 &&
-         setting.opening_s == 0.0 && setting.exposed_s == 0.0;
+         setting.opening_s == 0.0 && setting.exposed_s == 0.0 && !setting.prep_cores && setting.device_prep_s == 0.0;
 }
 
 /// A worker collates into fresh shared memory, whose pages the kernel must clear first: stacking tensors there takes
 /// more than ten times as long as in memory of its own (tests/bench/collate). A collate that computes gains less.
 double saved_collating(const JobModel& job, const Setting& setting) {
   return setting.workers == 0 && job.workers > 0 ? k_shared_collate * job.collate_s : 0.0;
+}
+
+/// What is left to a worker is to take over batches. How many the extra hosts run is theirs to choose: as many as their
+/// cores are worth.
+void prepare_elsewhere(const Setting& setting, double making, QuickInput& in) {
+  in.prep_elsewhere_s = in.cpu_s / *setting.prep_cores;
+  in.cpu_s = in.other_s = in.latency_s = in.disk_s = 0.0;
+  const double carried_s = making * setting.carried_s;
+  in.beyond_is_network = in.beyond_is_network || carried_s > in.beyond_s;
+  in.beyond_s = std::max(in.beyond_s, carried_s);
 }
 
 /// Of the storage's demand of one batch, what its reader waits for. With workers, there is no pause of all of them to
@@ -261,6 +271,7 @@ Result<Setting> resolve(const JobModel& job, const Scenario& scenario) {
   STALLCAST_RETURN_IF_ERROR(apply_storage(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_shared(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_data(job, scenario, setting, uncertain));
+  STALLCAST_RETURN_IF_ERROR(apply_prep_hosts(job, scenario, setting, uncertain));
   setting.as_found = same_as_found(job, setting);
   if (!setting.as_found) {
     uncertain.making += squared(k_any_change_sd) + (job.attributed ? squared(k_attributed_sd) : 0.0);
@@ -287,6 +298,7 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
     const double faster = job.kernel_s.value_or(job.device_s);
     in.device_s = (job.device_s - faster + faster / setting.speedup) * scale;
     in.step_cpu_s = job.step_cpu_s * scale / (cpu_too ? setting.speedup : 1.0);
+    in.device_s += setting.device_prep_s * setting.batch / setting.echoes / setting.speedup;
     in.exchange_s = setting.exposed_s;
     in.device_s += setting.exposed_s + setting.straggling * (in.device_s + in.step_cpu_s);
   }
@@ -317,6 +329,7 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
   const double others_s = std::max({stored * setting.shared_s, opened * setting.opening_s, disk_s});
   in.beyond_s = making * std::max(others_s, setting.remote * setting.remote_share_s);
   in.beyond_is_network = setting.remote * setting.remote_share_s > others_s;
+  if (setting.prep_cores) prepare_elsewhere(setting, making, in);
   return in;
 }
 

@@ -69,10 +69,13 @@ struct Setting {
   double shared_s = 0.0;             ///< least time of a missed sample at the storage of all nodes, beside everybody's
   double opening_s = 0.0;            ///< least time of a sample at the metadata servers of all nodes' storage, likewise
   bool opens_cached = false;         ///< opening_s is for samples that are in memory as well
-  double exposed_s = 0.0;            ///< of a step: exchanging gradients that the backward pass does not hide
-  double straggling = 0.0;           ///< of a step: waiting for the slowest rank, beyond the run as found
-  bool consumes = true;              ///< false: batches are pulled back to back (supply)
-  bool loads = true;                 ///< false: batches are there already (synthetic)
+  std::optional<double> prep_cores{};  ///< of extra hosts, for each rank: they prepare, and workers take over
+  double carried_s = 0.0;      ///< least time of a prepared sample at its node's link, beside those of other ranks
+  double device_prep_s = 0.0;  ///< of a sample: operators that run on the accelerator
+  double exposed_s = 0.0;      ///< of a step: exchanging gradients that the backward pass does not hide
+  double straggling = 0.0;     ///< of a step: waiting for the slowest rank, beyond the run as found
+  bool consumes = true;        ///< false: batches are pulled back to back (supply)
+  bool loads = true;           ///< false: batches are there already (synthetic)
 
   double making_sd = 0.0;  ///< relative error of the model of a worker, so far from what was measured
   double step_sd = 0.0;

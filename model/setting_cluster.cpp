@@ -11,6 +11,7 @@ namespace {
 
 constexpr double k_scale_sd = 0.02;        ///< per doubling of ranks
 constexpr double k_share_cores_sd = 0.03;  ///< per doubling of those who share a host
+constexpr double k_elsewhere_sd = 0.10;    ///< of preparing on hosts that were not measured
 constexpr double k_formula_sd = 0.3;       ///< of what a closed form adds to a step
 constexpr double k_backward = 2.0 / 3.0;   ///< of a step's computing, where it was not measured
 
@@ -221,6 +222,29 @@ Status apply_node_caches(const JobModel& job, const Scenario& scenario, double s
   const double latency_s = scenario.network_latency ? scenario.network_latency->value() : 0.0;
   setting.remote_s = 2.0 * latency_s + send_s;
   setting.remote_share_s = on_a_node(setting) * send_s;
+  return {};
+}
+
+Status apply_prep_hosts(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
+  if (!scenario.prep_cpus) return {};
+  if (!scenario.network_bandwidth) {
+    return Error{ErrorCode::usage, "hosts that prepare need the network over which batches come",
+                 "add network_bandwidth=25Gbit/s, which is each node's"};
+  }
+  if (!job.prepared_bytes) return unmeasured(job, "prep_cpus", "bytes of a prepared sample");
+  setting.prep_cores = *scenario.prep_cpus / (ranks_of(setting) * setting.jobs);
+  setting.carried_s = on_a_node(setting) * *job.prepared_bytes / scenario.network_bandwidth->value();
+  setting.workers = std::max(1, setting.workers);  // something must take over while the step goes on
+  setting.extrapolated = true;
+  uncertain.making += squared(k_elsewhere_sd);
+  char text[240];
+  std::snprintf(
+      text, sizeof text,
+      "the network carries %.3g KB for each prepared sample; what taking them over costs the hosts that train is "
+      "left out, and the hosts that prepare are taken to read as fast as these and to run as many workers as "
+      "their cores are worth",
+      *job.prepared_bytes / 1e3);
+  setting.notes.emplace_back(text);
   return {};
 }
 

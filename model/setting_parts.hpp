@@ -48,6 +48,10 @@ void apply_layout(const JobModel& job, const Scenario& scenario, Setting& settin
 [[nodiscard]] Status apply_data(const JobModel& job, const Scenario& scenario, Setting& setting,
                                 Uncertainty& uncertain);
 
+/// Extra hosts that prepare batches. Called last: they prepare what is left of it.
+[[nodiscard]] Status apply_prep_hosts(const JobModel& job, const Scenario& scenario, Setting& setting,
+                                      Uncertainty& uncertain);
+
 /// Storage that all nodes share, and the network between them.
 [[nodiscard]] Status apply_shared(const JobModel& job, const Scenario& scenario, Setting& setting,
                                   Uncertainty& uncertain);

@@ -15,6 +15,7 @@ using record::Segment;
 constexpr double k_as_is_s = 3.0;  ///< as found, before the first round
 constexpr double k_synthetic_s = 1.0;
 constexpr double k_block_s = 1.5;                ///< measured part of a block, at the rate as found
+constexpr double k_cached_s = 2.0;               ///< of blocks from memory, at the rate that they have had so far
 constexpr double k_stream_block_s = 4.0;         ///< of a stream, which is read ahead and comes in lumps
 constexpr std::uint64_t k_fewest_measured = 12;  ///< and no fewer than there are workers: batches come in bunches
 constexpr std::uint64_t k_most_batches = 400;
@@ -181,6 +182,24 @@ std::uint64_t PhaseSchedule::synthetic_batches() const {
   return std::clamp<std::uint64_t>(wanted, k_fewest_replayed, most_synthetic_);
 }
 
+/// A block of `phase`. Batches from memory may be gone in a fraction of the time that the same ones take from storage,
+/// and a short block tells little: it then goes over them several times.
+Segment PhaseSchedule::block(Phase phase) const {
+  constexpr std::uint64_t k_most_times = 4;
+  constexpr double k_of_epoch = 0.6;  // a longer one waits for the next epoch to begin
+  Segment segment = segment_of(phase, block_batches_, next_round_);
+  if (phase != Phase::cached && phase != Phase::supply_cached) return segment;
+  const auto wanted = static_cast<std::uint64_t>(std::ceil(costs_.batches_per_s(Phase::cached) * k_cached_s));
+  std::uint64_t most = std::min(k_most_times * block_batches_, k_most_batches);
+  if (pass_end_ != UINT64_MAX) {
+    const auto room = static_cast<std::uint64_t>(k_of_epoch * static_cast<double>(pass_end_ - pass_first_));
+    most = std::min(most, room > block_batches_ ? room - block_batches_ : 0);  // a cold one comes before it
+  }
+  segment.batches = static_cast<std::uint32_t>(std::max(block_batches_, std::min(wanted, most)));
+  if (segment.batches > block_batches_) segment.seed = static_cast<std::uint32_t>(block_batches_);
+  return segment;
+}
+
 /// Where the loader keeps the script waiting, a cold supply block takes as long as a cold one and says little beyond
 /// it: then every second round does without.
 bool PhaseSchedule::tells_nothing(const Segment& segment) const {
@@ -195,7 +214,8 @@ void PhaseSchedule::begin_round(const View& view) {
     round_.push_back(segment_of(Phase::as_is, block_batches_, next_round_));
   }
   for (const Phase phase : phases) {
-    round_.push_back(segment_of(phase, phase == Phase::synthetic ? synthetic_batches() : block_batches_, next_round_));
+    const bool replayed = phase == Phase::synthetic;
+    round_.push_back(replayed ? segment_of(phase, synthetic_batches(), next_round_) : block(phase));
   }
   const auto more = wants_.extras && !view.replay_only ? extra(view) : std::nullopt;
   if (more) round_.push_back(*more);

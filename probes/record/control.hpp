@@ -46,7 +46,9 @@ struct Segment {
   std::uint32_t phase;
   std::uint32_t round;    ///< segments of one round share their index lists
   std::uint32_t workers;  ///< workers that may make batches; 0: all
-  std::uint32_t seed;     ///< half_cached: chooses the half
+  /// half_cached: chooses the half. cached, supply_cached: lists of the round that it goes over, again and again; 0: as
+  /// many as it has batches.
+  std::uint32_t seed;
   std::uint32_t unused;
 };
 static_assert(sizeof(Segment) == 40);

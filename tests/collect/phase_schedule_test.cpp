@@ -164,6 +164,48 @@ TEST_CASE("cold supply blocks are run in every round where the job hardly waits 
   CHECK(starves[1] == 2);
 }
 
+TEST_CASE("batches that come much sooner from memory go over the round's lists several times") {
+  const auto played = [](double cached_turns_per_s, std::uint64_t epoch) {
+    Job job;
+    job.epoch = epoch;
+    PhaseSchedule schedule(*job.control, usual_wants());
+    job.arm();
+    for (int beat = 0; beat < 400; ++beat) {
+      const std::uint64_t turn = job.control->phases[0].turns.load();
+      job.rate = 10.0;
+      for (const Segment& segment : job.published()) {
+        const bool cached = segment.phase == static_cast<std::uint32_t>(Phase::cached);
+        if (cached && segment.first <= turn && turn < segment.first + segment.batches) job.rate = cached_turns_per_s;
+      }
+      job.run(schedule, 0.1);
+    }
+    return job.published();
+  };
+  const auto longest = [](const std::vector<Segment>& segments, Phase phase) {
+    Segment found{};
+    for (const Segment& segment : segments) {
+      if (segment.phase == static_cast<std::uint32_t>(phase) && segment.batches > found.batches) found = segment;
+    }
+    return found;
+  };
+  const auto quick = played(50.0, 0);
+  const std::uint32_t lists = longest(quick, Phase::cold).batches;
+  const Segment first = *std::find_if(quick.begin(), quick.end(), [](const Segment& segment) {
+    return segment.phase == static_cast<std::uint32_t>(Phase::cached);
+  });
+  CHECK(first.batches == lists);  // nobody knew yet
+  CHECK(first.seed == 0);
+  const Segment later = longest(quick, Phase::cached);
+  CHECK(later.batches > 2 * lists);
+  CHECK(later.batches <= 4 * lists);
+  CHECK(later.seed == lists);
+  CHECK(longest(quick, Phase::supply_cached).seed == lists);
+  // It leaves room for the cold one in the same epoch, and one that takes as long as found is no longer.
+  CHECK(longest(played(50.0, 100), Phase::cached).batches <= 60 - lists);
+  const auto slow = played(10.0, 0);
+  CHECK(longest(slow, Phase::cached).batches == longest(slow, Phase::cold).batches);
+}
+
 TEST_CASE("a synthetic block may take all of a short epoch") {
   Job job;
   job.epoch = 60;

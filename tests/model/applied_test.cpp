@@ -49,6 +49,7 @@ TEST_CASE("every key that the model answers is either applied or refused with a 
                                                   {"gpus_per_node", "2"},
                                                   {"network_bandwidth", "1GB/s"},
                                                   {"network_latency", "1us"},
+                                                  {"prep_cpus", "64"},
                                                   {"shared_storage_bandwidth", "1GB/s"},
                                                   {"shared_storage_files_per_s", "1k/s"},
                                                   {"shared_storage_metadata_per_s", "1k/s"},

@@ -152,6 +152,33 @@ TEST_CASE("a job that was profiled on several nodes tells what their network giv
         measured.throughput.mean.value());
 }
 
+TEST_CASE("hosts that only prepare take the workers' work, as far as their cores and the network go") {
+  Profile profile = profile_of(starved());
+  const double found = profile.rates.as_is->mean.value();
+  const std::string network = "network_bandwidth=1000GB/s";
+  CHECK(refused(profile, {"prep_cpus=10", network}).what.find("bytes of a prepared sample") != std::string::npos);
+  profile.job.prepared = BytesPerSample(600e3);
+  CHECK(refused(profile, {"prep_cpus=10"}).hint.find("network_bandwidth") != std::string::npos);
+  const Prediction few = answer(profile, {"prep_cpus=4", network});
+  CHECK(few.throughput.mean.value() == doctest::Approx(4.0 / 0.02).epsilon(0.03));  // 20 ms of a core for each sample
+  CHECK(few.bound == "prep");
+  CHECK(few.extrapolated);
+  CHECK(few.throughput.mean.value() > 1.5 * found);
+  const Prediction many = answer(profile, {"prep_cpus=400", network});
+  CHECK(many.bound == "gpu");
+  CHECK(many.throughput.mean.value() == doctest::Approx(32.0 / 0.104).epsilon(0.03));
+  // 60 MB/s carry a hundred samples of 600 KB, and two nodes have a link each, and share the cores.
+  const Prediction carried = answer(profile, {"prep_cpus=400", "network_bandwidth=60MB/s"});
+  CHECK(carried.throughput.mean.value() == doctest::Approx(100.0).epsilon(0.03));
+  CHECK(carried.bound == "network");
+  CHECK(rate(profile, {"prep_cpus=400", "network_bandwidth=60MB/s", "nodes=2", "gradients=1B"}) ==
+        doctest::Approx(200.0).epsilon(0.03));
+  CHECK(rate(profile, {"prep_cpus=4", network, "nodes=2", "gradients=1B"}) ==
+        doctest::Approx(few.throughput.mean.value()).epsilon(0.01));
+  CHECK(rate(profile, {"prep_cpus=400", network, "workers=0"}) ==
+        doctest::Approx(many.throughput.mean.value()).epsilon(0.01));
+}
+
 TEST_CASE("a slow network binds through the gradients") {
   const Profile profile = profile_of(compute_bound());
   const double found = profile.rates.as_is->mean.value();

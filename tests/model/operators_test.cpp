@@ -74,6 +74,28 @@ TEST_CASE("names mean all of a class, places one; several changes add up") {
   CHECK(rate(profile, {"operator=__getitem__:x4+collate:x2"}) > rate(profile, {"operator=__getitem__:x4"}));
 }
 
+TEST_CASE("an operator on the accelerator leaves the workers and lengthens the step") {
+  TrueJob job = starved();
+  const Profile profile = with_operators(job);
+  const Prediction moved = answer(profile, {"operator=Resize:gpu20"});
+  job.device_s += 32.0 * 0.3 * job.cpu_s / 20.0;
+  job.cpu_s *= 0.7;
+  CHECK(moved.throughput.mean.value() == doctest::Approx(made::play(job).rate).epsilon(0.02));
+  CHECK(moved.extrapolated);
+  // A step that is all there is to wait for gets longer by what it is given.
+  TrueJob computing = starved();
+  computing.device_s = 0.5;
+  computing.cpu_s = 0.002;
+  const Profile bound = with_operators(computing);
+  const double found = bound.rates.as_is->mean.value();
+  const double longer = 32.0 * 0.3 * computing.cpu_s / 0.5;
+  CHECK(rate(bound, {"operator=Resize:gpux0.5"}) == doctest::Approx(32.0 / (32.0 / found + longer)).epsilon(0.01));
+  CHECK(rate(bound, {"operator=Resize:gpu0.5", "gpu_speedup=2"}) > rate(bound, {"operator=Resize:gpu0.5"}));
+  // Everything but putting batches together.
+  CHECK(rate(profile, {"operator=all:gpu1000"}) > rate(profile, {"operator=__getitem__:gpu1000+Resize:gpu1000"}));
+  CHECK(rate(profile, {"operator=all:off"}) >= rate(profile, {"operator=all:gpu1000"}));
+}
+
 TEST_CASE("the faster an operator the better, and x1 changes nothing") {
   const Profile profile = with_operators(starved());
   const double found = rate(profile, {});

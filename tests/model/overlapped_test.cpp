@@ -82,9 +82,10 @@ TEST_CASE("keys that need fetch and prep by themselves are refused with the reas
   const Profile p = tf_job(0.05, 0.02);
   for (const char* setting :
        {"cache=50%", "cache=10GB", "cache_policy=minio", "cpus=16", "storage_bandwidth=1GB/s", "storage_latency=1ms",
-        "jobs=2", "gpus_per_node=2", "shared_storage_bandwidth=1GB/s", "shared_storage_files_per_s=1000/s",
-        "shared_storage_metadata_per_s=1000/s", "shared_storage_contention=2%", "shared_storage_coherence=1%",
-        "coordinated_prep=on", "operator=any:x2", "storage_iops=500/s", "layout=shards:4MiB", "metadata=snapshot"}) {
+        "jobs=2", "prep_cpus=64", "gpus_per_node=2", "shared_storage_bandwidth=1GB/s",
+        "shared_storage_files_per_s=1000/s", "shared_storage_metadata_per_s=1000/s", "shared_storage_contention=2%",
+        "shared_storage_coherence=1%", "coordinated_prep=on", "operator=any:x2", "storage_iops=500/s",
+        "layout=shards:4MiB", "metadata=snapshot"}) {
     INFO(setting);
     const Error error = refusal(p, {setting});
     CHECK(error.code == ErrorCode::not_enough_data);

@@ -46,8 +46,8 @@ TEST_CASE("every key that asks beyond the machine") {
   const auto parsed = parse_scenario(
       Words{"nodes=4", "gpus_per_node=8", "network_bandwidth=25Gbit/s", "network_latency=1us",
             "shared_storage_bandwidth=1GB/s", "shared_storage_files_per_s=20k/s", "shared_storage_metadata_per_s=50k/s",
-            "shared_storage_contention=2%", "shared_storage_coherence=0.001", "gradients=100MB", "jobs=2",
-            "coordinated_prep=on", "echo=2", "cache_policy=locality"});
+            "shared_storage_contention=2%", "shared_storage_coherence=0.001", "prep_cpus=64", "gradients=100MB",
+            "jobs=2", "coordinated_prep=on", "echo=2", "cache_policy=locality"});
   REQUIRE(parsed.ok());
   const Scenario& scenario = parsed.value();
   CHECK(*scenario.nodes == 4);
@@ -57,6 +57,7 @@ TEST_CASE("every key that asks beyond the machine") {
   CHECK(scenario.shared_storage_bandwidth->value() == doctest::Approx(1e9));
   CHECK(scenario.shared_storage_files_per_s->value() == doctest::Approx(20e3));
   CHECK(scenario.shared_storage_metadata_per_s->value() == doctest::Approx(50e3));
+  CHECK(*scenario.prep_cpus == 64.0);
   CHECK(*scenario.shared_storage_contention == doctest::Approx(0.02));
   CHECK(*scenario.shared_storage_coherence == doctest::Approx(0.001));
   CHECK(*parse_scenario(Words{"shared_storage_contention=0"}).value().shared_storage_contention == 0.0);
@@ -172,6 +173,10 @@ TEST_CASE("values that cannot be are refused") {
                               "shared_storage_contention=-1%",
                               "shared_storage_contention=1.5",
                               "shared_storage_coherence=2x",
+                              "prep_cpus=0",
+                              "prep_cpus=2x",
+                              "operator=Resize:gpu",
+                              "operator=Resize:gpu0",
                               "gradients=100",
                               "jobs=0",
                               "coordinated_prep=yes",

@@ -255,6 +255,23 @@ optimizers[0].step()
         self.assertEqual([text["bytes"] for text in gradients], [4, 4, 4, 4])  # once of each optimizer
         self.assertEqual(gradients[1]["optimizer"], "Adam")
 
+    def test_what_a_prepared_batch_takes(self):
+        run = self.fine(
+            """
+class Pairs(Dataset):
+    def __len__(self):
+        return 8
+    def __getitem__(self, index):
+        return {"image": torch.zeros(3, 5, dtype=torch.uint8), "label": torch.tensor(index), "name": "x"}
+for _ in range(2):
+    for batch in DataLoader(Pairs(), batch_size=4):
+        pass
+"""
+        )
+        (recording,) = run.recordings
+        prepared = [text for text in recording.texts["mark"] if text["what"] == "prepared"]
+        self.assertEqual([(text["bytes"], text["samples"]) for text in prepared], [(4 * 15 + 4 * 8, 4)] * 2)
+
     def test_what_distributed_data_parallel_timed(self):
         run = self.fine(
             """

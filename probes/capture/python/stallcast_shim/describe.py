@@ -3,7 +3,7 @@
 import os
 import sys
 
-from . import capture
+from . import capture, sizes
 
 _MOST_OPTIMIZERS = 16
 
@@ -50,6 +50,13 @@ def write_gradients(optimizer):
     except Exception:
         return  # not an optimizer like torch's: nothing is known of its gradients
     capture.text(capture.TEXT_MARK, {"what": "gradients", "bytes": size, "optimizer": _type_name(optimizer)})
+
+
+def write_prepared(loader_id, batch, samples):
+    """Writes what a batch takes once it is prepared: what a network between loader and training would carry."""
+    size = sizes.bytes_of(batch)
+    if size:
+        capture.text(capture.TEXT_MARK, {"what": "prepared", "loader_id": loader_id, "bytes": size, "samples": samples})
 
 
 def write_worker(number, workers):

@@ -153,6 +153,8 @@ class Rounds:
         self._lists = collections.OrderedDict()
 
     def index(self, segment, position):
+        if segment.phase in (CACHED, SUPPLY_CACHED) and segment.seed:
+            position %= segment.seed  # batches from memory are gone sooner than those that brought them there
         indices = self._lists.get(segment.round)
         if indices is None:
             indices = self._lists[segment.round] = []

@@ -1,4 +1,4 @@
-"""How many samples a delivered batch holds, where nobody counted the indices that it was made from."""
+"""How many samples a delivered batch holds, where nobody counted the indices that it was made from, and its bytes."""
 
 
 def of_indices(index, auto_collation):
@@ -22,6 +22,24 @@ def of_batch(batch, depth=4):
         if size:
             return size
     return 0
+
+
+def bytes_of(batch, depth=4):
+    """Bytes of all tensors and arrays in the batch. Never runs code of the user's."""
+    if hasattr(batch, "shape"):
+        return _bytes_of_tensor(batch)
+    if depth == 0 or isinstance(batch, (str, bytes)):
+        return 0
+    return sum(bytes_of(part, depth - 1) for part in _parts(batch))
+
+
+def _bytes_of_tensor(tensor):
+    try:
+        if hasattr(tensor, "element_size"):
+            return int(tensor.numel()) * int(tensor.element_size())
+        return int(tensor.nbytes)
+    except Exception:
+        return 0  # of a library whose arrays are otherwise
 
 
 def _first_dimension(tensor):

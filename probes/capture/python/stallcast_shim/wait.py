@@ -6,7 +6,7 @@ looks like; only iterable data sets, which have no indices, are counted by looki
 
 import functools
 
-from . import capture, phases, sizes
+from . import capture, describe, phases, sizes
 from .capture import calls
 from .thread import current
 
@@ -163,6 +163,8 @@ def _delivered(iterator, current_pass, before, batch):
                 phases.end_batch()
         flags = 0 if current_pass.delivered else capture.FIRST
         calls.wait_end(current_pass.iterator_id, number, samples, ready, flags)
+        if not current_pass.loader.delivered and samples:
+            describe.write_prepared(current_pass.loader.loader_id, batch, samples)
         current_pass.delivered += 1
         current_pass.loader.delivered += 1
         return samples
