@@ -217,14 +217,15 @@ void prepare_elsewhere(const Setting& setting, double making, QuickInput& in) {
 /// rely on. Without, nobody reads while a sample is computed or a step is taken, and storage that saves up has that
 /// much ready afterwards.
 double waited_at_storage(const JobModel& job, const Setting& setting, const QuickInput& in) {
-  constexpr double k_probed_pause_s = 0.05;  // what longer pauses save up was not looked at
-  if (setting.workers > 0) return in.limit_s * (1.0 - saved_between_reads(job, setting));
+  constexpr double k_longest_pause_s = 0.1;  // twice of those that were probed: what longer ones save up is not known
+  const double saved = saved_between_reads(job);
+  if (setting.workers > 0) return in.limit_s * (1.0 - saved);
   const double stepping_s = in.device_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);
   const double preparing_s = in.other_s + in.cpu_s * std::max(1.0, 1.0 / in.cores);
   const double samples = setting.batch / setting.uses;
   const double pauses_s =
-      std::min(stepping_s, k_probed_pause_s) + std::min(preparing_s, samples * k_probed_pause_s) + in.latency_s;
-  return std::max(0.0, in.limit_s - job.storage_saved * pauses_s);
+      std::min(stepping_s, k_longest_pause_s) + std::min(preparing_s, samples * k_longest_pause_s) + in.latency_s;
+  return std::max(0.0, in.limit_s - saved * pauses_s);
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ StorageCost guessed(const JobModel& job, const Parameters& parameters) {
 
 /// What the shared part does not explain of the waiting as found is latency, except behind a token bucket: below its
 /// rate nobody waits for it to fill.
-StorageCost probed(const JobModel& job, const Setting& setting, const Parameters& parameters) {
+StorageCost probed(const JobModel& job, const Parameters& parameters) {
   const double waiting = *job.storage_s * std::exp(parameters.storage);
   const double share = std::min(1.0, *job.storage_demand_s / waiting);
   StorageCost cost;
@@ -41,22 +41,21 @@ StorageCost probed(const JobModel& job, const Setting& setting, const Parameters
   cost.latency_s = std::max(k_least_latency * waiting, waiting - cost.demand_s * crowd(job, share));
   if (!job.idle_read_s) return cost;
   const double idle = *job.idle_read_s * std::exp(parameters.storage);
-  cost.latency_s += saved_between_reads(job, setting) * (idle - cost.latency_s);
+  cost.latency_s += saved_between_reads(job) * (idle - cost.latency_s);
   return cost;
 }
 
 }  // namespace
 
-double saved_between_reads(const JobModel& job, const Setting& setting) {
+double saved_between_reads(const JobModel& job) {
   constexpr double k_noise = 0.2;
   constexpr double k_surely = 0.5;
-  if (setting.workers == 0) return job.storage_saved;
   return std::clamp((job.storage_saved - k_noise) / (k_surely - k_noise), 0.0, 1.0);
 }
 
 StorageCost storage_cost(const JobModel& job, const Setting& setting, const Parameters& parameters) {
   StorageCost cost;
-  if (job.storage_s) cost = job.storage_demand_s ? probed(job, setting, parameters) : guessed(job, parameters);
+  if (job.storage_s) cost = job.storage_demand_s ? probed(job, parameters) : guessed(job, parameters);
   cost.demand_s *= setting.ranks_per_node * setting.jobs / job.ranks_per_host;
   cost.demand_s *= setting.demand_factor;
   cost.latency_s *= setting.latency_factor;

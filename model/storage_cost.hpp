@@ -14,9 +14,9 @@ struct StorageCost {
 /// For `setting`, by what was measured of the job and, where it was probed, of the storage; zero where neither was.
 [[nodiscard]] StorageCost storage_cost(const JobModel& job, const Setting& setting, const Parameters& parameters);
 
-/// What storage saves up while nobody reads. Without workers nobody does for a whole step, which is about as long as
-/// the pauses that were measured. Workers pause for a fraction of that: what saves up anything over the longer ones,
-/// beyond what may be noise of a disk, saves up all of that.
-[[nodiscard]] double saved_between_reads(const JobModel& job, const Setting& setting);
+/// Share of what storage could deliver while nobody reads that it has ready afterwards. The pauses that were measured
+/// are longer than those between the reads of a job, and all that can be read was read after them: what saves up
+/// anything over such, beyond what may be noise of a disk, saves up all of a short one.
+[[nodiscard]] double saved_between_reads(const JobModel& job);
 
 }  // namespace stallcast
