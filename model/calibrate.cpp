@@ -10,15 +10,16 @@
 namespace stallcast {
 namespace {
 
-using Vector = Eigen::Vector4d;
-using Matrix = Eigen::Matrix4d;
+constexpr int k_parameters = 5;
+using Vector = Eigen::Matrix<double, k_parameters, 1>;
+using Matrix = Eigen::Matrix<double, k_parameters, k_parameters>;
 
 constexpr int k_draws = 48;
-constexpr int k_dimensions = 7;  ///< four parameters, error of making, of step, of hits
+constexpr int k_dimensions = k_parameters + 3;  ///< error of making, of step, of hits behind the fourth parameter
 constexpr double k_other_step_share = 0.2;
 
 Parameters parameters_of(const Vector& v) {
-  return {v[0], v[1], v[2], v[3]};
+  return {v[0], v[1], v[2], v[3], v[4]};
 }
 
 double log_rate(const JobModel& job, const Setting& setting, const Vector& at, StallCurves& curves) {
@@ -29,9 +30,17 @@ double log_rate(const JobModel& job, const Setting& setting, const Vector& at, S
 /// How far the truth may lie from what the profile says, before any rate is looked at.
 Vector prior_sd(const JobModel& job) {
   const double bandwidth = job.storage_demand_s ? 1.0 : 1.4;
-  if (job.attributed) return {std::hypot(job.compute_relative_sd, 0.005), 0.05, 0.08, bandwidth};
-  // The differential rates shall decide.
-  return {std::hypot(job.compute_relative_sd, 0.02), job.cpu_of_cached ? 0.10 : 0.30, 0.50, bandwidth};
+  // Only blocks of other worker counts tell it; where there are none, the model's own error holds it.
+  const bool besides = std::any_of(job.observations.begin(), job.observations.end(),
+                                   [](const Observation& seen) { return seen.workers.has_value(); });
+  const double beside = besides ? 0.07 : 1e-4;
+  Vector sd;
+  if (job.attributed) {
+    sd << std::hypot(job.compute_relative_sd, 0.005), 0.05, 0.08, bandwidth, beside;
+  } else {  // The differential rates shall decide.
+    sd << std::hypot(job.compute_relative_sd, 0.02), job.cpu_of_cached ? 0.10 : 0.30, 0.50, bandwidth, beside;
+  }
+  return sd;
 }
 
 struct Fit {
@@ -67,7 +76,7 @@ double penalty(const JobModel& job, const std::vector<Target>& targets, const Ve
 /// How the logarithm of the rate at `setting` moves with each parameter.
 Vector slope_at(const JobModel& job, const Setting& setting, const Vector& at, const Vector& sd, StallCurves& curves) {
   Vector slope;
-  for (int p = 0; p < 4; ++p) {
+  for (int p = 0; p < k_parameters; ++p) {
     const double step = 0.05 * sd[p];
     Vector moved = at;
     moved[p] += step;
@@ -139,7 +148,9 @@ std::vector<Draw> draw(const Fit& fitted, double error_scale) {
   std::vector<Draw> draws;
   for (const auto& row : normals()) {
     Draw truth;
-    truth.parameters = parameters_of(fitted.at + root * Vector(row[0], row[1], row[2], row[3]));
+    Vector normal;
+    normal << row[0], row[1], row[2], row[3], row[7];
+    truth.parameters = parameters_of(fitted.at + root * normal);
     truth.error.making = error_scale * row[4];
     truth.error.step = error_scale * row[5];
     const double uniform = boost::math::cdf(standard, row[6]);
@@ -189,7 +200,8 @@ Calibration calibrate(const JobModel& job, StallCurves& curves) {
   Calibration calibration;
   calibration.best = parameters_of(fitted.at);
   calibration.misfit = fitted.misfit;
-  for (int p = 0; p < 4; ++p) calibration.sd[static_cast<std::size_t>(p)] = std::sqrt(fitted.covariance(p, p));
+  for (int p = 0; p < k_parameters; ++p)
+    calibration.sd[static_cast<std::size_t>(p)] = std::sqrt(fitted.covariance(p, p));
   backtest(job, calibration, curves);
   calibration.draws = draw(fitted, calibration.error_scale);
   return calibration;

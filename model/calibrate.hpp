@@ -32,7 +32,7 @@ struct Backtest {
 struct Calibration {
   Parameters best{};
   std::vector<Draw> draws{};   ///< equally likely truths; seeded, the same each time
-  std::array<double, 4> sd{};  ///< of the parameters, in the order of Parameters
+  std::array<double, 5> sd{};  ///< of the parameters, in the order of Parameters
   double misfit = 0.0;         ///< of the fitted rates: root mean square of ln(model / measured)
   std::vector<Backtest> backtests{};
   double error_scale = 1.0;  ///< by which the backtests widen (never narrow below 0.7) the model's own errors

@@ -213,6 +213,27 @@ void prepare_elsewhere(const Setting& setting, double making, QuickInput& in) {
   in.beyond_s = std::max(in.beyond_s, carried_s);
 }
 
+/// Others that compute beside a thread that prepares, as a share of the machine's other cores, at most 1: workers that
+/// always have something to do, and the steps.
+double others_beside(const JobModel& job, const Setting& setting, double miss) {
+  const double ranks = setting.ranks_per_node * setting.jobs;
+  const double reading_s = miss * job.storage_s.value_or(0.0);
+  const double whole_s = job.cpu_s + job.other_s + reading_s;
+  const double computing = whole_s > 0.0 ? job.cpu_s / whole_s : 0.0;
+  const double stepping = job.compute_s > 0.0 ? job.step_threads * job.step_cpu_s / job.compute_s : 0.0;
+  const double others =
+      setting.workers > 0 ? ranks * (setting.workers * computing + stepping) - computing : ranks - 1.0;
+  return std::clamp(others / std::max(1.0, job.cores * job.ranks_per_host - 1.0), 0.0, 1.0);
+}
+
+/// What computing for a sample takes in `setting`, of what it takes where that was measured.
+double beside_factor(const JobModel& job, const Setting& setting, double beside) {
+  if (beside == 0.0) return 1.0;
+  const double measured_miss = job.cpu_of_cached ? 0.0 : job.miss;
+  const double there = others_beside(job, as_found(job), measured_miss);
+  return (1.0 + beside * others_beside(job, setting, setting.miss)) / (1.0 + beside * there);
+}
+
 /// Of the storage's demand of one batch, what its reader waits for. With workers, there is no pause of all of them to
 /// rely on. Without, nobody reads while a sample is computed or a step is taken, and storage that saves up has that
 /// much ready afterwards.
@@ -315,7 +336,8 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
   const double miss = setting.miss - error.hits * band;
   const double stored = miss * (1.0 - setting.staged);
   const double staged = miss * setting.staged;
-  in.cpu_s = prep * std::max(0.0, job.cpu_s - saved_collating(job, setting) - setting.saved_cpu_s) +
+  in.cpu_s = prep * beside_factor(job, setting, parameters.beside) *
+                 std::max(0.0, job.cpu_s - saved_collating(job, setting) - setting.saved_cpu_s) +
              making * (setting.added_cpu_s + stored * job.miss_cpu_s);
   const double other_s = setting.workers > 0 ? job.other_s : job.other_s - job.handover_s;
   in.other_s = prep * std::max(0.0, other_s - setting.saved_other_s);
