@@ -126,6 +126,7 @@ void leave_out(const std::string& reason, Exchange& out) {
 Exchange exchange_of(const std::vector<RankView>& ranks, int world) {
   Exchange out;
   std::vector<std::map<std::int64_t, Model>> seen;
+  seen.reserve(ranks.size());
   for (const RankView& rank : ranks) seen.push_back(models_of(rank));
   if (seen.empty() || seen.front().empty()) return out;
   const auto largest = std::max_element(seen.front().begin(), seen.front().end(), [](const auto& a, const auto& b) {

@@ -21,8 +21,8 @@ struct Parameters {
   /// Standard normal quantile added to that of bandwidth_share; where storage_demand_s is known, its logarithm in steps
   /// of 0.04.
   double bandwidth = 0.0;
-  /// How much longer computing takes beside as many others as the machine has other cores: caches, memory and clock rate
-  /// are shared, whichever core a thread runs on. 0: as the profile says, whoever computes beside.
+  /// How much longer computing takes beside as many others as the machine has other cores: caches, memory and clock
+  /// rate are shared, whichever core a thread runs on. 0: as the profile says, whoever computes beside.
   double beside = 0.0;
 };
 
