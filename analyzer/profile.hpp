@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analyzer/distribution.hpp"
+#include "analyzer/profile_gpu.hpp"
 #include "core/data_issue.hpp"
 #include "core/measured.hpp"
 #include "core/quantity.hpp"
@@ -17,9 +18,6 @@
 namespace stallcast {
 
 inline constexpr int k_profile_schema_version = 1;
-
-template <class Q>
-using MeasuredEstimate = Measured<Estimate<Q>>;
 
 /// How the run ended.
 struct Outcome {
@@ -262,37 +260,6 @@ struct Cpu {
   std::vector<CpuProcess> processes{};  ///< those with most samples
 };
 
-/// A device that a rank used.
-struct GpuDevice {
-  std::int64_t rank = 0;
-  std::int64_t pid = 0;
-  std::int64_t device = 0;
-  std::string name{};
-  Measured<Bytes> memory{};
-  Measured<std::int64_t> multiprocessors{};
-  std::string pci{};
-  std::string link{};  ///< of PCIe, "32.0 GT/s PCIe x16"; empty: not known
-};
-
-/// What the GPUs did in the steps as found, by CUPTI's records; means over steps and devices. Busy is the time in which
-/// at least one kernel (or fill, or copy within the device) ran, not the driver's "utilization".
-struct Gpu {
-  std::string source{};   ///< CUPTI; nothing: there is a GPU and nobody could look; empty: no GPU was used
-  std::string library{};  ///< the libcupti that was used
-  std::vector<GpuDevice> devices{};
-  MeasuredEstimate<Fraction> busy{};      ///< of the time of a step
-  MeasuredEstimate<Fraction> exposed{};   ///< copying to the device while nothing computed and no batch was waited for
-  MeasuredEstimate<Fraction> idle{};      ///< neither computing nor copying
-  MeasuredEstimate<Fraction> starved{};   ///< the part of idle in which a batch was waited for
-  MeasuredEstimate<Seconds> busy_time{};  ///< in one optimizer step; likewise below
-  MeasuredEstimate<Seconds> copy_in_time{};  ///< copying to the device
-  MeasuredEstimate<Seconds> exposed_time{};
-  Measured<Bytes> bytes_in{};
-  Measured<double> kernels{};
-  Measured<Fraction> pageable{};  ///< of bytes_in, from memory that is not pinned
-  std::int64_t dropped = 0;       ///< records for which there was no memory
-};
-
 /// What ranks exchange in a step, by the timers of PyTorch's DistributedDataParallel: all-reduces of gradients, bucket
 /// by bucket, behind the backward pass as far as that goes. An iteration counts where all ranks timed it; its times are
 /// those of the rank that came last, which waited for nobody.
@@ -307,7 +274,7 @@ struct Exchange {
   MeasuredEstimate<Seconds> backward{};
   MeasuredEstimate<Seconds> time{};     ///< from the beginning of the first all-reduce to the end of the last
   MeasuredEstimate<Seconds> exposed{};  ///< the part of it after the backward pass
-  MeasuredEstimate<Seconds> waiting{};  ///< how much longer the other ranks' took, in the mean
+  MeasuredEstimate<Seconds> waiting{};  ///< how much longer it took than that, mean of all ranks
 };
 
 /// Hardware that the run was given instead of the machine's own, and what became of it.

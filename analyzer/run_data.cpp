@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/marks.hpp"
+
 namespace stallcast {
 namespace {
 
@@ -26,11 +28,6 @@ int tristate(const json& object, const char* key) {
   const auto field = object.find(key);
   if (field == object.end() || !field->is_boolean()) return -1;
   return field->get<bool>() ? 1 : 0;
-}
-
-std::string word(const json& object, const char* key) {
-  const auto field = object.find(key);
-  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
 }
 
 /// A count that a loader can have; anything else was damaged, and would be allocated for by whoever replays it.

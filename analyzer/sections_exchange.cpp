@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "analyzer/marks.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
 
@@ -32,11 +33,6 @@ struct Model {
 
   [[nodiscard]] double bytes() const { return std::accumulate(bucket_bytes.begin(), bucket_bytes.end(), 0.0); }
 };
-
-std::string word(const json& text, const char* key) {
-  const auto found = text.find(key);
-  return found != text.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
 
 /// A number of a mark; below 0 where there is none, or none that a time can be.
 double number(const json& text, const char* key) {
@@ -71,14 +67,7 @@ void take(const json& text, std::map<std::int64_t, Model>& models) {
 /// The models of a rank, by their numbers.
 std::map<std::int64_t, Model> models_of(const RankView& rank) {
   std::map<std::int64_t, Model> models;
-  for (const record::ProcessRecording& process : rank.run->processes) {
-    if (process.info.pid != rank.consumer->pid) continue;
-    for (const record::TextEntry& entry : process.texts) {
-      if (entry.kind != record::TextKind::mark) continue;
-      const json text = json::parse(entry.json, nullptr, false);
-      if (text.is_object() && word(text, "what") == "exchange") take(text, models);
-    }
-  }
+  for (const json& mark : marks_of(*rank.run, *rank.consumer, "exchange")) take(mark, models);
   return models;
 }
 

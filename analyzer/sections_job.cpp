@@ -7,6 +7,7 @@
 
 #include "analyzer/file_format.hpp"
 #include "analyzer/files_read.hpp"
+#include "analyzer/marks.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
 #include "analyzer/timed_samples.hpp"
@@ -25,11 +26,6 @@ Measured<std::int64_t> count_or(std::int64_t value, const char* reason) {
 
 Measured<bool> flag_or(int value, const char* reason) {
   return value >= 0 ? Measured<bool>(value == 1) : Measured<bool>::absent(reason);
-}
-
-std::string word(const json& object, const char* key) {
-  const auto field = object.find(key);
-  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
 }
 
 void fill_loader(const LoaderFacts& loader, Job& job) {
@@ -74,35 +70,23 @@ Measured<std::int64_t> worker_threads(Nodes nodes) {
 /// What the consumer's optimizers said of their gradients.
 Measured<Bytes> gradient_bytes(const RunData& run, const Consumer& consumer) {
   double sum = 0.0;
-  for (const record::ProcessRecording& process : run.processes) {
-    if (process.info.pid != consumer.pid) continue;
-    for (const record::TextEntry& entry : process.texts) {
-      if (entry.kind != record::TextKind::mark) continue;
-      const json text = json::parse(entry.json, nullptr, false);
-      if (!text.is_object() || word(text, "what") != "gradients") continue;
-      const auto bytes = text.find("bytes");
-      if (bytes != text.end() && bytes->is_number_unsigned()) sum += bytes->get<double>();
-    }
+  for (const json& mark : marks_of(run, consumer, "gradients")) {
+    const auto bytes = mark.find("bytes");
+    if (bytes != mark.end() && bytes->is_number_unsigned()) sum += bytes->get<double>();
   }
   return sum > 0.0 ? Measured<Bytes>(Bytes(sum)) : Measured<Bytes>::absent("no step of an optimizer showed any");
 }
 
 /// What the first batch of `loader` took.
 Measured<BytesPerSample> prepared_bytes(const RunData& run, const Consumer& consumer, std::uint64_t loader) {
-  for (const record::ProcessRecording& process : run.processes) {
-    if (process.info.pid != consumer.pid) continue;
-    for (const record::TextEntry& entry : process.texts) {
-      if (entry.kind != record::TextKind::mark) continue;
-      const json text = json::parse(entry.json, nullptr, false);
-      if (!text.is_object() || word(text, "what") != "prepared") continue;
-      const auto number = [&](const char* key) {
-        const auto found = text.find(key);
-        return found != text.end() && found->is_number_unsigned() ? found->get<double>() : -1.0;
-      };
-      const double samples = number("samples");
-      if (number("loader_id") != static_cast<double>(loader) || samples < 1.0 || number("bytes") < 0.0) continue;
-      return BytesPerSample(number("bytes") / samples);
-    }
+  for (const json& mark : marks_of(run, consumer, "prepared")) {
+    const auto number = [&](const char* key) {
+      const auto found = mark.find(key);
+      return found != mark.end() && found->is_number_unsigned() ? found->get<double>() : -1.0;
+    };
+    const double samples = number("samples");
+    if (number("loader_id") != static_cast<double>(loader) || samples < 1.0 || number("bytes") < 0.0) continue;
+    return BytesPerSample(number("bytes") / samples);
   }
   return Measured<BytesPerSample>::absent("no batch of tensors or arrays was seen");
 }

@@ -50,4 +50,8 @@ class Measured {
 /// A fraction in [0, 1] or a signed difference of fractions; a plain number by design.
 using Fraction = double;
 
+/// A mean with its interval, or the reason why there is none.
+template <class Q>
+using MeasuredEstimate = Measured<Estimate<Q>>;
+
 }  // namespace stallcast

@@ -97,7 +97,8 @@ void read_exchange(const Profile& profile, JobModel& job) {
   if (known(seen.backward) && job.compute_s > 0.0) {
     job.backward_share = std::clamp(seen.backward->mean.value() / job.compute_s, 0.0, 1.0);
   }
-  if (known(seen.exposed)) job.exposed_s = seen.exposed->mean.value();
+  // A hook may exchange less than the gradients: what it takes says nothing of the network.
+  if (known(seen.exposed) && seen.hook.empty()) job.exposed_s = seen.exposed->mean.value();
 }
 
 void read_access(const Profile& profile, JobModel& job) {

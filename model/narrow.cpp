@@ -14,13 +14,14 @@ struct Unknown {
 constexpr const char* k_other_workers =
     "blocks with other worker counts (a profile with phases, or a second profile with another num_workers)";
 
-constexpr std::array<Unknown, 7> k_unknowns{{
+constexpr std::array<Unknown, 8> k_unknowns{{
     {[](const Draw& d) { return d.parameters.step; }, "the synthetic phase: how fast the job can ingest"},
     {[](const Draw& d) { return d.parameters.prep; }, "the cached and supply phases: how fast workers make batches"},
     {[](const Draw& d) { return d.parameters.storage; }, "the cold phase: what reading from storage costs"},
     {[](const Draw& d) { return d.parameters.bandwidth; },
      "whether more readers get more out of the storage: stallcast storage on the data set's folder, or a profile with "
      "another num_workers"},
+    {[](const Draw& d) { return d.parameters.beside; }, k_other_workers},
     {[](const Draw& d) { return d.error.making; }, k_other_workers},
     {[](const Draw& d) { return d.error.step; }, "a run with the changed batch size, device or cores"},
     {[](const Draw& d) { return d.error.hits; }, "the page cache's hit ratio, from a profile of a later epoch"},

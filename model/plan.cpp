@@ -309,8 +309,7 @@ class Planner {
     }
     plan.notes.emplace_back(
         "start-up and checkpoints are not part of times and costs, nor is what a first epoch takes longer, but for "
-        "data "
-        "that are copied to local disks in it");
+        "data that are copied to local disks in it");
     Scenario scenario;
     for (const ScenarioItem& item : at.scenario) {
       if (!set_key(scenario, item.key, item.value).ok()) return;

@@ -46,14 +46,15 @@ double opened_kept(const JobModel& job, const Scenario& scenario) {
 /// it holds is to ask them all the same; a cache of the loader's own (minio, partitioned, locality) opens nothing.
 Status apply_metadata_servers(const JobModel& job, const Scenario& scenario, Setting& setting) {
   if (!scenario.shared_storage_metadata_per_s) return {};
+  if (scenario.metadata_snapshot.value_or(false)) return {};  // nobody asks them
   if (!job.opens_per_sample) return unmeasured(job, "shared_storage_metadata_per_s", "files opened per sample");
   const double readers = setting.nodes * on_a_node(setting);
   const double opened = *job.opens_per_sample * opened_kept(job, scenario);
   setting.opening_s = readers * opened / scenario.shared_storage_metadata_per_s->value();
   setting.opens_cached = setting.policy == CachePolicy::page_cache;
   char text[160];
-  std::snprintf(text, sizeof text, "a sample opens %.2g files at the shared storage%s", opened,
-                setting.opens_cached ? ", whether its bytes are in memory or not" : " where it is not in the cache");
+  std::snprintf(text, sizeof text, "files opened at the shared storage for a sample: %.3g, %s", opened,
+                setting.opens_cached ? "whether its bytes are in memory or not" : "where it is not in the cache");
   setting.notes.emplace_back(text);
   return {};
 }
@@ -67,11 +68,10 @@ Status apply_scalability(const JobModel& job, const Scenario& scenario, Setting&
   if (alone_s) *alone_s /= job.ranks_per_host;
   if (scenario.storage_bandwidth && job.stored_bytes) alone_s = *job.stored_bytes / scenario.storage_bandwidth->value();
   if (!alone_s) {
-    return Error{ErrorCode::not_enough_data,
-                 "the scenario key '" + std::string(key) +
-                     "' needs what one node gets from the storage, which was not "
-                     "measured",
-                 "needed: a profile with phases, which probes the storage, or add storage_bandwidth=1GB/s"};
+    return Error{
+        ErrorCode::not_enough_data,
+        "the scenario key '" + std::string(key) + "' needs what one node gets from the storage, which was not measured",
+        "needed: a profile with phases, which probes the storage, or add storage_bandwidth=1GB/s"};
   }
   const double contention = scenario.shared_storage_contention.value_or(0.0);
   const double coherence = scenario.shared_storage_coherence.value_or(0.0);
@@ -82,8 +82,7 @@ Status apply_scalability(const JobModel& job, const Scenario& scenario, Setting&
   if (coherence > 0.0 && setting.nodes > best) {
     char text[120];
     std::snprintf(text, sizeof text,
-                  "beyond %.0f nodes the shared storage gives all of them together less, by its "
-                  "coherence",
+                  "beyond %.0f nodes the shared storage gives all of them together less, by its coherence",
                   std::max(1.0, best));
     setting.notes.emplace_back(text);
   }

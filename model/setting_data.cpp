@@ -214,7 +214,6 @@ double readers_of(const JobModel& job, const Scenario& scenario, const Setting& 
 
 Status apply_data(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
   const std::string key = key_of(scenario);
-  if (scenario.metadata_snapshot.value_or(false)) setting.opening_s = 0.0;
   const bool specified = setting.demand_s && setting.latency_s;
   if (!key.empty() && !job.storage_s && setting.miss_most <= 0.0) {
     setting.notes.push_back("everything is read from memory here, so " + key + " does not matter");

@@ -125,6 +125,8 @@ def summarize(args, epochs, epoch_steps):
                "steps": sum(len(window) for window in windows), "steps_total": sum(len(times) for times in epochs),
                "batch_size": args.batch_size, "workers": args.workers, "torch": torch.__version__}
     if windows:
+        summary["epochs_samples_per_s"] = [len(window) * args.batch_size / (window[-1][2] - window[0][0])
+                                           for window in windows]
         steps = summary["steps"]
         spent = sum(window[-1][2] - window[0][0] for window in windows)
         summary["samples_per_s"] = steps * args.batch_size / spent

@@ -74,6 +74,19 @@ class Files(unittest.TestCase):
         self.assertEqual(len(groups), 2)
         self.assertFalse(any(group.exists() for group in groups))
 
+    def test_limited_memory_holds_a_part_of_the_files_that_were_read(self):
+        path = pathlib.Path(self.folder.name, "large.bin")
+        path.write_bytes(os.urandom(40_000_000))
+        files.evict([path])
+        try:
+            with limits.Limits(memory_bytes=20_000_000) as limit:
+                subprocess.run(limit.wrap(["cat", str(path)]), stdout=subprocess.DEVNULL, check=True)
+                self.assertGreater(limit.peak_memory_bytes(), 15_000_000)
+                self.assertLessEqual(limit.peak_memory_bytes(), 20_000_000)
+                self.assertTrue(0.1 < files.resident_fraction([path]) < 0.5)
+        except limits.Unavailable as reason:
+            self.skipTest(str(reason))
+
 
 class Statistics(unittest.TestCase):
     def test_variants_alternate_and_turn_round(self):

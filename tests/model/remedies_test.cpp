@@ -297,6 +297,7 @@ TEST_CASE("metadata servers are asked for every file that is opened, in memory o
   CHECK(rate(profile, minio) == doctest::Approx(1000.0).epsilon(0.02));
   CHECK(rate(profile, with("layout=shards:40KB")) == doctest::Approx(1000.0).epsilon(0.02));
   const Words unlimited{"nodes=4", "network_bandwidth=1000GB/s", "gradients=1B", "metadata=snapshot"};
+  CHECK_FALSE(noted(answer(profile, with("metadata=snapshot")), "files opened"));
   CHECK(rate(profile, with("metadata=snapshot")) == doctest::Approx(rate(profile, unlimited)).epsilon(0.001));
   // Two files for each sample: half as many samples.
   Profile twice = profile;

@@ -97,10 +97,11 @@ void print(const char* what, const Cluster& cluster, const Cost& cost) {
 }
 
 void growth(const char* what, Caching policy) {
-  const Cost once = measure(job(32, 5000, policy, 1), 3);
-  const Cost ranks = measure(job(64, 5000, policy, 1), 3);
-  const Cost steps = measure(job(32, 10'000, policy, 1), 3);
-  std::printf("%-44s ranks x2: time x%.2f, steps x2: time x%.2f  (256 ranks, 5,000 steps: %.2f s)\n", what,
+  // Large enough that the processor's caches hold none of them.
+  const Cost once = measure(job(64, 10'000, policy, 1), 3);
+  const Cost ranks = measure(job(128, 10'000, policy, 1), 3);
+  const Cost steps = measure(job(64, 20'000, policy, 1), 3);
+  std::printf("%-44s ranks x2: time x%.2f, steps x2: time x%.2f  (512 ranks, 10,000 steps: %.2f s)\n", what,
               ranks.seconds / once.seconds, steps.seconds / once.seconds, once.seconds);
 }
 

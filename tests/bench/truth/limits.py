@@ -1,4 +1,4 @@
-"""Limits that the kernel enforces on one command: storage bandwidth and cores, by control groups (root only).
+"""Limits that the kernel enforces on one command: storage, cores, memory, by control groups (root only).
 
   with Limits(read_bytes_per_s=20e6, path=data) as limits:
       subprocess.run(limits.wrap(["python3", "train.py"]))
@@ -8,6 +8,7 @@ reason, where neither can be used: the benchmark is then skipped, not passed.
 """
 
 import contextlib
+import math
 import os
 import pathlib
 import shlex
@@ -63,9 +64,11 @@ def fill(group, settings):
 class Limits:
     """A context in which `wrap(command)` runs under the limits that were given."""
 
-    def __init__(self, read_bytes_per_s=None, path=None, cpus=None, reads_per_s=None, name="", period_us=100_000):
-        """`name`: of limits that hold side by side; `period_us`: of the share of CPU time."""
-        self.name, self.period_us = name, period_us
+    def __init__(self, read_bytes_per_s=None, path=None, cpus=None, reads_per_s=None, name="", period_us=100_000,
+                 memory_bytes=None):
+        """`name`: of limits that hold side by side; `period_us`: of the share of CPU time; `memory_bytes`: of the
+        processes and of the file pages that they bring in, math.inf to have it counted only."""
+        self.name, self.period_us, self.memory_bytes = name, period_us, memory_bytes
         self.read_bytes_per_s, self.reads_per_s, self.path, self.cpus = read_bytes_per_s, reads_per_s, path, cpus
         self.groups = []
 
@@ -84,6 +87,10 @@ class Limits:
                                                           ("cpu.cfs_quota_us", str(quota))],
                                                       2: [("cpu.max", f"{quota} {period}")]},
                                               self.name))
+            if self.memory_bytes:
+                limit = "" if math.isinf(self.memory_bytes) else str(int(self.memory_bytes))
+                self.groups.append(make_group("memory", {1: [("memory.limit_in_bytes", limit or "-1")],
+                                                         2: [("memory.max", limit or "max")]}, self.name))
         except LookupError as error:
             raise Unavailable(str(error)) from error
         except Unavailable:
@@ -96,6 +103,14 @@ class Limits:
             with contextlib.suppress(OSError):
                 group.rmdir()
         self.groups = []
+
+    def peak_memory_bytes(self):
+        """The most memory that commands used at a time, where `memory_bytes` was given."""
+        for group in self.groups:
+            for name in ("memory.max_usage_in_bytes", "memory.peak"):
+                if (group / name).exists():
+                    return int((group / name).read_text())
+        raise Unavailable("no memory control group that tells its peak")
 
     def wrap(self, command):
         """The command that runs `command` under the limits."""

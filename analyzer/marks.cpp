@@ -1,0 +1,25 @@
+#include "analyzer/marks.hpp"
+
+namespace stallcast {
+
+using nlohmann::json;
+
+std::string word(const json& object, const char* key) {
+  const auto field = object.find(key);
+  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
+}
+
+std::vector<json> marks_of(const RunData& run, const Consumer& consumer, std::string_view what) {
+  std::vector<json> marks;
+  for (const record::ProcessRecording& process : run.processes) {
+    if (process.info.pid != consumer.pid) continue;
+    for (const record::TextEntry& entry : process.texts) {
+      if (entry.kind != record::TextKind::mark) continue;
+      json text = json::parse(entry.json, nullptr, /*allow_exceptions=*/false);
+      if (text.is_object() && word(text, "what") == what) marks.push_back(std::move(text));
+    }
+  }
+  return marks;
+}
+
+}  // namespace stallcast
