@@ -173,6 +173,7 @@ void describe(A& a, As<A, Resources>& v) {
   a.field("tree_cpu_s_per_sample", v.tree_cpu);
   a.field("consumer_cpu_s_per_sample", v.consumer_cpu);
   a.field("step_cpu_s_per_sample", v.step_cpu);
+  a.field("other_processes_cpus", v.other_cpus);
   a.field("bytes_from_storage_frac", v.bytes_from_storage);
   a.field("storage_bandwidth_bytes_per_s", v.storage_bandwidth);
   a.field("worker_memory_bytes", v.worker_memory);

@@ -200,6 +200,10 @@ void take_tick(const json& line, RunLog& log) {
   tick.quota_periods = integer(line, "quota_periods");
   tick.quota_throttled = integer(line, "quota_throttled");
   tick.quota_throttled_ns = integer(line, "quota_throttled_ns");
+  tick.machine_cpus = integer(line, "machine_cpus");
+  tick.machine_idle_ns = integer(line, "machine_idle_ns");
+  tick.machine_stolen_ns = integer(line, "machine_stolen_ns");
+  tick.tool_cpu_ns = integer(line, "tool_cpu_ns");
   if (const auto ranks = line.find("ranks"); ranks != line.end() && ranks->is_array()) {
     for (const json& item : *ranks) tick.ranks.push_back(rank_tick(item));
   }

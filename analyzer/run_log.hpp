@@ -54,6 +54,11 @@ struct Tick {
   std::int64_t quota_periods = -1;
   std::int64_t quota_throttled = -1;
   std::int64_t quota_throttled_ns = -1;
+  /// CPUs that the tool may use, and their time; cumulative. What is neither idle nor the job's is others'.
+  std::int64_t machine_cpus = -1;
+  std::int64_t machine_idle_ns = -1;
+  std::int64_t machine_stolen_ns = -1;  ///< by the host of this virtual machine
+  std::int64_t tool_cpu_ns = -1;
 };
 
 /// How fast this machine reads resident files; absent in logs of versions that did not measure it.

@@ -90,6 +90,10 @@ void check_limited_files(const RunData& run, Profile& profile);
 /// likewise; a row ends with its stretch, so there may be as many rows more. Changes nothing in a passive run.
 void add_phases(const RunData& run, const RankView& rank, std::size_t most_rows, Profile& profile);
 
+/// Cores of a machine that were neither idle nor the job's (nor the tool's) while it ran as found; mean of all
+/// machines.
+[[nodiscard]] Measured<double> other_cpus(Nodes nodes);
+
 /// Share of the bytes that the making of batches read that came from storage (/proc/PID/io), at most 1.
 [[nodiscard]] Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>& ranks);
 

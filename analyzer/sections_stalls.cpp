@@ -9,7 +9,8 @@ namespace stallcast::sections {
 namespace {
 
 constexpr double k_trusted_replay_error = 0.10;  ///< beyond it the split is absent: its premise does not hold
-constexpr double k_named_other_load = 0.10;      ///< of the workers' time
+constexpr double k_named_core_waits = 0.10;      ///< of the workers' time
+constexpr double k_least_other_load = 0.05;      ///< of the cores: less than this keeps nobody from them
 constexpr double k_doubted_load = 0.05;
 constexpr double k_doubt_beyond = 0.25;
 constexpr double k_split_error = 0.015;   ///< of the attribution itself (benchmark tests/bench/attribution)
@@ -233,15 +234,29 @@ void withdraw_rates(Profile& profile) {
   for (Point& point : profile.points) point.estimate = unknown;
 }
 
-/// Other processes on the same cores are part of what was found, and of every rate that follows from it.
-void name_other_load(const Attribution& found, Profile& profile) {
+/// Workers that wait for cores longer than even sharing within the job explains. Where other processes used these, that
+/// load is part of what was found, and of every rate that follows from it. Where nobody did, it was the kernel's
+/// scheduler: three busy threads on two cores do not get two thirds of one each.
+void name_core_waits(const Attribution& found, Profile& profile) {
   const double workers = static_cast<double>(std::max<std::int64_t>(profile.job.num_workers.value_or(0), 1));
   const double share = found.foreign_delay_s / (workers * found.step_s);
-  if (share < k_named_other_load) return;
-  add_issue(profile.issues, {"other-load", Severity::warning, 1,
-                             "other processes of this machine kept the workers from its cores for " +
-                                 std::to_string(static_cast<int>(std::lround(100.0 * share))) + " % of their time",
-                             "measure on a quiet machine, or take the rates as those beside this load"});
+  if (share < k_named_core_waits) return;
+  const std::string time = std::to_string(static_cast<int>(std::lround(100.0 * share))) + " % of their time";
+  const auto& others = profile.resources.other_cpus;
+  char used[80] = "";
+  if (others) std::snprintf(used, sizeof used, "used %.2g of its %.4g cores and ", *others, profile.host.usable_cpus);
+  if (others && *others < k_least_other_load * profile.host.usable_cpus) {
+    add_issue(profile.issues,
+              {"uneven-cores", Severity::info, 1,
+               "the workers waited for a core for " + time + " longer than even sharing with the steps would explain",
+               std::string("other processes ") + used +
+                   "are not the reason: the kernel's scheduler is, or the host of this virtual machine"});
+    return;
+  }
+  add_issue(profile.issues,
+            {"other-load", Severity::warning, 1,
+             std::string("other processes of this machine ") + used + "kept the workers from its cores for " + time,
+             "measure on a quiet machine, or take the rates as those beside this load"});
 }
 
 /// Why the rate of the steps alone cannot be told where threads of the loader's run beside them; empty if it can.
@@ -309,7 +324,7 @@ void divide_waiting(const std::vector<RankView>& ranks, const std::vector<Replay
     return;
   }
   fill_split(ranks, times, *found, profile);
-  name_other_load(*found, profile);
+  name_core_waits(*found, profile);
 }
 
 }  // namespace

@@ -92,11 +92,19 @@ Crowding crowding_as_found(const JobModel& job) {
   return slow;
 }
 
-/// Takes out of the measured step what the workers' presence adds to it, and finds what others' presence adds.
-void take_interference_out(JobModel& job) {
+/// Whether somebody else may have used the cores: not where what they used was seen, and is next to nothing.
+bool others_ran(const Profile& profile, const JobModel& job) {
+  constexpr double k_nobody = 0.05;  // of the cores
+  const auto& others = profile.resources.other_cpus;
+  return !others || !plausible(*others) || *others > k_nobody * job.cores * job.ranks_per_host;
+}
+
+/// Takes out of the measured step what the workers' presence adds to it, and finds what others' presence adds. Sharing
+/// is estimated as if it were even, which the kernel's is not.
+void take_interference_out(const Profile& profile, JobModel& job) {
   constexpr double k_own_doing = 1.10;  // the crowding is an estimate: less than this says nothing of others
   const Crowding slow = crowding_as_found(job);
-  if (job.cpu_s > 0.0) {
+  if (job.cpu_s > 0.0 && others_ran(profile, job)) {
     const double seen = 1.0 + job.core_wait_s / job.cpu_s;
     if (seen > k_own_doing * slow.worker) job.disturbance = seen / slow.worker;
   }
@@ -110,7 +118,8 @@ void take_interference_out(JobModel& job) {
     job.cpu_s *= job.disturbance;
     job.step_cpu_s *= job.disturbance;
   }
-  job.step_cpu_s = std::min(job.step_cpu_s, job.compute_s / slow.step);
+  // CPU time was measured and holds, however the kernel shared; what others add to it is no more than the step took.
+  job.step_cpu_s = std::min(job.step_cpu_s, job.compute_s / (job.disturbance > 1.0 ? slow.step : 1.0));
   job.device_s = std::max(0.0, job.compute_s - job.step_cpu_s * slow.step);
   if (job.kernel_s) {
     // A host that spins while it waits for the device looks like one that computes: the device knows better.
@@ -323,7 +332,7 @@ Result<JobModel> job_model(const Profile& profile) {
     read_overlapped(profile, job);
   } else if (read_worker(profile, job)) {
     read_step(profile, job);
-    take_interference_out(job);
+    take_interference_out(profile, job);
     take_cpu_of_cached(profile, job);
     read_receiving(profile, job);
     guess_bandwidth_share(profile, job);

@@ -53,18 +53,9 @@ void read_cpus(const fs::path& root, HostFacts& facts) {
   facts.physical_cpus = cores.empty() ? physical_from_sys(root, facts.logical_cpus) : static_cast<int>(cores.size());
 }
 
-int affinity_cpus(const fs::path& root) {
-  const std::string status = read_text(root / "proc/self/status").value_or("");
-  for (const std::string_view line : split_lines(status)) {
-    if (const auto list = value_of(line, "Cpus_allowed_list"))
-      return static_cast<int>(parse_cpu_list(*list).value_or(std::set<int>{}).size());
-  }
-  return 0;
-}
-
 void limit_cpus(const fs::path& root, const std::optional<double>& quota, HostFacts& facts) {
   facts.usable_cpus = facts.logical_cpus;
-  const int allowed = affinity_cpus(root);
+  const auto allowed = static_cast<int>(allowed_cpus(root).size());
   if (allowed > 0 && (allowed < facts.logical_cpus || facts.logical_cpus == 0)) {
     facts.usable_cpus = allowed;
     facts.usable_cpus_limited_by = "affinity";
@@ -122,6 +113,14 @@ bool is_recordable_variable(std::string_view name) {
                                                                "TORCHELASTIC_RESTART_COUNT"};
   if (std::find(k_names.begin(), k_names.end(), name) != k_names.end()) return true;
   return name.substr(0, 6) == "SLURM_" && name.find("CPUS") != std::string_view::npos;
+}
+
+std::set<int> allowed_cpus(const fs::path& root) {
+  const std::string status = read_text(root / "proc/self/status").value_or("");
+  for (const std::string_view line : split_lines(status)) {
+    if (const auto list = value_of(line, "Cpus_allowed_list")) return parse_cpu_list(*list).value_or(std::set<int>{});
+  }
+  return {};
 }
 
 HostFacts read_host_facts(const fs::path& root, const std::vector<std::string>& environment) {

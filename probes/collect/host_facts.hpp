@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct HostFacts {
 /// Reads /proc, /sys and /dev/shm under `root` ("/" but for tests) and takes the allow-listed variables out of
 /// `environment` ("NAME=value" entries).
 [[nodiscard]] HostFacts read_host_facts(const std::filesystem::path& root, const std::vector<std::string>& environment);
+
+/// CPUs that this process may run on; none where the kernel does not say.
+[[nodiscard]] std::set<int> allowed_cpus(const std::filesystem::path& root);
 
 /// What an unprivileged process may still write below `folder`; nothing if it cannot be asked.
 [[nodiscard]] std::optional<std::uint64_t> free_bytes(const std::filesystem::path& folder);

@@ -112,6 +112,9 @@ std::string to_line(const TickLine& tick) {
                   {"quota_periods", tick.throttling ? Json(tick.throttling->periods) : Json(nullptr)},
                   {"quota_throttled", tick.throttling ? Json(tick.throttling->throttled) : Json(nullptr)},
                   {"quota_throttled_ns", tick.throttling ? Json(tick.throttling->time_ns) : Json(nullptr)},
+                  {"machine_cpus", tick.machine ? Json(tick.machine->cpus) : Json(nullptr)},
+                  {"machine_idle_ns", tick.machine ? Json(tick.machine->idle_ns) : Json(nullptr)},
+                  {"machine_stolen_ns", tick.machine ? Json(tick.machine->stolen_ns) : Json(nullptr)},
                   {"tool_cpu_ns", tick.tool_cpu_ns}});
 }
 

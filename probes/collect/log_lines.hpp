@@ -19,6 +19,7 @@
 #include "core/data_issue.hpp"
 #include "probes/collect/cpu_throttling.hpp"
 #include "probes/collect/host_facts.hpp"
+#include "probes/collect/machine_cpu.hpp"
 #include "probes/collect/mounts.hpp"
 #include "probes/collect/process_tree.hpp"
 #include "probes/collect/rank_reading.hpp"
@@ -47,8 +48,9 @@ struct TickLine {
   const std::vector<Process>* processes = nullptr;  ///< null: an edge without details
   std::uint64_t tree_cpu_ns = 0;
   std::optional<std::uint64_t> tree_read_bytes{};
-  std::optional<std::uint64_t> shm_free_bytes{};  ///< of /dev/shm; this and the next with details alone
+  std::optional<std::uint64_t> shm_free_bytes{};  ///< of /dev/shm; this and the next two with details alone
   std::optional<CpuThrottling> throttling{};
+  std::optional<MachineCpu> machine{};
   std::uint64_t tool_cpu_ns = 0;  ///< of the tool itself; not part of tree_cpu_ns
 };
 

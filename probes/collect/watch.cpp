@@ -60,6 +60,7 @@ class Watch {
   ProcessTree tree_;
   const WatchOptions& options_;
   CpuThrottlingReader throttling_{"/"};
+  MachineCpuReader machine_cpu_{"/"};
   WatchEnd end_{};
   bool ended_ = false;
   bool hurry_ = false;  ///< somebody wants us gone: no grace
@@ -151,6 +152,7 @@ void Watch::tick(std::uint64_t now, bool recording, bool details) {
     line.tree_read_bytes = tree_.read_bytes();
     line.shm_free_bytes = free_bytes("/dev/shm");
     line.throttling = throttling_.read();
+    line.machine = machine_cpu_.read();
   }
   line.tool_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID);
   log_.append(to_line(line));

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What the tool writes while it watches: ticks, overhead pairs, budgets; and a real PyTorch loader, where there is one."""
 import json
+import os
+import subprocess
 import unittest
 
 from harness import JOB, PYTHON, CliTest
@@ -56,6 +58,17 @@ class Ticks(CliTest):
         self.assertIn(b"batches 200", done.stdout)
         profile = json.loads((self.out / "profile.json").read_text())
         self.assertLess(profile["ranks"][0]["batches"], 200)
+
+    def test_cores_that_others_use_are_seen(self):
+        busy = subprocess.Popen([PYTHON, "-c", "while True: pass"])
+        try:
+            self.assert_status(self.profile(PYTHON, JOB, 250, 0.02), 0)
+        finally:
+            busy.kill()
+            busy.wait()
+        others = json.loads((self.out / "profile.json").read_text())["resources"]["other_processes_cpus"]
+        self.assertGreater(others, 0.4)  # tests run beside it
+        self.assertLessEqual(others, os.cpu_count())
 
     def test_children_count_after_their_end(self):
         burn = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"

@@ -70,6 +70,12 @@ TEST_CASE("other jobs on the cores are seen, and said") {
   CHECK(job.cpu_s == doctest::Approx(2.0 * truth.cpu_s).epsilon(0.02));
   REQUIRE_FALSE(job.notes.empty());
   CHECK(job.notes.back().find("other jobs") != std::string::npos);
+  profile.resources.other_cpus = 0.3 * profile.host.usable_cpus;
+  CHECK(read(profile).disturbance == doctest::Approx(2.0).epsilon(0.02));
+  // Nobody else ran: it was the scheduler, and holds for this job alone.
+  profile.resources.other_cpus = 0.01 * profile.host.usable_cpus;
+  CHECK(read(profile).disturbance == 1.0);
+  CHECK(read(profile).cpu_s == doctest::Approx(truth.cpu_s).epsilon(0.02));
 }
 
 TEST_CASE("what it costs to receive a ready batch is the shortest waits") {

@@ -122,6 +122,7 @@ void add_shape(Profile& p, const Shape& s) {
   p.resources.handover = estimate<SecondsPerSample>(0.0001, 0.00001);
   p.resources.tree_cpu = estimate<SecondsPerSample>(s.cpu * 1.2, s.cpu * 0.02);
   p.resources.consumer_cpu = estimate<SecondsPerSample>(s.cpu * 0.1, s.cpu * 0.01);
+  p.resources.other_cpus = 0.02;
   p.resources.bytes_from_storage = s.storage_share;
   p.resources.storage_bandwidth = BytesPerSecond(rate * 110e3 * s.storage_share);
   p.resources.worker_memory = Bytes(210e6);
