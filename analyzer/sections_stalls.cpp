@@ -244,19 +244,19 @@ void name_core_waits(const Attribution& found, Profile& profile) {
   const std::string time = std::to_string(static_cast<int>(std::lround(100.0 * share))) + " % of their time";
   const auto& others = profile.resources.other_cpus;
   char used[80] = "";
-  if (others) std::snprintf(used, sizeof used, "used %.2g of its %.4g cores and ", *others, profile.host.usable_cpus);
+  if (others) std::snprintf(used, sizeof used, "used %.2g of its %.4g cores", *others, profile.host.usable_cpus);
   if (others && *others < k_least_other_load * profile.host.usable_cpus) {
-    add_issue(profile.issues,
-              {"uneven-cores", Severity::info, 1,
-               "the workers waited for a core for " + time + " longer than even sharing with the steps would explain",
-               std::string("other processes ") + used +
-                   "are not the reason: the kernel's scheduler is, or the host of this virtual machine"});
+    add_issue(profile.issues, {"uneven-cores", Severity::info, 1,
+                               "the workers waited for a core for " + time +
+                                   " longer than even sharing with the steps explains, while others " + used +
+                                   ": the kernel's scheduler shared unevenly",
+                               "a core for each worker and one for the steps ends it"});
     return;
   }
-  add_issue(profile.issues,
-            {"other-load", Severity::warning, 1,
-             std::string("other processes of this machine ") + used + "kept the workers from its cores for " + time,
-             "measure on a quiet machine, or take the rates as those beside this load"});
+  add_issue(profile.issues, {"other-load", Severity::warning, 1,
+                             std::string("other processes of this machine ") + used + (others ? " and " : "") +
+                                 "kept the workers from its cores for " + time,
+                             "measure on a quiet machine, or take the rates as those beside this load"});
 }
 
 /// Why the rate of the steps alone cannot be told where threads of the loader's run beside them; empty if it can.

@@ -25,6 +25,9 @@ constexpr std::array k_table{
             "a higher quota (docker: --cpus; Kubernetes: limits.cpu), or fewer threads: those that are stopped hold up "
             "the batch that is needed next",
             true},
+    Warning{
+        "cpu-stolen", Severity::warning, 0.05, "time of its cores in which the machine's host ran others", cpu_stolen,
+        "rates hold beside this load of the host; dedicated cores, or another machine, are not disturbed by it", true},
     Warning{"shm-nearly-full", Severity::warning, 0.80, "use of what /dev/shm had free at the start", shm_nearly_full,
             "give it more room (docker: --shm-size), or lower num_workers x prefetch_factor; a full one ends workers "
             "with a bus error",

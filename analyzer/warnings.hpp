@@ -59,6 +59,7 @@ void add_warnings(Nodes nodes, const std::vector<RankView>& ranks, Profile& prof
 [[nodiscard]] std::string cores_limited(const Evidence& e, double threshold);
 [[nodiscard]] std::string workers_pinned(const Evidence& e, double threshold);
 [[nodiscard]] std::string cpu_throttled(const Evidence& e, double threshold);
+[[nodiscard]] std::string cpu_stolen(const Evidence& e, double threshold);
 [[nodiscard]] std::string shm_nearly_full(const Evidence& e, double threshold);
 [[nodiscard]] std::string swapping(const Evidence& e, double threshold);
 [[nodiscard]] std::string memory_growth(const Evidence& e, double threshold);

@@ -167,6 +167,21 @@ std::string cpu_throttled(const Evidence& e, double threshold) {
          " % of its periods; threads that could have run stood still for " + fixed(stopped_s, 1) + " s in all";
 }
 
+std::string cpu_stolen(const Evidence& e, double threshold) {
+  const Tick* first = nullptr;
+  const Tick* last = nullptr;
+  for (const Tick& tick : e.run.log.ticks) {
+    if (tick.machine_cpus <= 0 || tick.machine_stolen_ns < 0 || delivered_at(tick) <= 0.0) continue;
+    if (first == nullptr) first = &tick;
+    last = &tick;
+  }
+  if (first == nullptr || first == last) return {};
+  const auto stolen = static_cast<double>(last->machine_stolen_ns - first->machine_stolen_ns);
+  const double share = stolen / static_cast<double>(last->t_ns - first->t_ns) / static_cast<double>(last->machine_cpus);
+  if (!(share >= threshold)) return {};
+  return "the host of this virtual machine gave " + fixed(100.0 * share, 0) + " % of its cores' time to others";
+}
+
 std::string shm_nearly_full(const Evidence& e, double threshold) {
   std::uint64_t until_ns = UINT64_MAX;  // from then on our own staged bytes may lie there
   for (const Consumer& consumer : e.run.consumers) until_ns = std::min(until_ns, consumer.phases_begin_ns);

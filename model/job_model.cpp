@@ -71,6 +71,19 @@ void read_step(const Profile& profile, JobModel& job) {
   job.step_cpu_s = std::min(cpu / job.step_threads, job.compute_s);
 }
 
+/// What the consumer computes beside a loader and a synthetic step does not is receiving, as far as that takes so long.
+/// The rest lies in the step: pages and caches of a batch that came just now.
+void divide_consumer_cpu(const Profile& profile, JobModel& job) {
+  const bool computes = !job.kernel_s && job.step_cpu_s > 0.5 * job.compute_s;  // threads of a pinning loader do not
+  if (!computes || job.workers == 0 || profile.job.pin_memory.value_or(true)) return;
+  const double over = std::max(0.0, job.receive_cpu_s - job.receive_s);
+  const double beside_s = std::min(job.step_cpu_s + over / job.step_threads, job.compute_s);
+  if (!(beside_s > job.step_cpu_s)) return;
+  job.receive_cpu_s -= (beside_s - job.step_cpu_s) * job.step_threads;
+  job.step_cpu_alone = job.step_cpu_s / beside_s;
+  job.step_cpu_s = beside_s;
+}
+
 /// How much longer workers and consumer take to compute for want of cores, by the job's own doing, as found.
 struct Crowding {
   double worker = 1.0;
@@ -332,9 +345,10 @@ Result<JobModel> job_model(const Profile& profile) {
     read_overlapped(profile, job);
   } else if (read_worker(profile, job)) {
     read_step(profile, job);
+    read_receiving(profile, job);
+    divide_consumer_cpu(profile, job);
     take_interference_out(profile, job);
     take_cpu_of_cached(profile, job);
-    read_receiving(profile, job);
     guess_bandwidth_share(profile, job);
     read_storage(profile, job);
     read_variability(profile, job);

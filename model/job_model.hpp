@@ -68,6 +68,8 @@ struct JobModel {
   double receive_cpu_s = 0.0;  ///< of one batch: what the consumer computes to receive it
   double device_s = 0.0;       ///< of one batch: the part of it that needs no core
   double step_cpu_s = 0.0;     ///< of one batch: wall time of the rest when undisturbed
+  double step_cpu_alone =
+      1.0;  ///< of it, what is left without a loader: a batch that came just now is not in any cache
   /// Of device_s, the time in which kernels ran: what a faster accelerator shortens. The rest are copies that nothing
   /// hides, gaps between launches, and the main thread. Absent where the GPU was not traced: all of device_s then.
   std::optional<double> kernel_s{};

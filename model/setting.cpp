@@ -320,6 +320,7 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
     const double faster = job.kernel_s.value_or(job.device_s);
     in.device_s = (job.device_s - faster + faster / setting.speedup) * scale;
     in.step_cpu_s = job.step_cpu_s * scale / (cpu_too ? setting.speedup : 1.0);
+    if (!setting.loads) in.step_cpu_s *= job.step_cpu_alone;
     in.device_s += setting.device_prep_s * setting.batch / setting.echoes / setting.speedup;
     in.exchange_s = setting.exposed_s;
     in.device_s += setting.exposed_s + setting.straggling * (in.device_s + in.step_cpu_s);

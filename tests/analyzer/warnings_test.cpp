@@ -100,6 +100,22 @@ TEST_CASE("a quota that is used up in one period of ten") {
   CHECK(said(analyze_run(run), "cpu-throttled").empty());
 }
 
+TEST_CASE("a virtual machine whose host ran others") {
+  RunData run = long_run();
+  const auto steal = [&](double cores) {
+    for (Tick& tick : run.log.ticks) {
+      tick.machine_cpus = 4;
+      tick.machine_stolen_ns =
+          9'000'000 + static_cast<std::int64_t>(cores * static_cast<double>(tick.t_ns - k_start_ns));
+    }
+  };
+  CHECK(said(analyze_run(run), "cpu-stolen").empty());
+  steal(0.12);
+  CHECK(said(analyze_run(run), "cpu-stolen").empty());
+  steal(0.48);
+  CHECK(has(said(analyze_run(run), "cpu-stolen"), "gave 12 % of its cores' time to others"));
+}
+
 TEST_CASE("/dev/shm fills up") {
   RunData run = long_run();
   for (Tick& tick : run.log.ticks) tick.shm_free_bytes = 64'000'000;

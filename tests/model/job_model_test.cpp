@@ -78,6 +78,30 @@ TEST_CASE("other jobs on the cores are seen, and said") {
   CHECK(read(profile).cpu_s == doctest::Approx(truth.cpu_s).epsilon(0.02));
 }
 
+TEST_CASE("what the consumer computes for a batch that came just now is the step's, but for receiving it") {
+  TrueJob truth;  // a step of 80 ms on a core, of which a synthetic one takes 60; 5 ms of waiting are receiving
+  truth.cores = 8.0;
+  truth.device_s = 0.001;
+  truth.step_cpu_s = 0.08;
+  Profile profile = profile_of(truth);
+  profile.resources.step_cpu = Estimate<SecondsPerSample>{SecondsPerSample(0.06 / truth.batch), {}, {}, 30};
+  profile.resources.consumer_cpu.value().mean = SecondsPerSample(0.085 / truth.batch);
+  for (int i = 0; i < 400; ++i) profile.resources.distributions["wait_s"].add(0.0005);
+  const JobModel job = read(profile);
+  const double receive_s = job.receive_s;
+  REQUIRE(receive_s < 0.005);
+  CHECK(job.receive_cpu_s == doctest::Approx(std::max(receive_s, 0.085 - job.compute_s)).epsilon(0.03));
+  CHECK(job.receive_cpu_s + job.step_cpu_s == doctest::Approx(0.085).epsilon(0.01));
+  Setting setting = as_found(job);
+  const double beside = demands(job, setting, {}, {}).step_cpu_s;
+  setting.loads = false;
+  CHECK(demands(job, setting, {}, {}).step_cpu_s == doctest::Approx(0.06).epsilon(0.01));
+  CHECK(beside == doctest::Approx(job.step_cpu_s));
+  // The thread that pins computes beside the step, not in it.
+  profile.job.pin_memory = true;
+  CHECK(read(profile).step_cpu_s == doctest::Approx(0.06).epsilon(0.01));
+}
+
 TEST_CASE("what it costs to receive a ready batch is the shortest waits") {
   TrueJob truth;
   Profile profile = profile_of(truth);
