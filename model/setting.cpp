@@ -32,6 +32,7 @@ using namespace setting_parts;  // NOLINT(google-build-using-namespace): the par
 constexpr double k_any_change_sd = 0.01;
 constexpr double k_attributed_sd = 0.02;
 constexpr double k_workers_sd = 0.02;
+constexpr double k_unseen_ceiling_sd = 0.4;  ///< of the waiting for storage: from all of it shared to nothing
 constexpr double k_cores_sd = 0.03;
 constexpr double k_storage_sd = 0.03;
 constexpr double k_cache_sd = 0.03;  ///< for the whole way from nothing cached to everything
@@ -186,6 +187,18 @@ Status apply_storage(const JobModel& job, const Scenario& scenario, Setting& set
   return {};
 }
 
+/// Other readers of a storage whose ceiling no probe reached: blocks at one number of workers do not tell a wait that
+/// they share from one of each, however well both fit them. Without blocks the parameter itself is as uncertain.
+void doubt_unseen_ceiling(const JobModel& job, const Setting& setting, Uncertainty& uncertain) {
+  if (job.attributed) return;
+  if (job.storage_demand_s || setting.demand_s || !job.storage_s || setting.workers < 1 || job.workers < 1) return;
+  const double reading_s = setting.miss * *job.storage_s;
+  const double whole_s = reading_s + job.cpu_s + job.other_s;
+  if (!(whole_s > 0.0)) return;
+  const double workers = static_cast<double>(setting.workers) / job.workers;
+  uncertain.making += squared(k_unseen_ceiling_sd * reading_s / whole_s * std::log2(workers));
+}
+
 bool same_as_found(const JobModel& job, const Setting& setting) {
   return setting.workers == job.workers && setting.prefetch == job.prefetch && setting.batch == job.batch &&
          std::abs(setting.cores - job.cores) <= 1e-9 * job.cores && setting.speedup == 1.0 &&
@@ -291,6 +304,7 @@ Result<Setting> resolve(const JobModel& job, const Scenario& scenario) {
   STALLCAST_RETURN_IF_ERROR(apply_operators(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_cache(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_storage(job, scenario, setting, uncertain));
+  doubt_unseen_ceiling(job, setting, uncertain);
   STALLCAST_RETURN_IF_ERROR(apply_shared(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_data(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_prep_hosts(job, scenario, setting, uncertain));

@@ -71,6 +71,23 @@ TEST_CASE("a token bucket caps the rate; whoever stays below it does not wait") 
   CHECK(answer(profile, {"workers=1"}).throughput.mean.value() < 0.92 * found);
 }
 
+TEST_CASE("where no probe reached a ceiling, other readers of the storage are doubtful, and what is in memory is not") {
+  TrueJob truth = at_the_disk();
+  truth.workers = 2;
+  Profile profile = made::profile_of(truth);
+  for (const char* phase : {"cold", "cached", "supply_cold", "supply_cached", "synthetic"}) {
+    made::add_differential(profile, truth, phase, {{"workers", "2"}});
+  }
+  Profile seen = profile;
+  probe(seen, truth.sample_bytes / truth.disk_s, 1.0);
+  const double found = profile.rates.as_is->mean.value();
+  const Prediction fewer = answer(profile, {"workers=1"});
+  CHECK(half_width(fewer) > 2.0 * half_width(answer(seen, {"workers=1"})));
+  CHECK(fewer.throughput.ci90_high.value() > 0.95 * found);  // it may be a token bucket
+  const std::vector<std::string> cached{"workers=1", "cache=100%", "cache_policy=minio"};
+  CHECK(half_width(answer(profile, cached)) == doctest::Approx(half_width(answer(seen, cached))).epsilon(0.2));
+}
+
 TEST_CASE("faster storage never slows a job down that a probe has shown") {
   for (const double saved : {0.0, 0.5, 1.0}) {
     Profile profile = made::profile_of(at_the_disk());
