@@ -1,7 +1,6 @@
 /// Who else used the cores while the job ran as found.
 #include <algorithm>
 #include <cstdint>
-#include <optional>
 #include <set>
 
 #include "analyzer/sections.hpp"

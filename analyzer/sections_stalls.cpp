@@ -4,13 +4,13 @@
 
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
+#include "core/other_load.hpp"
 
 namespace stallcast::sections {
 namespace {
 
 constexpr double k_trusted_replay_error = 0.10;  ///< beyond it the split is absent: its premise does not hold
 constexpr double k_named_core_waits = 0.10;      ///< of the workers' time
-constexpr double k_least_other_load = 0.05;      ///< of the cores: less than this keeps nobody from them
 constexpr double k_doubted_load = 0.05;
 constexpr double k_doubt_beyond = 0.25;
 constexpr double k_split_error = 0.015;   ///< of the attribution itself (benchmark tests/bench/attribution)
@@ -245,7 +245,7 @@ void name_core_waits(const Attribution& found, Profile& profile) {
   const auto& others = profile.resources.other_cpus;
   char used[80] = "";
   if (others) std::snprintf(used, sizeof used, "used %.2g of its %.4g cores", *others, profile.host.usable_cpus);
-  if (others && *others < k_least_other_load * profile.host.usable_cpus) {
+  if (nobody_else(others, profile.host.usable_cpus)) {
     add_issue(profile.issues, {"uneven-cores", Severity::info, 1,
                                "the workers waited for a core for " + time +
                                    " longer than even sharing with the steps explains, while others " + used +
@@ -254,8 +254,11 @@ void name_core_waits(const Attribution& found, Profile& profile) {
     return;
   }
   add_issue(profile.issues, {"other-load", Severity::warning, 1,
-                             std::string("other processes of this machine ") + used + (others ? " and " : "") +
-                                 "kept the workers from its cores for " + time,
+                             others ? std::string("other processes of this machine ") + used +
+                                          " and kept the workers from its cores for " + time
+                                    : "the workers waited for a core for " + time +
+                                          " longer than even sharing with the steps explains, probably for other "
+                                          "processes: what these used was not counted",
                              "measure on a quiet machine, or take the rates as those beside this load"});
 }
 

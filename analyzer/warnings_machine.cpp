@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include "analyzer/statistics.hpp"
 #include "analyzer/warnings.hpp"
@@ -32,6 +33,18 @@ std::set<std::int64_t> workers_of(const Evidence& e) {
 double workers_at_once(const Evidence& e) {
   const double each = static_cast<double>(std::max<std::int64_t>(0, e.profile.job.num_workers.value_or(0)));
   return each * static_cast<double>(e.ranks.size());
+}
+
+/// First and last tick in which batches were delivered and which `known` holds for; nothing where there is none.
+template <class Known>
+std::pair<const Tick*, const Tick*> while_delivering(const RunData& run, Known known) {
+  std::pair<const Tick*, const Tick*> span{nullptr, nullptr};
+  for (const Tick& tick : run.log.ticks) {
+    if (!known(tick) || delivered_at(tick) <= 0.0) continue;
+    if (span.first == nullptr) span.first = &tick;
+    span.second = &tick;
+  }
+  return span;
 }
 
 double usable_cores(const Evidence& e) {
@@ -151,13 +164,8 @@ std::string workers_pinned(const Evidence& e, double threshold) {
 }
 
 std::string cpu_throttled(const Evidence& e, double threshold) {
-  const Tick* first = nullptr;
-  const Tick* last = nullptr;
-  for (const Tick& tick : e.run.log.ticks) {
-    if (tick.quota_periods < 0 || tick.quota_throttled < 0 || delivered_at(tick) <= 0.0) continue;
-    if (first == nullptr) first = &tick;
-    last = &tick;
-  }
+  const auto [first, last] =
+      while_delivering(e.run, [](const Tick& tick) { return tick.quota_periods >= 0 && tick.quota_throttled >= 0; });
   if (first == nullptr) return {};
   const std::int64_t periods = last->quota_periods - first->quota_periods;
   const auto throttled = static_cast<double>(last->quota_throttled - first->quota_throttled);
@@ -168,13 +176,8 @@ std::string cpu_throttled(const Evidence& e, double threshold) {
 }
 
 std::string cpu_stolen(const Evidence& e, double threshold) {
-  const Tick* first = nullptr;
-  const Tick* last = nullptr;
-  for (const Tick& tick : e.run.log.ticks) {
-    if (tick.machine_cpus <= 0 || tick.machine_stolen_ns < 0 || delivered_at(tick) <= 0.0) continue;
-    if (first == nullptr) first = &tick;
-    last = &tick;
-  }
+  const auto [first, last] =
+      while_delivering(e.run, [](const Tick& tick) { return tick.machine_cpus > 0 && tick.machine_stolen_ns >= 0; });
   if (first == nullptr || first == last) return {};
   const auto stolen = static_cast<double>(last->machine_stolen_ns - first->machine_stolen_ns);
   const double share = stolen / static_cast<double>(last->t_ns - first->t_ns) / static_cast<double>(last->machine_cpus);

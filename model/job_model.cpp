@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "core/other_load.hpp"
 #include "model/job_inputs.hpp"
 #include "model/operators.hpp"
 #include "model/overlapped.hpp"
@@ -105,19 +106,12 @@ Crowding crowding_as_found(const JobModel& job) {
   return slow;
 }
 
-/// Whether somebody else may have used the cores: not where what they used was seen, and is next to nothing.
-bool others_ran(const Profile& profile, const JobModel& job) {
-  constexpr double k_nobody = 0.05;  // of the cores
-  const auto& others = profile.resources.other_cpus;
-  return !others || !plausible(*others) || *others > k_nobody * job.cores * job.ranks_per_host;
-}
-
 /// Takes out of the measured step what the workers' presence adds to it, and finds what others' presence adds. Sharing
 /// is estimated as if it were even, which the kernel's is not.
 void take_interference_out(const Profile& profile, JobModel& job) {
   constexpr double k_own_doing = 1.10;  // the crowding is an estimate: less than this says nothing of others
   const Crowding slow = crowding_as_found(job);
-  if (job.cpu_s > 0.0 && others_ran(profile, job)) {
+  if (job.cpu_s > 0.0 && !nobody_else(profile.resources.other_cpus, job.cores * job.ranks_per_host)) {
     const double seen = 1.0 + job.core_wait_s / job.cpu_s;
     if (seen > k_own_doing * slow.worker) job.disturbance = seen / slow.worker;
   }

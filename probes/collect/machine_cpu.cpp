@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <string>
-#include <utility>
 
 #include "probes/collect/host_facts.hpp"
 #include "probes/collect/text_file.hpp"
@@ -33,7 +32,7 @@ std::optional<MachineCpu> parse_machine_cpu(std::string_view text, const std::se
   return sum;
 }
 
-MachineCpuReader::MachineCpuReader(fs::path root) : stat_(root / "proc/stat"), cpus_(allowed_cpus(root)) {}
+MachineCpuReader::MachineCpuReader(const fs::path& root) : stat_(root / "proc/stat"), cpus_(allowed_cpus(root)) {}
 
 std::optional<MachineCpu> MachineCpuReader::read() const {
   return parse_machine_cpu(read_text(stat_).value_or(""), cpus_);

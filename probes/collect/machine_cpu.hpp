@@ -22,7 +22,7 @@ struct MachineCpu {
 class MachineCpuReader {
  public:
   /// Of the CPUs that this process may use now; `root` is "/" but for tests.
-  explicit MachineCpuReader(std::filesystem::path root);
+  explicit MachineCpuReader(const std::filesystem::path& root);
 
   [[nodiscard]] std::optional<MachineCpu> read() const;
 

@@ -73,7 +73,7 @@ TEST_CASE("others' use is not known without the CPUs' counts, for a moment, or w
 
 TEST_CASE("others are blamed where they ran, and with what they used") {
   RunData run = run_that_waits_for_cores();
-  CHECK(has(said(analyze_run(run), "other-load"), "machine kept the workers"));  // nobody knows better
+  CHECK(has(said(analyze_run(run), "other-load"), "probably for other processes: what these used was not counted"));
   let_others_use(run, 1.5);
   const Profile loaded = analyze_run(run);
   CHECK(has(said(loaded, "other-load"), "used 1.5 of its 4 cores and kept the workers from its cores for 22 %"));

@@ -1,6 +1,7 @@
 #include "probes/collect/machine_cpu.hpp"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <thread>

@@ -79,7 +79,7 @@ TEST_CASE("other jobs on the cores are seen, and said") {
 }
 
 TEST_CASE("what the consumer computes for a batch that came just now is the step's, but for receiving it") {
-  TrueJob truth;  // a step of 80 ms on a core, of which a synthetic one takes 60; 5 ms of waiting are receiving
+  TrueJob truth;  // a step of 80 ms on a core, of which a synthetic one takes 60; the consumer computes 85 in all
   truth.cores = 8.0;
   truth.device_s = 0.001;
   truth.step_cpu_s = 0.08;
