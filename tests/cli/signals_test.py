@@ -21,7 +21,7 @@ class Signals(CliTest):
     def wait_until_iterating(self):
         def iterating():
             folders = self.run_folders()
-            return folders and (folders[0] / "tool.jsonl").exists() and self.ticks_with_batches(folders[0])
+            return folders and self.ticks_with_batches(folders[0])
         self.wait_for(iterating, "the first batches")
 
     def finish(self, process):
@@ -119,8 +119,7 @@ class KilledTool(CliTest):
         process = self.start(PYTHON, JOB, 0, 0.01, "until=%s" % (self.folder / "until"))
 
         def recording():
-            folders = self.run_folders()
-            control = (folders[0] / "control").read_bytes() if folders else b""
+            control = b"".join(path.read_bytes() for path in self.temporary.glob("stallcast-*/control"))
             return struct.unpack_from("=8sII40sIiQI", control)[-1] if len(control) > 100 else None
         self.wait_for(lambda: recording() == 0, "a stretch without recording")
         process.send_signal(signal.SIGSTOP)  # no edge may come between the look and the kill
