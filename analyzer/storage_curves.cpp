@@ -12,8 +12,9 @@ namespace stallcast {
 namespace {
 
 constexpr double k_least_error_frac = 0.01;
-constexpr double k_flat = 1.1;   ///< a doubling in flight that brings less has come to the ceiling
-constexpr double k_same = 0.97;  ///< within 3 % of the best: the same plateau
+constexpr double k_flat = 1.1;       ///< a doubling in flight that brings less has come to the ceiling
+constexpr double k_ruled_out = 1.5;  ///< half of a doubling
+constexpr double k_same = 0.97;      ///< within 3 % of the best: the same plateau
 constexpr double k_extrapolate = 2.0;
 
 double error_of(const SizeClass& c) {
@@ -85,12 +86,19 @@ Estimate<double> pooled(std::span<const FlightRate> rates, double least) {
   return {mean, std::min(low, mean - narrowest), std::max(high, mean + narrowest), n};
 }
 
-/// Whether more in flight had stopped to bring more: fewer reads in flight came to about as much already.
+/// Whether more in flight had stopped to bring more: fewer came to about as much already, and what is known of the more
+/// rules out that they bring half as much again.
 bool has_plateau(std::span<const FlightRate> rates, std::size_t best) {
-  if (best + 1 < rates.size()) return true;
-  const auto fewer = rates.first(best);
-  return std::any_of(fewer.begin(), fewer.end(),
-                     [&](const FlightRate& rate) { return rates[best].rate.mean < k_flat * rate.rate.mean; });
+  for (std::size_t i = 0; i < rates.size(); ++i) {
+    const double fewer = k_flat * rates[i].rate.mean;
+    if (fewer < rates[best].rate.mean) continue;
+    const auto more = rates.subspan(i + 1);
+    const auto flat = [&](const FlightRate& rate) {
+      return rate.rate.mean < fewer && rate.rate.ci95_high < k_ruled_out * rates[i].rate.mean;
+    };
+    if (std::any_of(more.begin(), more.end(), flat)) return true;
+  }
+  return false;
 }
 
 }  // namespace

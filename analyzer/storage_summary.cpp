@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "analyzer/dataset_bytes.hpp"
 #include "analyzer/json_reader.hpp"
 #include "analyzer/json_writer.hpp"
 #include "analyzer/profile_fields.hpp"
@@ -27,6 +28,23 @@ MeasuredEstimate<Q> ceiling(const std::vector<FlightRate>& rates) {
   const Measured<Estimate<double>> most = ceiling_of(rates);
   if (!most) return MeasuredEstimate<Q>::absent(most.reason());
   return Estimate<Q>{Q(most->mean), Q(most->ci95_low), Q(most->ci95_high), most->n};
+}
+
+/// The better known of two rates with so many in flight stays. A job that reads less than fewer readers alone waits for
+/// something else: it tells nothing of the storage.
+void join(const JobReading& job, std::vector<FlightRate>& rates) {
+  const FlightRate seen{static_cast<double>(job.in_flight), plain(job.bandwidth)};
+  const bool held = std::any_of(rates.begin(), rates.end(), [&](const FlightRate& rate) {
+    return rate.in_flight <= seen.in_flight && rate.rate.ci95_low > seen.rate.mean;
+  });
+  if (held) return;
+  const auto at = std::lower_bound(rates.begin(), rates.end(), seen.in_flight,
+                                   [](const FlightRate& rate, double n) { return rate.in_flight < n; });
+  if (at == rates.end() || at->in_flight > seen.in_flight) {
+    rates.insert(at, seen);
+  } else if (seen.rate.ci95_low > at->rate.ci95_low) {
+    *at = seen;
+  }
 }
 
 bool counts(const StoragePoint& point, const std::string& read) {
@@ -88,7 +106,26 @@ Measured<Seconds> idle_read(const record::StorageRecording& recording) {
   return Seconds(*middle);
 }
 
-Storage storage_summary(const record::StorageRecording& recording) {
+std::optional<JobReading> job_reading(const Profile& profile) {
+  const auto bytes = distinct_bytes_per_sample(profile.dataset);
+  const double ranks =
+      std::max(1.0, static_cast<double>(profile.job.ranks_seen) / std::max(1, profile.host.hosts_seen));
+  if (!bytes || !profile.job.num_workers) return std::nullopt;
+  const Estimate<SamplesPerSecond>* most = nullptr;
+  for (const auto* rate : {&profile.rates.cold, &profile.rates.supply_cold}) {
+    if (!*rate || !((*rate)->ci95_low.value() > 0.0)) continue;
+    if (!most || (*rate)->ci95_low > most->ci95_low) most = &**rate;
+  }
+  if (!most) return std::nullopt;
+  const double readers = ranks * std::max<double>(1.0, static_cast<double>(*profile.job.num_workers));
+  const auto of_host = [&](SamplesPerSecond rate) {
+    return BytesPerSecond(rate.value() * bytes->value() / std::max(1, profile.host.hosts_seen));
+  };
+  return JobReading{static_cast<std::int64_t>(std::llround(readers)),
+                    {of_host(most->mean), of_host(most->ci95_low), of_host(most->ci95_high), most->n}};
+}
+
+Storage storage_summary(const record::StorageRecording& recording, const std::optional<JobReading>& job) {
   const StorageProfile probed = analyze_storage(recording);
   Storage out;
   out.path = probed.path;
@@ -120,6 +157,10 @@ Storage storage_summary(const record::StorageRecording& recording) {
   }
   out.ceiling_rate = ceiling<PerSecond>(rates);
   out.ceiling_bandwidth = ceiling<BytesPerSecond>(bandwidths);
+  if (job && !out.ceiling_bandwidth) {
+    join(*job, bandwidths);
+    out.ceiling_bandwidth = ceiling<BytesPerSecond>(bandwidths);
+  }
   out.saved = saved_in_pauses(recording, out.ceiling_bandwidth);
   out.idle_read = idle_read(recording);
   out.first_byte = first_byte(probed.fit);

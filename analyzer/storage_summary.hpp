@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <vector>
 
 #include "analyzer/profile.hpp"
@@ -21,8 +22,21 @@ namespace stallcast {
 /// few of them lie in windows that are proven cold.
 [[nodiscard]] Measured<Seconds> idle_read(const record::StorageRecording& recording);
 
-/// Rates of whole files where they were read whole, else of large blocks.
-[[nodiscard]] Storage storage_summary(const record::StorageRecording& recording);
+/// What the job itself read cold from the storage of one host, its readers taken together.
+struct JobReading {
+  std::int64_t in_flight = 1;  ///< readers: each waits for one read at a time
+  Estimate<BytesPerSecond> bandwidth{};
+};
+
+/// From the higher of its cold rates, with the trainer and without. None where neither was measured, or not what a
+/// sample reads.
+[[nodiscard]] std::optional<JobReading> job_reading(const Profile& profile);
+
+/// Rates of whole files where they were read whole, else of large blocks. `job` counts as one more point of the curve
+/// where the probe, which is short, has not come to the ceiling: a job of two workers that got 20 MB/s for a minute
+/// tells more than a second of reading with two in flight.
+[[nodiscard]] Storage storage_summary(const record::StorageRecording& recording,
+                                      const std::optional<JobReading>& job = std::nullopt);
 
 /// Writes `recordings`/storage.json: the section "storage" of profile.json, with the reasons of what is absent.
 [[nodiscard]] Status save_storage(const Storage& storage, const std::filesystem::path& recordings);

@@ -35,7 +35,7 @@ void probe_storage_of(Profile& profile, std::span<const RunData> launches, const
   const auto seen = collect::probe_storage(options);
   clear_progress();
   if (!seen) return not_measured(profile, seen.error().what);
-  Storage storage = storage_summary(seen.value());
+  Storage storage = storage_summary(seen.value(), job_reading(profile));
   if (storage.rates.empty()) return not_measured(profile, storage.ceiling_rate.reason());
   if (const Status saved = save_storage(storage, recordings); !saved.ok()) print_error(saved.error());
   profile.storage = std::move(storage);

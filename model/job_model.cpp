@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <string_view>
 
+#include "analyzer/dataset_bytes.hpp"
 #include "core/other_load.hpp"
 #include "model/job_inputs.hpp"
 #include "model/operators.hpp"
@@ -142,14 +143,8 @@ std::optional<double> value_of(const Measured<Q>& measured) {
   return measured->value();
 }
 
-/// Bytes of a sample, each counted once: numpy reads the beginning of a file twice, and only the first time from
-/// storage.
 std::optional<double> distinct_bytes(const Profile& profile) {
-  const Dataset& data = profile.dataset;
-  const auto read = value_of(data.bytes_per_sample);
-  if (!read || data.layout != "files" || !data.file_size_bytes || !(data.file_size_bytes->mean > 0.0)) return read;
-  const double file = data.file_size_bytes->mean;
-  return *read > file && *read < 2.0 * file ? file : *read;
+  return value_of(distinct_bytes_per_sample(profile.dataset));
 }
 
 /// Bytes that a missed sample takes from storage: the page cache is filled by pages, so a file's last one comes whole.

@@ -119,6 +119,9 @@ TEST_CASE("one low point does not hide a plateau, and a rise is none") {
   noisy.push_back({8.0, {1400.0, 300.0, 2500.0, 2}});
   REQUIRE(ceiling_of(noisy));
   CHECK(ceiling_of(noisy)->mean == doctest::Approx(1003.0).epsilon(0.01));
+  // What is hardly known of more in flight does not say that they bring no more.
+  CHECK_FALSE(ceiling_of(std::vector<FlightRate>{{1.0, {700.0, 690.0, 710.0, 9}}, {4.0, {760.0, 100.0, 1400.0, 2}}}));
+  CHECK(ceiling_of(std::vector<FlightRate>{{1.0, {700.0, 690.0, 710.0, 9}}, {4.0, {760.0, 500.0, 1000.0, 2}}}));
   CHECK_FALSE(ceiling_of(series({100.0, 200.0, 400.0, 800.0})));
   CHECK_FALSE(ceiling_of(series({100.0})));
   const auto bends = ceiling_of(series({100.0, 190.0, 345.0, 300.0}));  // retrograde: the best is the ceiling

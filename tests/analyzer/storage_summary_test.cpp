@@ -49,6 +49,47 @@ TEST_CASE("the rates by reads in flight, and what they come to") {
   CHECK_FALSE(storage.saved);  // nothing was read with pauses
 }
 
+TEST_CASE("a ceiling that a short probe does not reach is told by what the job itself read") {
+  SimulatedStorage slow = limited();
+  slow.latency_s = 8e-3;  // 11.8 MB/s alone, the ceiling's 20 with two
+  record::StorageRecording recording = simulate_probe(slow, 100e3, false);
+  std::erase_if(recording.windows, [](const record::StorageWindow& window) { return window.in_flight > 2; });
+  REQUIRE(storage_summary(recording).rates.size() == 2);
+  CHECK(storage_summary(recording).ceiling_bandwidth.reason().find("still rises") != std::string::npos);
+  const auto with_job = [&](std::int64_t readers, double rate) {
+    const Estimate<BytesPerSecond> of{BytesPerSecond(rate), BytesPerSecond(0.95 * rate), BytesPerSecond(1.05 * rate),
+                                      9};
+    return storage_summary(recording, JobReading{readers, of}).ceiling_bandwidth;
+  };
+  REQUIRE(with_job(4, 20e6));
+  CHECK(with_job(4, 20e6)->mean.value() == doctest::Approx(20e6).epsilon(0.05));
+  CHECK_FALSE(with_job(4, 40e6));  // it still rises
+  CHECK_FALSE(with_job(2, 20e6));  // what the probe saw as well
+  CHECK_FALSE(with_job(4, 5e6));   // something else keeps the job
+}
+
+TEST_CASE("what a job read cold: of one host, by all of its workers") {
+  Profile profile;
+  CHECK_FALSE(job_reading(profile));
+  const auto rate = [](double mean) {
+    return Estimate<SamplesPerSecond>{SamplesPerSecond(mean), SamplesPerSecond(0.9 * mean),
+                                      SamplesPerSecond(1.1 * mean), 5};
+  };
+  profile.job.num_workers = std::int64_t{3};
+  profile.job.ranks_seen = 4;
+  profile.host.hosts_seen = 2;
+  profile.dataset.bytes_per_sample = BytesPerSample(100e3);
+  profile.rates.cold = rate(200.0);
+  profile.rates.supply_cold = rate(400.0);
+  const auto seen = job_reading(profile);
+  REQUIRE(seen);
+  CHECK(seen->in_flight == 6);
+  CHECK(seen->bandwidth.mean.value() == doctest::Approx(20e6));
+  CHECK(seen->bandwidth.ci95_low.value() == doctest::Approx(18e6));
+  profile.dataset.bytes_per_sample = Measured<BytesPerSample>::absent("not seen");
+  CHECK_FALSE(job_reading(profile));
+}
+
 TEST_CASE("what one reader alone waits for a first byte, and gets from there on") {
   const Storage storage = probed({}, 0.0);  // 1 ms, then 200 MB/s; opening a file takes 1 us
   REQUIRE(storage.first_byte);
