@@ -165,6 +165,7 @@ struct Resources {
   MeasuredEstimate<SecondsPerSample> worker_wall{};  ///< begin to end of a batch's making, per sample
   MeasuredEstimate<SecondsPerSample> worker_cpu{};
   MeasuredEstimate<SecondsPerSample> worker_cpu_cached{};  ///< likewise where all is in memory: of cached blocks
+  MeasuredEstimate<SecondsPerSample> worker_cpu_cold{};    ///< of cold blocks, in the same rounds
   MeasuredEstimate<SecondsPerSample> worker_run_delay{};   ///< runnable, not running
   MeasuredEstimate<SecondsPerSample> read{};               ///< inside reads, opens and stats
   MeasuredEstimate<SecondsPerSample> read_from_memory{};   ///< the part of it that a resident file costs too

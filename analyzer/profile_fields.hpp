@@ -165,6 +165,7 @@ void describe(A& a, As<A, Resources>& v) {
   a.field("worker_wall_s_per_sample", v.worker_wall);
   a.field("worker_cpu_s_per_sample", v.worker_cpu);
   a.field("worker_cpu_cached_s_per_sample", v.worker_cpu_cached);
+  a.field("worker_cpu_cold_s_per_sample", v.worker_cpu_cold);
   a.field("worker_run_delay_s_per_sample", v.worker_run_delay);
   a.field("read_s_per_sample", v.read);
   a.field("read_from_memory_s_per_sample", v.read_from_memory);

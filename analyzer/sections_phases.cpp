@@ -200,6 +200,7 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
     // Nothing is received from workers in a synthetic block: what the consumer computes there is the step.
     profile.resources.step_cpu = cpu_in(data, Phase::synthetic, &RoundCell::cpu_seconds, "the consumer");
     profile.resources.worker_cpu_cached = cpu_in(data, Phase::cached, &RoundCell::made_cpu_s, "the workers");
+    profile.resources.worker_cpu_cold = cpu_in(data, Phase::cold, &RoundCell::made_cpu_s, "the workers");
   }
   Stalls& stalls = profile.stalls;
   fill_split(data, stalls);

@@ -364,6 +364,7 @@ Resources resources_of(Nodes nodes, const std::vector<RankView>& ranks, const st
   out.tree_cpu = tree_cpu(nodes);
   out.consumer_cpu = consumer_cpu(ranks);
   out.worker_cpu_cached = MeasuredEstimate<SecondsPerSample>::absent("no cached blocks were run");
+  out.worker_cpu_cold = MeasuredEstimate<SecondsPerSample>::absent("no cold blocks were run");
   out.step_cpu = MeasuredEstimate<SecondsPerSample>::absent("no synthetic blocks were run");
   out.other_cpus = other_cpus(nodes);
   out.bytes_from_storage = whole_storage_share(nodes);

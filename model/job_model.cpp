@@ -200,14 +200,18 @@ bool read_worker(const Profile& profile, JobModel& job) {
 }
 
 /// Reading from storage costs CPU time as well, and a worker that slept for its bytes finds the processor's caches
-/// cold: one that is served from memory computes less for each sample.
+/// cold: one that is served from memory computes less for each sample. Cold blocks tell how much less, in the same
+/// rounds as cached ones: what ran as found came before them, and a processor's speed drifts.
 void take_cpu_of_cached(const Profile& profile, JobModel& job) {
   const auto& cached = profile.resources.worker_cpu_cached;
   if (!known(cached) || !(cached->mean.value() > 0.0) || job.overlapped) return;
   const double hit = cached->mean.value();
   const double found = profile.resources.worker_cpu->mean.value();
+  const auto& cold = profile.resources.worker_cpu_cold;
   constexpr double k_mostly = 0.5;
-  if (job.miss >= k_mostly && job.storage_s) {
+  if (job.storage_s && known(cold)) {
+    job.miss_cpu_s = std::clamp(cold->mean.value() - hit, 0.0, *job.storage_s);
+  } else if (job.storage_s && job.miss >= k_mostly) {
     job.miss_cpu_s = std::clamp((found - hit) / job.miss, 0.0, *job.storage_s);
   }
   job.collate_s = std::min(job.collate_s, 0.9 * hit);

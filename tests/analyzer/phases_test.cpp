@@ -88,6 +88,7 @@ TEST_CASE("rates and stalls are what the job's times say") {
     CHECK(near(profile.rates.cold->mean.value(), 32.0 / truth.cold_s, 0.01));
     CHECK(near(profile.rates.cached->mean.value(), 32.0 / truth.cached_s, 0.01));
     CHECK(near(profile.resources.worker_cpu_cached->mean.value() * 32.0, spec.job.cpu_s, 0.02));
+    CHECK(near(profile.resources.worker_cpu_cold->mean.value() * 32.0, spec.job.cpu_s, 0.02));
     CHECK(near(profile.rates.synthetic->mean.value(), 32.0 / truth.synthetic_s, 0.01));
     CHECK(near(profile.rates.supply_cached->mean.value(), 32.0 / truth.supply_s, 0.01));
     CHECK(std::abs(profile.stalls.fetch->mean - truth.fetch()) < 0.01);

@@ -215,6 +215,11 @@ TEST_CASE("a sample from memory computes less where cached blocks show it") {
   CHECK(cold.cpu_s == doctest::Approx(job.batch * (job.cpu_s + job.miss_cpu_s)));
   setting.latency_s = *job.storage_s;  // given from outside: that holds no computing
   CHECK(demands(job, setting, {}, {}).latency_s > cold.latency_s);
+  // Cold blocks ran beside the cached ones, and know it better than what ran before them.
+  profile.resources.worker_cpu_cold =
+      Estimate<SecondsPerSample>{SecondsPerSample(0.65 * truth.cpu_s), SecondsPerSample(0.64 * truth.cpu_s),
+                                 SecondsPerSample(0.66 * truth.cpu_s), 5};
+  CHECK(read(profile).miss_cpu_s == doctest::Approx(0.05 * truth.cpu_s).epsilon(0.01));
 }
 
 TEST_CASE("receiving a batch is what cached blocks wait for beyond its making") {
