@@ -153,11 +153,11 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
 /// One further block a round, so that the model has something to be fitted on.
 std::optional<Segment> PhaseSchedule::extra(const View& view) const {
   Segment segment = segment_of(Phase::cached, block_batches_, next_round_);
-  // Two rounds of each of the first kinds come before one of the others: one block has no interval.
-  constexpr std::uint32_t k_order[] = {0, 1, 0, 1, 2, 3, 2, 3};
-  switch (k_order[next_round_ % std::size(k_order)]) {
+  // One block has no interval: two of a kind come before the next, and a job of few rounds has one kind at least.
+  constexpr std::uint32_t k_order[] = {0, 0, 1, 1, 2, 2, 3, 3};
+  const std::uint32_t left_out = view.workers < 2 ? 2 : 0;  // no fewer workers to be had
+  switch (k_order[left_out + next_round_ % (std::size(k_order) - left_out)]) {
     case 0:
-      if (view.workers < 2) return std::nullopt;
       segment.workers = std::max(1U, view.workers / 2);
       return segment;
     case 1:

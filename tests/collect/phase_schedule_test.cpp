@@ -133,6 +133,36 @@ TEST_CASE("tight estimates do not wait for the further block of a round") {
   CHECK(job.published().back().first <= turn + 8);
 }
 
+TEST_CASE("two further blocks of a kind come before one of the next: one alone has no interval") {
+  const auto kinds = [](std::uint32_t workers) {
+    Job job;
+    job.workers = workers;
+    PhaseWants wants = usual_wants();
+    wants.extras = true;
+    wants.budget = Seconds(200.0);
+    PhaseSchedule schedule(*job.control, wants);
+    job.run(schedule, 150.0);
+    std::vector<Phase> found;
+    std::uint32_t round = UINT32_MAX;  // of the supply block seen last: what follows it is the further one
+    for (const Segment& segment : job.published()) {
+      if (segment.round == round) found.push_back(static_cast<Phase>(segment.phase));
+      if (segment.phase == static_cast<std::uint32_t>(Phase::supply_cached)) round = segment.round;
+    }
+    return found;
+  };
+  const std::vector<Phase> two = kinds(2);
+  REQUIRE(two.size() >= 4);
+  CHECK(two[0] == Phase::cached);  // with fewer workers
+  CHECK(two[1] == Phase::cached);
+  CHECK(two[2] == Phase::half_cached);
+  CHECK(two[3] == Phase::half_cached);
+  const std::vector<Phase> one = kinds(1);
+  REQUIRE(one.size() >= 3);
+  CHECK(one[0] == Phase::half_cached);
+  CHECK(one[1] == Phase::half_cached);
+  CHECK(one[2] == Phase::perturb_cpu);
+}
+
 TEST_CASE("cold supply blocks are run in every round where the job hardly waits for cold data") {
   const auto rounds_with = [](double cold_turns_per_s) {
     Job job;
