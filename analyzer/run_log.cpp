@@ -185,6 +185,7 @@ ProcessTick process_tick(const json& item) {
   process.anon_bytes = integer(item, "anon_bytes");
   process.pss_bytes = integer(item, "pss_bytes");
   process.pss_anon_bytes = integer(item, "pss_anon_bytes");
+  process.pss_swap_bytes = integer(item, "pss_swap_bytes");
   process.swap_bytes = integer(item, "swap_bytes");
   process.cpus = text(item, "cpus");
   return process;

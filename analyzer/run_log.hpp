@@ -38,6 +38,7 @@ struct ProcessTick {
   std::int64_t anon_bytes = -1;
   std::int64_t pss_bytes = -1;       ///< read more rarely than the others; likewise the next
   std::int64_t pss_anon_bytes = -1;  ///< the part of it that no file backs
+  std::int64_t pss_swap_bytes = -1;  ///< what of the set lies on swap, beside `pss_bytes`
   std::int64_t swap_bytes = -1;
   std::string cpus{};  ///< that it may run on, as the kernel lists them; empty: not known
 };

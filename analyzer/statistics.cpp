@@ -105,25 +105,31 @@ Estimate<double> ratio_of_sums(std::span<const double> numerator, std::span<cons
 }
 
 Estimate<double> relative_trend(std::span<const double> values) {
-  STALLCAST_CHECK(values.size() >= 3);
+  std::vector<double> numbers(values.size());
+  std::iota(numbers.begin(), numbers.end(), 0.0);
+  return relative_trend(values, numbers);
+}
+
+Estimate<double> relative_trend(std::span<const double> values, std::span<const double> times) {
+  STALLCAST_CHECK(values.size() >= 3 && times.size() == values.size() && times.back() > times.front());
   const double n = static_cast<double>(values.size());
   const double center = mean(values);
-  const double middle = (n - 1.0) / 2.0;
+  const double middle = mean(times);
   double cross = 0.0;
   double square = 0.0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double x = static_cast<double>(i) - middle;
+    const double x = times[i] - middle;
     cross += x * (values[i] - center);
     square += x * x;
   }
   const double slope = cross / square;
   double residual = 0.0;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const double fit = center + slope * (static_cast<double>(i) - middle);
+    const double fit = center + slope * (times[i] - middle);
     residual += (values[i] - fit) * (values[i] - fit);
   }
   const double error = std::sqrt(residual / (n - 2.0) / square) * student_t(0.95, n - 2.0);
-  const double scale = center != 0.0 ? (n - 1.0) / center : 0.0;
+  const double scale = center != 0.0 ? (times.back() - times.front()) / center : 0.0;
   return {slope * scale, (slope - error) * scale, (slope + error) * scale, static_cast<std::int64_t>(values.size())};
 }
 

@@ -37,5 +37,7 @@ namespace stallcast {
 
 /// Linear trend of a series over its whole length, as a share of its mean, with its 95 % interval.
 [[nodiscard]] Estimate<double> relative_trend(std::span<const double> values);
+/// Likewise of values that were read at these times (any unit, rising), which need not lie equally far apart.
+[[nodiscard]] Estimate<double> relative_trend(std::span<const double> values, std::span<const double> times);
 
 }  // namespace stallcast

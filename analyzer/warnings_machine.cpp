@@ -70,10 +70,11 @@ struct Course {
   std::vector<std::uint64_t> t_ns{};
   std::vector<double> bytes{};
 
-  void add(std::uint64_t at_ns, std::int64_t value) {
-    if (value < 0) return;
+  /// `swapped`: what the kernel has put away of it, which is the process's as before.
+  void add(std::uint64_t at_ns, std::int64_t resident, std::int64_t swapped) {
+    if (resident < 0) return;
     t_ns.push_back(at_ns);
-    bytes.push_back(static_cast<double>(value));
+    bytes.push_back(static_cast<double>(resident + std::max<std::int64_t>(0, swapped)));
   }
   [[nodiscard]] bool long_enough() const {
     return bytes.size() >= k_fewest_readings && t_ns.back() - t_ns.front() >= k_shortest_ns;
@@ -90,8 +91,12 @@ Course settled(const Course& course) {
     const std::size_t begin = from + part * count / parts;
     const std::size_t end = from + (part + 1) * count / parts;
     double sum = 0.0;
-    for (std::size_t i = begin; i < end; ++i) sum += course.bytes[i];
-    late.t_ns.push_back(course.t_ns[begin]);
+    std::uint64_t after_ns = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      sum += course.bytes[i];
+      after_ns += course.t_ns[i] - course.t_ns[begin];
+    }
+    late.t_ns.push_back(course.t_ns[begin] + after_ns / (end - begin));
     late.bytes.push_back(sum / static_cast<double>(end - begin));
   }
   return late;
@@ -107,12 +112,14 @@ struct Growth {
 std::optional<Growth> growth_of(const Course& whole) {
   const Course late = settled(whole);
   if (!late.long_enough()) return std::nullopt;
-  const Estimate<double> trend = relative_trend(late.bytes);
+  std::vector<double> seconds;
+  for (const std::uint64_t t_ns : late.t_ns) seconds.push_back(static_cast<double>(t_ns - late.t_ns.front()) * 1e-9);
+  const Estimate<double> trend = relative_trend(late.bytes, seconds);
   if (!(trend.ci95_low > 0.0)) return std::nullopt;
   double sum = 0.0;
   for (const double bytes : late.bytes) sum += bytes;
   const double mean = sum / static_cast<double>(late.bytes.size());
-  return Growth{trend.mean, trend.mean * mean, static_cast<double>(late.t_ns.back() - late.t_ns.front()) * 1e-9};
+  return Growth{trend.mean, trend.mean * mean, seconds.back()};
 }
 
 }  // namespace
@@ -227,8 +234,8 @@ std::string memory_growth(const Evidence& e, double threshold) {
   for (const Tick& tick : e.run.log.ticks) {
     for (const ProcessTick& process : tick.processes) {
       if (workers.count(process.pid) == 0) continue;
-      proportional[process.pid].add(tick.t_ns, process.pss_anon_bytes);
-      anonymous[process.pid].add(tick.t_ns, process.anon_bytes);
+      proportional[process.pid].add(tick.t_ns, process.pss_anon_bytes, process.pss_swap_bytes);
+      anonymous[process.pid].add(tick.t_ns, process.anon_bytes, process.swap_bytes);
     }
   }
   double bytes = 0.0;

@@ -45,6 +45,7 @@ Json process_json(const Process& process) {
           {"anon_bytes", or_null(process.anonymous_bytes)},
           {"pss_bytes", process.proportional ? Json(process.proportional->bytes) : Json(nullptr)},
           {"pss_anon_bytes", process.proportional ? or_null(process.proportional->anonymous_bytes) : Json(nullptr)},
+          {"pss_swap_bytes", process.proportional ? or_null(process.proportional->swap_bytes) : Json(nullptr)},
           {"swap_bytes", process.status ? Json(process.status->swap_bytes) : Json(nullptr)},
           {"cpus", process.status ? Json(process.status->cpus) : Json(nullptr)}};
 }

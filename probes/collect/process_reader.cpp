@@ -123,8 +123,9 @@ std::optional<ProportionalSet> ProcessReader::proportional(pid_t pid) const {
   const auto text = read_text(file(pid, "smaps_rollup"));
   const auto kib = text ? number_after(*text, "Pss:") : std::nullopt;
   if (!kib) return std::nullopt;
-  ProportionalSet set{*kib * 1024, std::nullopt};
+  ProportionalSet set{*kib * 1024, std::nullopt, std::nullopt};
   if (const auto anonymous = number_after(*text, "Pss_Anon:")) set.anonymous_bytes = *anonymous * 1024;
+  if (const auto swapped = number_after(*text, "SwapPss:")) set.swap_bytes = *swapped * 1024;
   return set;
 }
 

@@ -40,6 +40,7 @@ struct StatusFacts {
 struct ProportionalSet {
   std::uint64_t bytes = 0;
   std::optional<std::uint64_t> anonymous_bytes{};  ///< the part that no file backs; newer kernels (5.x) say it
+  std::optional<std::uint64_t> swap_bytes{};       ///< what of it lies on swap, which `bytes` leaves out
 };
 
 [[nodiscard]] std::optional<StatLine> parse_stat(std::string_view text);

@@ -70,7 +70,8 @@ class Watch {
   std::optional<std::uint64_t> first_batch_ns_{};
   std::optional<std::uint64_t> pairs_begin_ns_{};
   std::uint64_t next_details_ns_ = begin_ns_;
-  std::uint64_t details_cost_ns_ = 0;
+  std::uint64_t details_cost_ns_ = 0;       ///< of the cheaper one of the last two readings
+  std::uint64_t last_details_cost_ns_ = 0;  ///< one that the machine held up says nothing of the next
   std::uint64_t next_proportional_ns_ = begin_ns_ + 5 * k_second;
   std::uint64_t next_forget_ns_ = begin_ns_ + k_forget_ns;
   bool limit_reached_ = false;
@@ -168,7 +169,8 @@ void Watch::measure_details(std::uint64_t now) {
   if (proportional) {
     next_proportional_ns_ = now + std::max(10 * k_second, cost * k_proportional_share);
   } else {
-    details_cost_ns_ = cost;
+    details_cost_ns_ = std::min(cost, last_details_cost_ns_);
+    last_details_cost_ns_ = cost;
   }
   next_details_ns_ = now + details_interval(now);
 }

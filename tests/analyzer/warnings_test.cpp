@@ -153,6 +153,28 @@ TEST_CASE("memory that grows, by the proportional set where there is one") {
   CHECK(said(analyze_run(run), "memory-growth").empty());  // it took its buffers, and that was it
 }
 
+TEST_CASE("memory that grows, read at uneven times") {
+  RunData run = long_run();
+  each_worker(run, [](ProcessTick& process, int number) {  // as where readings cost so much that they come rarely
+    process.anon_bytes = number < 4 || number > 20 ? 300'000'000 + 20'000'000L * number : -1;
+  });
+  CHECK(has(said(analyze_run(run), "memory-growth"), "1.2 GB a minute"));
+}
+
+TEST_CASE("memory that grows is put away on swap") {
+  RunData run = long_run();
+  each_worker(run, [](ProcessTick& process, int number) {
+    process.anon_bytes = 300'000'000;
+    process.swap_bytes = 20'000'000L * number;
+  });
+  CHECK(has(said(analyze_run(run), "memory-growth"), "the memory of 1 worker grew by 1.2 GB a minute"));
+  each_worker(run, [](ProcessTick& process, int number) {
+    process.anon_bytes = 600'000'000 - 20'000'000L * number;
+    process.swap_bytes = 20'000'000L * number;
+  });
+  CHECK(said(analyze_run(run), "memory-growth").empty());  // all that happened is that it moved there
+}
+
 TEST_CASE("one worker that is slower than the others") {
   RunData run = long_run();
   for (Delivery& delivery : run.consumers[0].passes[0].deliveries) {
