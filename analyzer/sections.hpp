@@ -97,6 +97,10 @@ void add_phases(const RunData& run, const RankView& rank, std::size_t most_rows,
 /// Share of the bytes that the making of batches read that came from storage (/proc/PID/io), at most 1.
 [[nodiscard]] Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>& ranks);
 
+/// Whether the job read its data through maps of files (mmap), which no probe sees: much came from storage while
+/// batches were made (page faults count in /proc/PID/io), and hardly a read() asked for it.
+[[nodiscard]] bool reads_through_maps(const RunData& run, const std::vector<RankView>& ranks);
+
 /// Whether reads paid for storage that the job's own processes emulated: then the kernel's counts are not of them.
 [[nodiscard]] bool storage_is_emulated(const RunData& run);
 

@@ -275,7 +275,10 @@ Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks) {
   double bytes_read = 0.0;
   const std::vector<const record::SampleRecord*> samples = training_samples(nodes, ranks);
   for (const record::SampleRecord* sample : samples) bytes_read += static_cast<double>(sample->read_bytes);
-  if (!samples.empty()) {
+  if (!samples.empty() && bytes_read <= 0.0) {
+    out.bytes_per_sample =
+        Measured<BytesPerSample>::absent("no sample was seen reading a byte of a file (mapped files are read unseen)");
+  } else if (!samples.empty()) {
     out.bytes_per_sample = BytesPerSample(bytes_read / static_cast<double>(samples.size()));
   } else {
     out.bytes_per_sample = Measured<BytesPerSample>::absent("the reads of one sample were not told from another's");
@@ -293,6 +296,7 @@ ReplayMachine replay_machine(const RunData& run, const std::vector<RankView>& al
   const RankView& rank = all.front();
   ReplayMachine machine;
   machine.storage_share = storage_share(run, all).value_or(0.0);
+  machine.maps_read = reads_through_maps(run, all);
   if (run.log.host && run.log.host->usable_cpus > 0.0) {
     machine.cores = run.log.host->usable_cpus / static_cast<double>(std::max<std::size_t>(ranks, 1));
   } else {

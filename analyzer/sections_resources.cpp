@@ -347,11 +347,26 @@ Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>
   }
   const TickSpan span = delivering_span(run);
   if (!span.known()) return Measured<Fraction>::absent(k_no_span);
+  if (reads_through_maps(run, ranks)) {
+    return Measured<Fraction>::absent("the data are read through maps of their files (mmap), which is not seen");
+  }
   const double read = read_per_sample(ranks);
   const bool by_process = !ranks.empty() && ranks.front().window.loader.composition != "serial";
   if (read <= 0.0 && by_process) return share_of_processes(run, span, ranks);
   if (read <= 0.0) return Measured<Fraction>::absent("no read of a file was seen while batches were made");
   return std::min(1.0, span.storage_bytes() / span.samples / read);
+}
+
+bool reads_through_maps(const RunData& run, const std::vector<RankView>& ranks) {
+  constexpr double k_much = 1e7;     // bytes, mapped and from storage: more than libraries that are loaded late
+  constexpr double k_hardly = 0.10;  // of what came from storage
+  double mapped = 0.0;
+  for (const record::ProcessRecording& process : run.processes) {
+    mapped += static_cast<double>(process.info.mapped_bytes);
+  }
+  const TickSpan span = delivering_span(run);
+  if (mapped < k_much || !span.known() || span.storage_bytes() < k_much) return false;
+  return read_per_sample(ranks) * span.samples < k_hardly * span.storage_bytes();
 }
 
 Resources resources_of(Nodes nodes, const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines) {

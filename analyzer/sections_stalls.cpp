@@ -195,11 +195,26 @@ double model_error(const Attribution& found) {
   return found.replay_error + doubtful + k_doubt_beyond * (found.explained_error - doubtful);
 }
 
+/// Half-width of an attributed rate, as a share of it.
+double relative_half_of(const JobTimes& times, double error) {
+  return std::sqrt(std::pow(times.rate_half / times.rate, 2.0) + error * error + k_split_error * k_split_error);
+}
+
+/// Page faults that wait for storage look like computing to every probe: neither of the two can be told, but what the
+/// steps alone would give can.
+void leave_undivided(const std::vector<RankView>& ranks, const JobTimes& times, const Attribution& found,
+                     Profile& profile) {
+  absent_split(
+      profile,
+      "the data are read through maps of their files (mmap), which is not seen: reading and preparing cannot be "
+      "told apart");
+  fill_synthetic(ranks, times, found, relative_half_of(times, model_error(found)), profile);
+}
+
 void fill_split(const std::vector<RankView>& ranks, const JobTimes& times, const Attribution& found, Profile& profile) {
   const double step = found.step_s;
   const double error = model_error(found);
-  const double relative_half =
-      std::sqrt(std::pow(times.rate_half / times.rate, 2.0) + error * error + k_split_error * k_split_error);
+  const double relative_half = relative_half_of(times, error);
   const double per_rank = times.rate * step;  // samples of all ranks in one step
   profile.stalls.as_is_fetch = share((step - found.cached_step_s) / step, times, error);
   const double fetch = profile.stalls.as_is_fetch->mean;
@@ -326,7 +341,13 @@ void divide_waiting(const std::vector<RankView>& ranks, const std::vector<Replay
                "something besides workers, cores and storage holds the loader back; profile with phases"});
     return;
   }
-  fill_split(ranks, times, *found, profile);
+  const bool maps_read =
+      std::any_of(machines.begin(), machines.end(), [](const ReplayMachine& machine) { return machine.maps_read; });
+  if (maps_read) {
+    leave_undivided(ranks, times, *found, profile);
+  } else {
+    fill_split(ranks, times, *found, profile);
+  }
   name_core_waits(*found, profile);
 }
 

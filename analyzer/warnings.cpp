@@ -56,8 +56,11 @@ constexpr std::array k_table{
         "ranks-missing", Severity::warning, 1.0, "ranks seen of those expected", ranks_missing,
         "stallcast merge puts recordings of other nodes beside these; where the launcher drops the environment, see "
         "stallcast env"},
-    Warning{"reads-unseen", Severity::warning, 1e7, "bytes from storage that no read call asked for", reads_unseen,
-            "the fetch share is a lower bound; profile with phases to separate it", true},
+    Warning{
+        "reads-unseen", Severity::warning, 1e7, "bytes from storage that no read call asked for", reads_unseen,
+        "what a sample takes beyond its CPU time is mostly reading, where nothing else blocks; data that are read with "
+        "read() in place of maps can be measured",
+        true},
 };
 
 }  // namespace

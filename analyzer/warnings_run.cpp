@@ -230,7 +230,7 @@ std::string reads_unseen(const Evidence& e, double threshold) {
   const Dataset& dataset = e.profile.dataset;
   const bool no_reads = !dataset.bytes_per_sample || dataset.bytes_per_sample->value() <= 0.0;
   if (!no_reads || mapped <= 0.0 || storage <= threshold) return {};
-  return "the data set seems to be read through mapped files: read time is inside prep here";
+  return "the data set seems to be read through mapped files (mmap): how long reading takes is not seen";
 }
 
 std::string not_pinned(const Evidence& e, double) {

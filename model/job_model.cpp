@@ -12,6 +12,7 @@
 #include "model/operators.hpp"
 #include "model/overlapped.hpp"
 #include "model/quick.hpp"
+#include "model/unseen_reads.hpp"
 
 namespace stallcast {
 namespace {
@@ -166,7 +167,8 @@ bool read_worker(const Profile& profile, JobModel& job) {
   if (!known(in.worker_wall) || !known(in.worker_cpu)) return false;
   const double wall = std::max(0.0, in.worker_wall->mean.value());
   const double read = mean_or(in.read, 0.0);
-  const double storage = std::clamp(read - mean_or(in.read_from_memory, 0.0), 0.0, wall);
+  read_unseen_reads(profile, job);
+  const double storage = job.reads_unseen ? 0.0 : std::clamp(read - mean_or(in.read_from_memory, 0.0), 0.0, wall);
   job.cpu_s = std::clamp(in.worker_cpu->mean.value(), 0.0, wall - storage);
   job.collate_s = std::clamp(mean_or(in.collate, 0.0), 0.0, 0.9 * job.cpu_s);
   job.core_wait_s = std::clamp(mean_or(in.worker_run_delay, 0.0), 0.0, wall - storage - job.cpu_s);
@@ -193,7 +195,7 @@ bool read_worker(const Profile& profile, JobModel& job) {
     miss_input(
         job, "cost of reading from storage",
         in.bytes_from_storage ? "hardly anything was read from storage in this run" : in.bytes_from_storage.reason(),
-        k_profile_cold);
+        job.reads_unseen ? k_read_calls : k_profile_cold);
     job.other_s += storage;  // what little there was stays as found
   }
   return true;
@@ -309,8 +311,7 @@ void read_data_and_memory(const Profile& profile, JobModel& job) {
   if (!job.memory_bytes && profile.host.memory.value() > 0.0) job.memory_bytes = profile.host.memory.value();
   read_access(profile, job);
   if (!job.sample_bytes) {
-    miss_input(job, "bytes read per sample", profile.dataset.bytes_per_sample.reason(),
-               "a data set read with read(): mapped files are not seen");
+    miss_input(job, "bytes read per sample", profile.dataset.bytes_per_sample.reason(), k_read_calls);
   }
   if (!job.dataset_bytes) {
     miss_input(job, "size of the data set", profile.dataset.bytes_total.reason(), "a data set that tells its length");

@@ -55,10 +55,13 @@ struct JobModel {
   /// Fetch and prep run side by side, and neither is known by itself: the loader is one server (`workers` 1) that takes
   /// `other_s` for a sample, the larger of the two. Then the step and the loader combine by max() as everywhere.
   bool overlapped = false;
-  bool loader_binds = false;  ///< of these: the job waits, so that other_s is known; else the step hides it
-  std::string
-      loader_bound{};  ///< what the loader is called where it binds: prep where nothing was fetched, else loader
+  bool loader_binds = false;   ///< of these: the job waits, so that other_s is known; else the step hides it
+  std::string loader_bound{};  ///< what a loader is called where it binds and fetch and prep are not told apart: prep
+                               ///< where nothing was fetched
   std::string loader_kind{};
+
+  /// The data are read through maps of files: what storage takes is part of `other_s`, and no key changes it.
+  bool reads_unseen = false;
 
   double rate = 0.0;  ///< as found, samples per second of one rank
   double rate_relative_sd = 0.0;

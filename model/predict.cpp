@@ -96,7 +96,7 @@ struct Predictor::State {
     const Bounds bounds = bounds_of(demands(job, setting, calibration.best, {}));
     prediction.bound = bounds.bound;
     prediction.next_bound = bounds.next_bound;
-    if (job.overlapped) {
+    if (job.overlapped || job.reads_unseen) {
       for (std::string* name : {&prediction.bound, &prediction.next_bound}) {
         if (*name == "prep" || *name == "fetch") *name = job.loader_bound;
       }
@@ -235,9 +235,10 @@ Result<Gain> Predictor::gain(const Scenario& scenario, const Scenario& base) {
   const double low = std::min(0.0, quantile(logs, 0.05));
   const double high = std::max(0.0, quantile(logs, 0.95));
   // Whether the storage serves more readers at once, or gives each of them less, no block of the profile has shown.
-  const bool more_readers =
-      setting.value().workers > before.value().workers && setting.value().miss > 0.0 && !state_->job.storage_demand_s;
-  const double lowest = more_readers && state_->job.storage_s ? std::min(centre + low, 0.0) : centre + low;
+  const JobModel& job = state_->job;
+  const bool reads = job.reads_unseen || (setting.value().miss > 0.0 && !job.storage_demand_s && job.storage_s);
+  const bool more_readers = reads && setting.value().workers > before.value().workers;
+  const double lowest = more_readers ? std::min(centre + low, 0.0) : centre + low;
   return Gain{std::expm1(centre), std::expm1(lowest), std::expm1(centre + high)};
 }
 

@@ -9,6 +9,7 @@
 #include "model/overlapped.hpp"
 #include "model/setting_parts.hpp"
 #include "model/storage_cost.hpp"
+#include "model/unseen_reads.hpp"
 
 namespace stallcast {
 
@@ -190,10 +191,12 @@ Status apply_storage(const JobModel& job, const Scenario& scenario, Setting& set
 /// Other readers of a storage whose ceiling no probe reached: blocks at one number of workers do not tell a wait that
 /// they share from one of each, however well both fit them. Without blocks the parameter itself is as uncertain.
 void doubt_unseen_ceiling(const JobModel& job, const Setting& setting, Uncertainty& uncertain) {
-  if (job.attributed) return;
-  if (job.storage_demand_s || setting.demand_s || !job.storage_s || setting.workers < 1 || job.workers < 1) return;
-  const double reading_s = setting.miss * *job.storage_s;
-  const double whole_s = reading_s + job.cpu_s + job.other_s;
+  if (setting.workers < 1 || job.workers < 1) return;
+  const bool doubtful = !job.attributed && !job.storage_demand_s && !setting.demand_s && job.storage_s;
+  if (!doubtful && !job.reads_unseen) return;
+  const double seen_s = doubtful ? setting.miss * *job.storage_s : 0.0;
+  const double reading_s = job.reads_unseen ? job.other_s : seen_s;  // of maps, what is not computing may all be theirs
+  const double whole_s = seen_s + job.cpu_s + job.other_s;
   if (!(whole_s > 0.0)) return;
   const double workers = static_cast<double>(setting.workers) / job.workers;
   uncertain.making += squared(k_unseen_ceiling_sd * reading_s / whole_s * std::log2(workers));
@@ -296,6 +299,7 @@ Setting setting_of(const JobModel& job, const Observation& seen) {
 
 Result<Setting> resolve(const JobModel& job, const Scenario& scenario) {
   STALLCAST_RETURN_IF_ERROR(check_overlapped(job, scenario));
+  STALLCAST_RETURN_IF_ERROR(check_unseen_reads(job, scenario));
   Setting setting = as_found(job);
   Uncertainty uncertain;
   apply_layout(job, scenario, setting, uncertain);

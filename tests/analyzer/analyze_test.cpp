@@ -307,3 +307,27 @@ TEST_CASE("profiles of analysed runs go through JSON unchanged") {
     CHECK(to_json(parsed.value()) == json);
   }
 }
+
+TEST_CASE("reads through maps leave open what was waited for, but not what the steps alone would give") {
+  RunData run = make_run(fetch_bound());
+  const Profile seen = analyze_run(run);
+  for (Consumer& consumer : run.consumers) {
+    for (Pass& pass : consumer.passes) {
+      for (Delivery& delivery : pass.deliveries) delivery.made.io = {};
+    }
+  }
+  CHECK(analyze_run(run).stalls.as_is_prep.has_value());  // nothing is mapped: time of the makers that no file explains
+  run.processes.front().info.mapped_bytes = std::uint64_t{1} << 30U;
+  const Profile mapped = analyze_run(run);
+  CHECK(mapped.stalls.as_is_wait->mean == doctest::Approx(seen.stalls.as_is_wait->mean));
+  CHECK_FALSE(mapped.stalls.as_is_fetch.has_value());
+  CHECK_FALSE(mapped.stalls.as_is_prep.has_value());
+  CHECK(mapped.stalls.as_is_prep.reason().find("maps") != std::string::npos);
+  CHECK_FALSE(mapped.rates.cached.has_value());
+  CHECK_FALSE(mapped.rates.supply_cached.has_value());
+  REQUIRE(mapped.rates.synthetic.has_value());
+  CHECK(mapped.rates.synthetic->mean.value() == doctest::Approx(seen.rates.synthetic->mean.value()).epsilon(0.02));
+  CHECK(has_issue(mapped, "reads-unseen"));
+  for (Tick& tick : run.log.ticks) tick.tree_read_bytes = 0;  // all of it was in memory: there was no reading to tell
+  CHECK(analyze_run(run).stalls.as_is_prep.has_value());
+}

@@ -1,0 +1,57 @@
+#include "model/unseen_reads.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace stallcast {
+namespace {
+
+struct Asked {
+  bool is_set = false;
+  const char* key = "";
+};
+
+/// The first key that changes where bytes come from; nullptr if none does.
+const char* storage_key(const Scenario& s) {
+  const std::array<Asked, 13> keys{{{s.cache_fraction || s.cache_size, "cache"},
+                                    {s.cache_policy.has_value(), "cache_policy"},
+                                    {s.storage_bandwidth.has_value(), "storage_bandwidth"},
+                                    {s.storage_latency.has_value(), "storage_latency"},
+                                    {s.storage_iops.has_value(), "storage_iops"},
+                                    {s.in_shards.value_or(false), "layout"},
+                                    {s.staging.value_or(Staging::none) != Staging::none, "staging"},
+                                    {s.local_disk_bandwidth || s.local_disk, "local_disk_bandwidth"},
+                                    {s.shared_storage_bandwidth.has_value(), "shared_storage_bandwidth"},
+                                    {s.shared_storage_files_per_s.has_value(), "shared_storage_files_per_s"},
+                                    {s.shared_storage_metadata_per_s.has_value(), "shared_storage_metadata_per_s"},
+                                    {s.shared_storage_contention.has_value(), "shared_storage_contention"},
+                                    {s.shared_storage_coherence.has_value(), "shared_storage_coherence"}}};
+  const auto found = std::find_if(keys.begin(), keys.end(), [](const Asked& asked) { return asked.is_set; });
+  return found != keys.end() ? found->key : nullptr;
+}
+
+}  // namespace
+
+void read_unseen_reads(const Profile& profile, JobModel& job) {
+  job.reads_unseen = std::any_of(profile.issues.begin(), profile.issues.end(),
+                                 [](const DataIssue& issue) { return issue.id == "reads-unseen"; });
+  if (!job.reads_unseen) return;
+  job.loader_bound = "loader";
+  job.notes.emplace_back(
+      "the data are read through maps of their files (mmap): what storage takes of a sample's time, and how much it "
+      "can "
+      "give more workers, was not seen");
+}
+
+Status check_unseen_reads(const JobModel& job, const Scenario& scenario) {
+  const char* key = job.reads_unseen ? storage_key(scenario) : nullptr;
+  if (key == nullptr) return {};
+  return Error{ErrorCode::not_enough_data,
+               std::string("the scenario key '") + key +
+                   "' needs the cost of reading from storage, which this profile lacks: the data are read through maps "
+                   "of their files (mmap), which is not seen",
+               std::string("needed: ") + k_read_calls};
+}
+
+}  // namespace stallcast

@@ -1,0 +1,63 @@
+/// Data read through maps of their files: what cannot be asked of such a profile, and how little more workers may
+/// bring.
+#include "model/unseen_reads.hpp"
+
+#include <algorithm>
+
+#include "tests/model/asking.hpp"
+#include "tests/model/made_profile.hpp"
+
+namespace stallcast {
+namespace {
+
+using made::answer;
+using made::ask;
+
+/// Waits for its loader, whose workers mostly sleep.
+Profile of_maps() {
+  made::TrueJob job;
+  job.device_s = 0.02;
+  job.cpu_s = 0.001;
+  job.other_s = 0.004;
+  Profile profile = made::profile_of(job);
+  profile.issues.push_back({"reads-unseen", Severity::warning, 1, "", ""});
+  return profile;
+}
+
+}  // namespace
+
+TEST_CASE("what would change where mapped bytes come from is refused with the reason") {
+  for (const char* setting :
+       {"cache=100%", "cache=35%", "storage_bandwidth=1GB/s", "storage_iops=10k/s", "layout=shards:1GiB"}) {
+    CAPTURE(setting);
+    const auto refused = predict(of_maps(), ask({setting}));
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code == ErrorCode::not_enough_data);
+    CHECK(refused.error().what.find("maps of their files") != std::string::npos);
+  }
+}
+
+TEST_CASE("the loader binds, and what of it is storage stays open") {
+  const Prediction found = answer(of_maps(), {});
+  CHECK(found.bound == "loader");
+  Profile seen = of_maps();
+  seen.issues.clear();
+  CHECK(answer(seen, {}).bound == "prep");
+  // Four times the workers bring twice the samples or more where nothing is shared, and next to nothing where storage
+  // is all of it.
+  const Prediction more = answer(of_maps(), {"workers=8"});
+  CHECK(made::half_width(more) > 1.5 * made::half_width(answer(seen, {"workers=8"})));
+  CHECK(std::any_of(more.notes.begin(), more.notes.end(),
+                    [](const std::string& note) { return note.find("mmap") != std::string::npos; }));
+}
+
+TEST_CASE("more workers are not promised to help where they may all wait for one disk") {
+  auto predictor = Predictor::make(of_maps());
+  REQUIRE(predictor.ok());
+  const auto gain = predictor.value().gain(ask({"workers=8"}), {});
+  REQUIRE(gain.ok());
+  CHECK(gain.value().mean > 0.5);
+  CHECK(gain.value().ci90_low <= 0.0);
+}
+
+}  // namespace stallcast
