@@ -364,6 +364,8 @@ bool reads_through_maps(const RunData& run, const std::vector<RankView>& ranks) 
   for (const record::ProcessRecording& process : run.processes) {
     mapped += static_cast<double>(process.info.mapped_bytes);
   }
+  // Of loaders that mark no batch's making, what read() gave is not known here.
+  if (ranks.empty() || ranks.front().window.loader.composition != "serial") return false;
   const TickSpan span = delivering_span(run);
   if (mapped < k_much || !span.known() || span.storage_bytes() < k_much) return false;
   return read_per_sample(ranks) * span.samples < k_hardly * span.storage_bytes();

@@ -101,6 +101,9 @@ TEST_CASE("files that are mapped leave open what was read") {
   const Profile p = analyze_run(run);
   CHECK_FALSE(p.resources.bytes_from_storage.has_value());
   CHECK(p.resources.bytes_from_storage.reason().find("maps") != std::string::npos);
+  // Weights that are mapped, and files that are read by threads: what these read is told by the process.
+  run.processes.front().info.mapped_bytes = 20'000'000;
+  CHECK(analyze_run(run).resources.bytes_from_storage.has_value());
 }
 
 TEST_CASE("where hardly a file is read, the data may come over the network, and nothing is said of storage") {
