@@ -200,17 +200,6 @@ double relative_half_of(const JobTimes& times, double error) {
   return std::sqrt(std::pow(times.rate_half / times.rate, 2.0) + error * error + k_split_error * k_split_error);
 }
 
-/// Page faults that wait for storage look like computing to every probe: neither of the two can be told, but what the
-/// steps alone would give can.
-void leave_undivided(const std::vector<RankView>& ranks, const JobTimes& times, const Attribution& found,
-                     Profile& profile) {
-  absent_split(
-      profile,
-      "the data are read through maps of their files (mmap), which is not seen: reading and preparing cannot be "
-      "told apart");
-  fill_synthetic(ranks, times, found, relative_half_of(times, model_error(found)), profile);
-}
-
 void fill_split(const std::vector<RankView>& ranks, const JobTimes& times, const Attribution& found, Profile& profile) {
   const double step = found.step_s;
   const double error = model_error(found);
@@ -277,6 +266,19 @@ void name_core_waits(const Attribution& found, Profile& profile) {
                              "measure on a quiet machine, or take the rates as those beside this load"});
 }
 
+/// Page faults that wait for storage look like computing to every probe: neither of the two can be told, but what the
+/// steps alone would give can, where the replay is right.
+void leave_undivided(const std::vector<RankView>& ranks, const JobTimes& times, const std::optional<Attribution>& found,
+                     Profile& profile) {
+  absent_split(
+      profile,
+      "the data are read through maps of their files (mmap), which is not seen: reading and preparing cannot be "
+      "told apart");
+  if (!found || !(found->replay_error <= k_trusted_replay_error)) return;
+  fill_synthetic(ranks, times, *found, relative_half_of(times, model_error(*found)), profile);
+  name_core_waits(*found, profile);
+}
+
 /// Why the rate of the steps alone cannot be told where threads of the loader's run beside them; empty if it can.
 std::string steps_hidden(const std::vector<RankView>& ranks, const JobTimes& times, const Profile& profile) {
   const bool device_hides = std::any_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
@@ -328,6 +330,9 @@ void divide_waiting(const std::vector<RankView>& ranks, const std::vector<Replay
     return;
   }
   const auto found = attribute_all(ranks, machines);
+  const bool maps_read =
+      std::any_of(machines.begin(), machines.end(), [](const ReplayMachine& machine) { return machine.maps_read; });
+  if (maps_read) return leave_undivided(ranks, times, found, profile);
   if (!found) {
     absent_split(profile, "the making of too few batches was recorded to divide the waiting");
     return;
@@ -341,13 +346,7 @@ void divide_waiting(const std::vector<RankView>& ranks, const std::vector<Replay
                "something besides workers, cores and storage holds the loader back; profile with phases"});
     return;
   }
-  const bool maps_read =
-      std::any_of(machines.begin(), machines.end(), [](const ReplayMachine& machine) { return machine.maps_read; });
-  if (maps_read) {
-    leave_undivided(ranks, times, *found, profile);
-  } else {
-    fill_split(ranks, times, *found, profile);
-  }
+  fill_split(ranks, times, *found, profile);
   name_core_waits(*found, profile);
 }
 

@@ -94,7 +94,6 @@ class MappedFiles(CliTest):
             self.assertIn("maps", profile["absent"]["stalls." + stall])
         self.assertIsNone(profile["dataset"]["bytes_total"])
         self.assertIsNone(profile["resources"]["bytes_from_storage_frac"])
-        self.assertIsNotNone(profile["rates"]["synthetic_samples_per_s"])
         asked = self.cli("whatif", self.out, "--set", "cache=100%")
         self.assert_status(asked, 5)
         self.assertIn(b"maps of their files", asked.stderr)
