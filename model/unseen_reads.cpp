@@ -34,8 +34,10 @@ const char* storage_key(const Scenario& s) {
 }  // namespace
 
 void read_unseen_reads(const Profile& profile, JobModel& job) {
-  job.reads_unseen = std::any_of(profile.issues.begin(), profile.issues.end(),
-                                 [](const DataIssue& issue) { return issue.id == "reads-unseen"; });
+  // The warning alone may be of libraries that were loaded from storage, or of data that are in memory by now.
+  job.reads_unseen =
+      !profile.stalls.as_is_fetch && std::any_of(profile.issues.begin(), profile.issues.end(),
+                                                 [](const DataIssue& issue) { return issue.id == "reads-unseen"; });
   if (!job.reads_unseen) return;
   job.loader_bound = "loader";
   job.notes.emplace_back(

@@ -115,6 +115,10 @@ TEST_CASE("a trend of an exact line has no uncertainty, and a series around zero
   const Estimate<double> trend = relative_trend(line);
   CHECK(trend.mean == doctest::Approx(1.0));
   CHECK(trend.ci95_high - trend.ci95_low == doctest::Approx(0.0));
+  const std::vector<double> late{1.0, 2.0, 21.0};
+  const Estimate<double> uneven = relative_trend(late, std::vector<double>{0.0, 1.0, 20.0});
+  CHECK(uneven.mean == doctest::Approx(20.0 / 8.0));
+  CHECK(uneven.ci95_high - uneven.ci95_low == doctest::Approx(0.0));
   const std::vector<double> zeros(5, 0.0);
   CHECK(relative_trend(zeros).mean == 0.0);
 }

@@ -37,6 +37,12 @@ TEST_CASE("what would change where mapped bytes come from is refused with the re
   }
 }
 
+TEST_CASE("where reading was told from preparing, the warning changes nothing") {
+  Profile told = of_maps();
+  told.stalls.as_is_fetch = Estimate<Fraction>{0.0, 0.0, 0.01, 300};
+  CHECK(answer(told, {}).bound == "prep");
+}
+
 TEST_CASE("the loader binds, and what of it is storage stays open") {
   const Prediction found = answer(of_maps(), {});
   CHECK(found.bound == "loader");
