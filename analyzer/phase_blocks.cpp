@@ -37,7 +37,8 @@ BlockEvidence evidence_of(const Consumer& consumer, const Pass& pass,
     const bool made_here =
         process.info.pid == consumer.pid || std::find(pids.begin(), pids.end(), process.info.pid) != pids.end();
     if (!made_here) continue;
-    for (const record::PhaseRecord& phase : process.phases) found[{phase.header.aux, phase.batch}] = &phase;
+    for (const record::PhaseRecord& phase : process.phases) found[{phase.header.aux, phase.batch}].phase = &phase;
+    for (const record::MappedRecord& maps : process.mapped) found[{maps.header.aux, maps.batch}].mapped = &maps;
   }
   return found;
 }
@@ -60,11 +61,23 @@ double mean_end_s(std::span<const Delivery> block, std::size_t from, std::size_t
   return sum / static_cast<double>(count);
 }
 
-void take_evidence(const Delivery& delivery, const BlockEvidence& evidence, PhaseBlock& block) {
+void take_mapped(const record::MappedRecord& seen, double samples, MappedEvidence& sum) {
+  ++sum.batches;
+  sum.samples += samples;
+  sum.file_bytes += static_cast<double>(seen.file_bytes);
+  sum.resident_bytes += static_cast<double>(seen.resident_bytes);
+  sum.foreign_bytes += static_cast<double>(seen.foreign_bytes);
+  sum.unknown_files += seen.unknown_files;
+  sum.major_faults += seen.major_faults;
+}
+
+void take_evidence(const Delivery& delivery, double samples, const BlockEvidence& evidence, PhaseBlock& block) {
   if (delivery.made_known) block.evidence.read_bytes += static_cast<double>(delivery.made.io.read_bytes);
   const auto found = evidence.find({block.run.segment, delivery.wait.batch});
   if (found == evidence.end()) return;
-  const record::PhaseRecord& seen = *found->second;
+  if (found->second.mapped != nullptr) take_mapped(*found->second.mapped, samples, block.evidence.mapped);
+  if (found->second.phase == nullptr) return;
+  const record::PhaseRecord& seen = *found->second.phase;
   PhaseEvidence& sum = block.evidence;
   sum.storage_known = (sum.batches == 0 || sum.storage_known) && seen.storage_bytes != UINT64_MAX;
   ++sum.batches;
@@ -90,6 +103,16 @@ double samples_of(const Delivery& delivery, const LoaderFacts& loader) {
   return loader.batch_size > 0 ? static_cast<double>(loader.batch_size) : 1.0;
 }
 
+double making_s(const Delivery& delivery) {
+  return static_cast<double>(std::max(delivery.made.put_ns, delivery.made.end_ns) - delivery.made.begin_ns) * 1e-9;
+}
+
+void add_making(const Delivery& delivery, PhaseBlock& block) {
+  const double cpu_s = static_cast<double>(delivery.made.cpu_ns) * 1e-9;
+  block.made_cpu_s = delivery.made_known && block.made_cpu_s >= 0.0 ? block.made_cpu_s + cpu_s : -1.0;
+  block.made_wall_s = delivery.made_known && block.made_wall_s >= 0.0 ? block.made_wall_s + making_s(delivery) : -1.0;
+}
+
 /// Time and samples of deliveries first + bunch .. last, both ends averaged over a bunch of arrivals.
 void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, const BlockWindow& window,
              std::size_t bunch, PhaseBlock& block) {
@@ -106,8 +129,7 @@ void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, co
     block.late_seconds += seconds_until_made(deliveries[i]);
     const double cpu = cpu_between(deliveries[i - 1], deliveries[i]);
     block.cpu_seconds = cpu < 0.0 || block.cpu_seconds < 0.0 ? -1.0 : block.cpu_seconds + cpu;
-    const double made_s = static_cast<double>(deliveries[i].made.cpu_ns) * 1e-9;
-    block.made_cpu_s = deliveries[i].made_known && block.made_cpu_s >= 0.0 ? block.made_cpu_s + made_s : -1.0;
+    add_making(deliveries[i], block);
     ++block.batches;
   }
   block.samples = samples;
@@ -166,6 +188,7 @@ void take_out(std::span<const Delivery> deliveries, const LoaderFacts& loader,
     block.late_seconds -= seconds_until_made(deliveries[i]);
     block.cpu_seconds -= std::max(0.0, cpu_between(deliveries[i - 1], deliveries[i]));
     if (block.made_cpu_s >= 0.0) block.made_cpu_s -= static_cast<double>(deliveries[i].made.cpu_ns) * 1e-9;
+    if (block.made_wall_s >= 0.0) block.made_wall_s -= making_s(deliveries[i]);
     block.samples -= samples_of(deliveries[i], loader);
     --block.batches;
     ++block.left_out;
@@ -204,7 +227,7 @@ PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun
   std::uint64_t begin_ns = UINT64_MAX;
   std::uint64_t end_ns = 0;
   for (std::size_t i = window.first + bunch; i <= window.last; ++i) {
-    take_evidence(deliveries[i], evidence, block);
+    take_evidence(deliveries[i], samples_of(deliveries[i], facts), evidence, block);
     if (!deliveries[i].made_known) continue;
     begin_ns = std::min(begin_ns, deliveries[i].made.begin_ns);
     end_ns = std::max(end_ns, deliveries[i].made.end_ns);

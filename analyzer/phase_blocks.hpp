@@ -37,6 +37,17 @@ struct SegmentRun {
   std::string stream{};  ///< why its loader's samples cannot be asked for twice; empty where they can
 };
 
+/// What they found of files that they have mapped.
+struct MappedEvidence {
+  std::uint64_t batches = 0;  ///< that were made with such files at hand
+  double samples = 0.0;       ///< of these
+  double file_bytes = 0.0;    ///< summed over the batches, as are those of them that were resident when they began
+  double resident_bytes = 0.0;
+  double foreign_bytes = 0.0;
+  std::uint64_t unknown_files = 0;
+  std::uint64_t major_faults = 0;  ///< page faults that waited for storage
+};
+
 /// What the workers found while they made the batches of a window.
 struct PhaseEvidence {
   std::uint64_t batches = 0;
@@ -50,6 +61,7 @@ struct PhaseEvidence {
   double storage_bytes = 0.0;
   double read_bytes = 0.0;  ///< as the interposer saw them
   bool storage_known = false;
+  MappedEvidence mapped{};
 };
 
 struct PhaseBlock {
@@ -61,6 +73,7 @@ struct PhaseBlock {
   double late_seconds = 0.0;  ///< of the waiting, until the batch was made (seconds_until_made)
   double cpu_seconds = 0.0;   ///< CPU time of the consuming process meanwhile; negative: not recorded
   double made_cpu_s = 0.0;    ///< CPU time that making its batches took; negative: of some it is not known
+  double made_wall_s = 0.0;   ///< time that it took, from begin to handing over, likewise
   std::int64_t batches = 0;   ///< in the window
   std::int64_t left_out = 0;  ///< deliveries of the block outside the window
   std::uint64_t from_ns = 0;  ///< first delivery of the window
@@ -85,6 +98,9 @@ struct PhaseBlock {
 
 /// Whether the evidence of `block` supports its phase, as a premise with what was expected and seen.
 [[nodiscard]] Premise check_premise(const PhaseBlock& block);
+
+/// Whether the block's data lie in maps of files: there were some, and hardly anything was read with read().
+[[nodiscard]] bool is_of_maps(const PhaseEvidence& seen);
 
 /// Whether a cold block that is not proven still shows storage as it is first met: nothing was known to be resident,
 /// and this run had not read its samples before (others may have). Of a stream's block as found: whether its bytes came

@@ -14,10 +14,15 @@ constexpr double k_cold_resident = 0.02;   ///< share of the opened bytes that m
 constexpr double k_cold_storage = 0.90;    ///< share of the read bytes that must come from storage in a cold block
 constexpr double k_read_before = 0.02;     ///< share of a first touch's samples that may have been read before
 constexpr double k_cached_storage = 0.02;  ///< share that may come from storage in a cached block
+constexpr double k_maps_read = 1024.0;     ///< bytes a sample: one that read() gives more of does not live on maps
 
 bool is_cached(Phase phase) {
   return phase == Phase::cached || phase == Phase::supply_cached || phase == Phase::perturb_cpu ||
          phase == Phase::perturb_read;
+}
+
+bool is_cold(Phase phase) {
+  return phase == Phase::cold || phase == Phase::supply_cold;
 }
 
 std::string percent(double part, double whole) {
@@ -25,6 +30,35 @@ std::string percent(double part, double whole) {
   char text[32];
   std::snprintf(text, sizeof(text), "%.1f %%", share);
   return text;
+}
+
+std::string of_samples(const MappedEvidence& mapped) {
+  return percent(static_cast<double>(mapped.major_faults), mapped.samples) +
+         " as many page faults that waited for storage as samples";
+}
+
+/// Page faults tell which pages a sample needs only when it has them: what is mapped must be out of memory as a whole.
+Premise cold_of_maps(const PhaseEvidence& seen, Premise premise) {
+  const MappedEvidence& mapped = seen.mapped;
+  premise.expected = "at most 2 % of the mapped files resident when a batch begins, bytes from storage";
+  premise.check = "residency, storage_bytes, page faults";
+  const bool asked = mapped.unknown_files == 0 && mapped.file_bytes > 0.0;
+  premise.seen = asked ? percent(mapped.resident_bytes, mapped.file_bytes) + " of the mapped files resident"
+                       : "residency of mapped files cannot be asked";
+  if (mapped.foreign_bytes > 0.0)
+    premise.seen += " (" + percent(mapped.foreign_bytes, mapped.file_bytes) + " not ours to evict)";
+  premise.seen += ", " + of_samples(mapped);
+  const bool stored = seen.storage_known && seen.storage_bytes > 0.0 && mapped.major_faults > 0;
+  premise.holds = asked && stored && mapped.resident_bytes <= k_cold_resident * mapped.file_bytes;
+  return premise;
+}
+
+Premise cached_of_maps(const PhaseEvidence& seen, Premise premise) {
+  premise.expected = "a page fault that waited for storage in at most 2 % of the samples of mapped files";
+  premise.check = "page faults";
+  premise.seen = of_samples(seen.mapped);
+  premise.holds = static_cast<double>(seen.mapped.major_faults) <= k_cached_storage * seen.mapped.samples;
+  return premise;
 }
 
 Premise cold_premise(const PhaseBlock& block, Premise premise) {
@@ -92,10 +126,18 @@ const char* phase_name(Phase phase) {
   return "unknown";
 }
 
+bool is_of_maps(const PhaseEvidence& seen) {
+  return seen.mapped.batches > 0 && seen.read_bytes < k_maps_read * seen.mapped.samples;
+}
+
 Premise check_premise(const PhaseBlock& block) {
   Premise premise;
   premise.phase = phase_name(block.run.phase);
-  if (block.run.phase == Phase::cold || block.run.phase == Phase::supply_cold) return cold_premise(block, premise);
+  if (is_of_maps(block.evidence)) {
+    if (is_cold(block.run.phase)) return cold_of_maps(block.evidence, premise);
+    if (is_cached(block.run.phase)) return cached_of_maps(block.evidence, premise);
+  }
+  if (is_cold(block.run.phase)) return cold_premise(block, premise);
   if (is_cached(block.run.phase)) return cached_premise(block, premise);
   premise.check = "none";
   premise.expected = premise.seen = "nothing to prove";

@@ -25,6 +25,8 @@ void count_block(const PhaseBlock& block, Phase phase, PhaseRounds& out) {
   cell.cpu_seconds = cpu_known ? cell.cpu_seconds + block.cpu_seconds : -1.0;
   const bool made_known = cell.made_cpu_s >= 0.0 && block.made_cpu_s > 0.0;
   cell.made_cpu_s = made_known ? cell.made_cpu_s + block.made_cpu_s : -1.0;
+  const bool wall_known = cell.made_wall_s >= 0.0 && block.made_wall_s > 0.0;
+  cell.made_wall_s = wall_known ? cell.made_wall_s + block.made_wall_s : -1.0;
   ++cell.ranks;
 }
 

@@ -28,6 +28,7 @@ struct RoundCell {
   double late_seconds = 0.0;  ///< of the waiting, until batches were made, likewise
   double cpu_seconds = 0.0;   ///< of the consumers, summed; negative: not known
   double made_cpu_s = 0.0;    ///< of making the batches, likewise
+  double made_wall_s = 0.0;   ///< time that it took, from begin to handing over, likewise
   int ranks = 0;
 };
 
@@ -62,6 +63,10 @@ struct PhaseRounds {
 [[nodiscard]] MeasuredEstimate<SamplesPerSecond> phase_rate(const PhaseRounds& data, record::Phase phase);
 
 [[nodiscard]] std::string why_absent(const PhaseRounds& data, record::Phase phase);
+
+/// Of data that are read through maps of files: what storage gives of a cold sample, what of it came from there as
+/// found, and how large the files are. True if the run as found had nothing in memory.
+bool fill_mapped(const std::vector<Launch>& launches, const PhaseRounds& data, Profile& profile);
 
 /// Rates and stalls of a stream, whose blocks are as found and replayed. `profile` holds the attributed ones.
 void fill_stream(const PhaseRounds& data, Profile& profile);

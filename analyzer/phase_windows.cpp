@@ -18,10 +18,31 @@ std::uint64_t staged_by(std::span<const Delivery> block, const SegmentRun& run, 
   std::uint64_t last = 0;
   for (const Delivery& delivery : block) {
     const auto found = evidence.find({run.segment, delivery.wait.batch});
-    if (found == evidence.end() || found->second->stage_ns == 0 || !delivery.made_known) continue;
-    last = std::max(last, delivery.made.begin_ns);
+    const bool staged = found != evidence.end() && found->second.phase != nullptr && found->second.phase->stage_ns > 0;
+    if (staged && delivery.made_known) last = std::max(last, delivery.made.begin_ns);
   }
   return last;
+}
+
+bool is_from_memory(Phase phase) {
+  return phase == Phase::cached || phase == Phase::supply_cached;
+}
+
+/// How many of a block's deliveries it takes until the data that are mapped have come into memory: up to the last one,
+/// in its first half, of which more than one sample in fifty met a page fault that waited for storage. The block goes
+/// over its lists again after that half at the latest.
+std::size_t warmed_after(std::span<const Delivery> block, const SegmentRun& run, const LoaderFacts& loader,
+                         const BlockEvidence& evidence) {
+  constexpr double k_stray = 0.02;
+  if (!is_from_memory(run.phase)) return 0;
+  std::size_t warm = 0;
+  for (std::size_t i = 0; i < block.size() / 2; ++i) {
+    const auto found = evidence.find({run.segment, block[i].wait.batch});
+    if (found == evidence.end() || found->second.mapped == nullptr) continue;
+    const double samples = std::max<double>(1.0, static_cast<double>(loader.batch_size));
+    if (static_cast<double>(found->second.mapped->major_faults) > k_stray * samples) warm = i + 1;
+  }
+  return warm;
 }
 
 /// When the first batch of anything after this block was begun.
@@ -67,7 +88,9 @@ std::size_t filling_up(std::span<const Delivery> block, const SegmentRun& run, c
 BlockWindow pulled_window(const Pass& pass, std::span<const Delivery> block, const SegmentRun& run,
                           const LoaderFacts& loader, const BlockEvidence& evidence) {
   BlockWindow window;
-  const std::uint64_t opened_ns = std::max(reached_ns(block, run), staged_by(block, run, evidence));
+  const std::size_t warm = warmed_after(block, run, loader, evidence);
+  const std::uint64_t warmed_ns = warm > 0 ? block[warm - 1].made.end_ns : 0;
+  const std::uint64_t opened_ns = std::max({reached_ns(block, run), staged_by(block, run, evidence), warmed_ns});
   std::uint64_t closed_ns = next_begun(pass, block, opened_ns);
   if (closed_ns > block.back().wait.end_ns) closed_ns = std::min(closed_ns, first_at_rest(block));
   const std::size_t filled = filling_up(block, run, loader);
@@ -156,7 +179,10 @@ BlockWindow replayed_window(const Pass& pass, std::span<const Delivery> block) {
 BlockWindow window_of(const Consumer& consumer, const Pass& pass, std::span<const Delivery> block,
                       const SegmentRun& run, const LoaderFacts& loader, const BlockEvidence& evidence) {
   const bool replayed = run.phase == Phase::synthetic;
-  if (run.workers == 0) return {1, block.size() - 1, block.size() < 3};  // the first step still follows the one before
+  if (run.workers == 0) {  // the first step still follows the one before
+    const std::size_t first = warmed_after(block, run, loader, evidence) + 1;
+    return {first, block.size() - 1, block.size() < first + 2};
+  }
   if (!run.stream.empty() && !making_is_known(pass.deliveries)) {
     if (!replayed) return unseen_window(block, waited_before(consumer, pass.loader_id, consumer.phases_begin_ns));
     return {block.size() / 2, block.size() - 1, block.size() < 3};  // the workers' queue is full by then

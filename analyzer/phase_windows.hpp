@@ -12,8 +12,14 @@
 
 namespace stallcast {
 
-/// Phase records of the processes that made a pass's batches, by segment and batch.
-using BlockEvidence = std::map<std::pair<std::uint32_t, std::uint64_t>, const record::PhaseRecord*>;
+/// What the process that made a batch found; nullptr: it told nothing.
+struct BatchEvidence {
+  const record::PhaseRecord* phase = nullptr;
+  const record::MappedRecord* mapped = nullptr;
+};
+
+/// Of the processes that made a pass's batches, by segment and batch.
+using BlockEvidence = std::map<std::pair<std::uint32_t, std::uint64_t>, BatchEvidence>;
 
 struct BlockWindow {
   std::size_t first = 0;  ///< first delivery inside

@@ -123,6 +123,9 @@ struct Dataset {
   Measured<Bytes> bytes_seen{};                 ///< sizes of the distinct files seen
   Measured<Bytes> bytes_total{};                ///< extrapolated to dataset_samples
   Measured<BytesPerSample> bytes_per_sample{};  ///< read per sample
+  /// Of data read through maps of files, what storage gives of a sample that is not in memory: what the kernel reads
+  /// around a page fault is in it. From cold blocks.
+  Measured<BytesPerSample> stored_bytes_per_sample{};
   Measured<Distribution> file_size_bytes{};
   Measured<Fraction> small_files{};  ///< of the files seen, smaller than 128 KiB: each costs a request, however small
   std::string layout{};              ///< files | shards | mapped | unknown
@@ -164,11 +167,13 @@ struct Resources {
   MeasuredEstimate<Seconds> wait{};
   MeasuredEstimate<SecondsPerSample> worker_wall{};  ///< begin to end of a batch's making, per sample
   MeasuredEstimate<SecondsPerSample> worker_cpu{};
-  MeasuredEstimate<SecondsPerSample> worker_cpu_cached{};  ///< likewise where all is in memory: of cached blocks
-  MeasuredEstimate<SecondsPerSample> worker_cpu_cold{};    ///< of cold blocks, in the same rounds
-  MeasuredEstimate<SecondsPerSample> worker_run_delay{};   ///< runnable, not running
-  MeasuredEstimate<SecondsPerSample> read{};               ///< inside reads, opens and stats
-  MeasuredEstimate<SecondsPerSample> read_from_memory{};   ///< the part of it that a resident file costs too
+  MeasuredEstimate<SecondsPerSample> worker_cpu_cached{};   ///< likewise where all is in memory: of cached blocks
+  MeasuredEstimate<SecondsPerSample> worker_cpu_cold{};     ///< of cold blocks, in the same rounds
+  MeasuredEstimate<SecondsPerSample> worker_wall_cached{};  ///< worker_wall of cached blocks
+  MeasuredEstimate<SecondsPerSample> worker_wall_cold{};    ///< of cold blocks, in the same rounds
+  MeasuredEstimate<SecondsPerSample> worker_run_delay{};    ///< runnable, not running
+  MeasuredEstimate<SecondsPerSample> read{};                ///< inside reads, opens and stats
+  MeasuredEstimate<SecondsPerSample> read_from_memory{};    ///< the part of it that a resident file costs too
   MeasuredEstimate<SecondsPerSample> collate{};
   MeasuredEstimate<SecondsPerSample> handover{};      ///< put of the finished batch
   MeasuredEstimate<SecondsPerSample> tree_cpu{};      ///< CPU seconds per sample, whole process tree

@@ -112,6 +112,7 @@ void describe(A& a, As<A, Dataset>& v) {
   a.field("bytes", v.bytes_seen);
   a.field("bytes_total", v.bytes_total);
   a.field("bytes_per_sample", v.bytes_per_sample);
+  a.field("stored_bytes_per_sample", v.stored_bytes_per_sample);
   a.field("file_size_bytes", v.file_size_bytes);
   a.optional("small_files_frac", v.small_files);
   a.field("layout", v.layout);
@@ -166,6 +167,8 @@ void describe(A& a, As<A, Resources>& v) {
   a.field("worker_cpu_s_per_sample", v.worker_cpu);
   a.field("worker_cpu_cached_s_per_sample", v.worker_cpu_cached);
   a.field("worker_cpu_cold_s_per_sample", v.worker_cpu_cold);
+  a.field("worker_wall_cached_s_per_sample", v.worker_wall_cached);
+  a.field("worker_wall_cold_s_per_sample", v.worker_wall_cold);
   a.field("worker_run_delay_s_per_sample", v.worker_run_delay);
   a.field("read_s_per_sample", v.read);
   a.field("read_from_memory_s_per_sample", v.read_from_memory);

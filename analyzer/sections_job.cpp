@@ -146,6 +146,7 @@ Dataset no_files(const char* reason) {
   out.files_seen = Measured<std::int64_t>::absent(reason);
   out.bytes_seen = out.bytes_total = Measured<Bytes>::absent(reason);
   out.bytes_per_sample = Measured<BytesPerSample>::absent(reason);
+  out.stored_bytes_per_sample = Measured<BytesPerSample>::absent("no cold block of mapped files was run");
   out.file_size_bytes = Measured<Distribution>::absent(reason);
   out.small_files = Measured<Fraction>::absent(reason);
   out.layout = "unknown";
@@ -264,6 +265,7 @@ std::vector<Rank> ranks_of(const std::vector<RankView>& ranks) {
 Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks) {
   Dataset out;
   std::map<std::uint64_t, const record::PathEntry*> paths;  // of one path on several nodes, one file
+  out.stored_bytes_per_sample = Measured<BytesPerSample>::absent("no cold block of mapped files was run");
   for (const Launch& node : nodes) paths.merge(files_read(*node.run));
   if (paths.empty()) return no_files("no sample was seen reading a file (mapped files are read unseen)");
   out.files_seen = static_cast<std::int64_t>(paths.size());

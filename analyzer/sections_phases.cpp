@@ -125,9 +125,9 @@ void add_points(const PhaseRounds& data, Profile& profile) {
   }
 }
 
-/// CPU seconds per sample in the blocks of a phase; `seconds` of a round.
-MeasuredEstimate<SecondsPerSample> cpu_in(const PhaseRounds& data, Phase phase, double RoundCell::*seconds,
-                                          const char* whose) {
+/// Seconds per sample in the blocks of a phase; `seconds` of a round, `what` in words.
+MeasuredEstimate<SecondsPerSample> time_in(const PhaseRounds& data, Phase phase, double RoundCell::*seconds,
+                                           const char* what) {
   const Rounds* rounds = rounds_of(data, phase);
   if (rounds == nullptr) return MeasuredEstimate<SecondsPerSample>::absent(why_absent(data, phase));
   std::vector<double> values;
@@ -136,7 +136,7 @@ MeasuredEstimate<SecondsPerSample> cpu_in(const PhaseRounds& data, Phase phase, 
   }
   if (values.size() < 2) {
     return MeasuredEstimate<SecondsPerSample>::absent(std::string("fewer than two ") + phase_name(phase) +
-                                                      " blocks show the CPU clock of " + whose);
+                                                      " blocks show " + what);
   }
   const Estimate<double> mean = mean_of(values);
   return Estimate<SecondsPerSample>{SecondsPerSample(mean.mean), SecondsPerSample(std::max(0.0, mean.ci95_low)),
@@ -198,15 +198,22 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
   rates.supply_cold = phase_rate(data, Phase::supply_cold);
   if (!data.in_batches) {
     // Nothing is received from workers in a synthetic block: what the consumer computes there is the step.
-    profile.resources.step_cpu = cpu_in(data, Phase::synthetic, &RoundCell::cpu_seconds, "the consumer");
-    profile.resources.worker_cpu_cached = cpu_in(data, Phase::cached, &RoundCell::made_cpu_s, "the workers");
-    profile.resources.worker_cpu_cold = cpu_in(data, Phase::cold, &RoundCell::made_cpu_s, "the workers");
+    profile.resources.step_cpu =
+        time_in(data, Phase::synthetic, &RoundCell::cpu_seconds, "the CPU clock of the consumer");
+    profile.resources.worker_cpu_cached =
+        time_in(data, Phase::cached, &RoundCell::made_cpu_s, "the CPU clock of the workers");
+    profile.resources.worker_cpu_cold =
+        time_in(data, Phase::cold, &RoundCell::made_cpu_s, "the CPU clock of the workers");
+    profile.resources.worker_wall_cached =
+        time_in(data, Phase::cached, &RoundCell::made_wall_s, "how batches were made");
+    profile.resources.worker_wall_cold = time_in(data, Phase::cold, &RoundCell::made_wall_s, "how batches were made");
   }
   Stalls& stalls = profile.stalls;
   fill_split(data, stalls);
   // What a cold block opens says nothing of an emulated cache.
   const bool cache_emulated = profile.emulation.settings.contains("cache");
-  if (found_cold(data) && !cache_emulated && rates.cold) {
+  const bool maps_found_cold = fill_mapped(launches, data, profile);
+  if ((found_cold(data) || maps_found_cold) && !cache_emulated && rates.cold) {
     rates.as_is = rates.cold;
     stalls.as_is_fetch = stalls.fetch;
     stalls.as_is_prep = stalls.prep;

@@ -6,6 +6,7 @@
 
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
+#include "analyzer/tick_span.hpp"
 
 namespace stallcast::sections {
 namespace {
@@ -116,47 +117,6 @@ MeasuredEstimate<SecondsPerSample> consumer_cpu(const std::vector<RankView>& ran
   const Estimate<double> ratio = ratio_of_sums(cpu, samples);
   return Estimate<SecondsPerSample>{SecondsPerSample(ratio.mean), SecondsPerSample(ratio.ci95_low),
                                     SecondsPerSample(ratio.ci95_high), ratio.n};
-}
-
-/// First and last tick in which the job delivered batches.
-struct TickSpan {
-  const Tick* first = nullptr;
-  const Tick* last = nullptr;
-  double samples = 0.0;
-
-  [[nodiscard]] bool known() const { return first != nullptr && first != last && samples > 0.0; }
-  [[nodiscard]] double storage_bytes() const {
-    return static_cast<double>(last->tree_read_bytes - first->tree_read_bytes);
-  }
-};
-
-constexpr char k_no_span[] = "/proc/PID/io could not be read, or the run was too short";
-
-/// Reading goes ahead of delivering by what the loader prefetches: as long as batches come, as much is read between two
-/// ticks as is delivered. Once all have come the workers have read nothing for a while, or are gone with their
-/// counters.
-TickSpan delivering_span(const RunData& run) {
-  TickSpan span;
-  double begin = 0.0;
-  double all = 0.0;
-  for (const Tick& tick : run.log.ticks) all = std::max(all, delivered_at(tick));
-  std::uint64_t found_until_ns = UINT64_MAX;
-  for (const Consumer& consumer : run.consumers) found_until_ns = std::min(found_until_ns, consumer.phases_begin_ns);
-  for (const Tick& tick : run.log.ticks) {
-    if (tick.t_ns > found_until_ns) break;
-    const double delivered = delivered_at(tick);
-    if (delivered <= 0.0 || tick.tree_read_bytes < 0) continue;
-    if (delivered >= all && span.samples > 0.0) break;
-    if (span.first == nullptr) {
-      span.first = &tick;
-      begin = delivered;
-    }
-    if (delivered - begin > span.samples || span.last == nullptr) {
-      span.last = &tick;
-      span.samples = delivered - begin;
-    }
-  }
-  return span;
 }
 
 Measured<BytesPerSecond> storage_bandwidth(const Launch& node) {
@@ -334,12 +294,6 @@ bool storage_is_emulated(const RunData& run) {
                      [](const auto& item) { return item.first.starts_with("storage_"); });
 }
 
-double delivered_at(const Tick& tick) {
-  double delivered = 0.0;
-  for (const RankTick& rank : tick.ranks) delivered += static_cast<double>(rank.samples);
-  return delivered;
-}
-
 Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>& ranks) {
   if (storage_is_emulated(run)) {
     const auto& hit = run.log.emulation.hit_bytes;
@@ -357,20 +311,6 @@ Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>
   return std::min(1.0, span.storage_bytes() / span.samples / read);
 }
 
-bool reads_through_maps(const RunData& run, const std::vector<RankView>& ranks) {
-  constexpr double k_much = 1e7;     // bytes, mapped and from storage: more than libraries that are loaded late
-  constexpr double k_hardly = 0.10;  // of what came from storage
-  double mapped = 0.0;
-  for (const record::ProcessRecording& process : run.processes) {
-    mapped += static_cast<double>(process.info.mapped_bytes);
-  }
-  // Of loaders that mark no batch's making, what read() gave is not known here.
-  if (ranks.empty() || ranks.front().window.loader.composition != "serial") return false;
-  const TickSpan span = delivering_span(run);
-  if (mapped < k_much || !span.known() || span.storage_bytes() < k_much) return false;
-  return read_per_sample(ranks) * span.samples < k_hardly * span.storage_bytes();
-}
-
 Resources resources_of(Nodes nodes, const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines) {
   Resources out;
   const double batches = batches_per_step(ranks);
@@ -382,6 +322,8 @@ Resources resources_of(Nodes nodes, const std::vector<RankView>& ranks, const st
   out.consumer_cpu = consumer_cpu(ranks);
   out.worker_cpu_cached = MeasuredEstimate<SecondsPerSample>::absent("no cached blocks were run");
   out.worker_cpu_cold = MeasuredEstimate<SecondsPerSample>::absent("no cold blocks were run");
+  out.worker_wall_cached = MeasuredEstimate<SecondsPerSample>::absent("no cached blocks were run");
+  out.worker_wall_cold = MeasuredEstimate<SecondsPerSample>::absent("no cold blocks were run");
   out.step_cpu = MeasuredEstimate<SecondsPerSample>::absent("no synthetic blocks were run");
   out.other_cpus = other_cpus(nodes);
   out.bytes_from_storage = whole_storage_share(nodes);

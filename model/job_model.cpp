@@ -168,7 +168,10 @@ bool read_worker(const Profile& profile, JobModel& job) {
   const double wall = std::max(0.0, in.worker_wall->mean.value());
   const double read = mean_or(in.read, 0.0);
   read_unseen_reads(profile, job);
-  const double storage = job.reads_unseen ? 0.0 : std::clamp(read - mean_or(in.read_from_memory, 0.0), 0.0, wall);
+  const double miss_of_maps = in.bytes_from_storage ? std::clamp(*in.bytes_from_storage, 0.0, 1.0) : 1.0;
+  const double of_maps = miss_of_maps * (mean_or(in.worker_wall_cold, 0.0) - mean_or(in.worker_wall_cached, 0.0));
+  const double waited = job.reads_mapped ? of_maps : read - mean_or(in.read_from_memory, 0.0);
+  const double storage = job.reads_unseen ? 0.0 : std::clamp(waited, 0.0, wall);
   job.cpu_s = std::clamp(in.worker_cpu->mean.value(), 0.0, wall - storage);
   job.collate_s = std::clamp(mean_or(in.collate, 0.0), 0.0, 0.9 * job.cpu_s);
   job.core_wait_s = std::clamp(mean_or(in.worker_run_delay, 0.0), 0.0, wall - storage - job.cpu_s);
@@ -300,6 +303,7 @@ void read_data_and_memory(const Profile& profile, JobModel& job) {
   }
   job.sample_bytes = distinct_bytes(profile);
   job.stored_bytes = stored_bytes(profile, job.sample_bytes);
+  if (job.reads_mapped) job.sample_bytes = job.stored_bytes = value_of(profile.dataset.stored_bytes_per_sample);
   job.dataset_bytes = value_of(profile.dataset.bytes_total);
   if (profile.job.dataset_samples && *profile.job.dataset_samples > 0) {
     job.dataset_samples = static_cast<double>(*profile.job.dataset_samples);

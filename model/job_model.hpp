@@ -62,6 +62,8 @@ struct JobModel {
 
   /// The data are read through maps of files: what storage takes is part of `other_s`, and no key changes it.
   bool reads_unseen = false;
+  /// They are, and cold and cached blocks have shown what storage takes of a sample's time.
+  bool reads_mapped = false;
 
   double rate = 0.0;  ///< as found, samples per second of one rank
   double rate_relative_sd = 0.0;

@@ -12,32 +12,43 @@ struct Asked {
   const char* key = "";
 };
 
-/// The first key that changes where bytes come from; nullptr if none does.
-const char* storage_key(const Scenario& s) {
-  const std::array<Asked, 13> keys{{{s.cache_fraction || s.cache_size, "cache"},
-                                    {s.cache_policy.has_value(), "cache_policy"},
-                                    {s.storage_bandwidth.has_value(), "storage_bandwidth"},
-                                    {s.storage_latency.has_value(), "storage_latency"},
-                                    {s.storage_iops.has_value(), "storage_iops"},
-                                    {s.in_shards.value_or(false), "layout"},
-                                    {s.staging.value_or(Staging::none) != Staging::none, "staging"},
-                                    {s.local_disk_bandwidth || s.local_disk, "local_disk_bandwidth"},
-                                    {s.shared_storage_bandwidth.has_value(), "shared_storage_bandwidth"},
-                                    {s.shared_storage_files_per_s.has_value(), "shared_storage_files_per_s"},
-                                    {s.shared_storage_metadata_per_s.has_value(), "shared_storage_metadata_per_s"},
-                                    {s.shared_storage_contention.has_value(), "shared_storage_contention"},
-                                    {s.shared_storage_coherence.has_value(), "shared_storage_coherence"}}};
+template <std::size_t Count>
+const char* first_asked(const std::array<Asked, Count>& keys) {
   const auto found = std::find_if(keys.begin(), keys.end(), [](const Asked& asked) { return asked.is_set; });
   return found != keys.end() ? found->key : nullptr;
+}
+
+/// The first key that changes how much comes from storage, or how fast; nullptr if none does.
+const char* storage_key(const Scenario& s) {
+  return first_asked(std::array<Asked, 5>{{{s.cache_fraction || s.cache_size, "cache"},
+                                           {s.cache_policy.has_value(), "cache_policy"},
+                                           {s.storage_bandwidth.has_value(), "storage_bandwidth"},
+                                           {s.storage_latency.has_value(), "storage_latency"},
+                                           {s.storage_iops.has_value(), "storage_iops"}}});
+}
+
+/// The first key that changes where the data lie, or how.
+const char* place_key(const Scenario& s) {
+  return first_asked(
+      std::array<Asked, 8>{{{s.in_shards.value_or(false), "layout"},
+                            {s.staging.value_or(Staging::none) != Staging::none, "staging"},
+                            {s.local_disk_bandwidth || s.local_disk, "local_disk_bandwidth"},
+                            {s.shared_storage_bandwidth.has_value(), "shared_storage_bandwidth"},
+                            {s.shared_storage_files_per_s.has_value(), "shared_storage_files_per_s"},
+                            {s.shared_storage_metadata_per_s.has_value(), "shared_storage_metadata_per_s"},
+                            {s.shared_storage_contention.has_value(), "shared_storage_contention"},
+                            {s.shared_storage_coherence.has_value(), "shared_storage_coherence"}}});
 }
 
 }  // namespace
 
 void read_unseen_reads(const Profile& profile, JobModel& job) {
   // The warning alone may be of libraries that were loaded from storage, or of data that are in memory by now.
-  job.reads_unseen =
-      !profile.stalls.as_is_fetch && std::any_of(profile.issues.begin(), profile.issues.end(),
-                                                 [](const DataIssue& issue) { return issue.id == "reads-unseen"; });
+  // Where cold blocks were made of them, phases tell what reading costs.
+  job.reads_mapped = profile.dataset.stored_bytes_per_sample.has_value();
+  job.reads_unseen = !job.reads_mapped && !profile.stalls.as_is_fetch &&
+                     std::any_of(profile.issues.begin(), profile.issues.end(),
+                                 [](const DataIssue& issue) { return issue.id == "reads-unseen"; });
   if (!job.reads_unseen) return;
   job.loader_bound = "loader";
   job.notes.emplace_back(
@@ -47,7 +58,17 @@ void read_unseen_reads(const Profile& profile, JobModel& job) {
 }
 
 Status check_unseen_reads(const JobModel& job, const Scenario& scenario) {
-  const char* key = job.reads_unseen ? storage_key(scenario) : nullptr;
+  const char* place = job.reads_unseen || job.reads_mapped ? place_key(scenario) : nullptr;
+  if (place != nullptr && job.reads_mapped) {
+    return Error{
+        ErrorCode::not_enough_data,
+        std::string("the scenario key '") + place +
+            "' needs what a sample takes of its file, which this profile lacks: the data are read through maps "
+            "of their files (mmap), and what storage gives of them holds what the kernel reads around a page",
+        std::string("needed: ") + k_read_calls};
+  }
+  const char* storage = job.reads_unseen ? storage_key(scenario) : nullptr;
+  const char* key = storage != nullptr ? storage : place;
   if (key == nullptr) return {};
   return Error{ErrorCode::not_enough_data,
                std::string("the scenario key '") + key +

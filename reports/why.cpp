@@ -81,6 +81,9 @@ std::string source_words(const Profile& p) {
   }
   if (p.dataset.bytes_per_sample) {
     text += (text.empty() ? "" : "; ") + bytes(Bytes(p.dataset.bytes_per_sample->value())) + " read per sample";
+  } else if (p.dataset.stored_bytes_per_sample) {
+    text += (text.empty() ? "" : "; ") + bytes(Bytes(p.dataset.stored_bytes_per_sample->value())) +
+            " come from storage for a sample that is not in memory, with what the kernel reads around its pages";
   }
   return text;
 }

@@ -4,6 +4,7 @@
 /// batch of 20 MB in shared memory the kernel takes 2 ms for that: part of what the script waits for its loader, and
 /// counted as such where it is the first thing that follows the wait.
 #include "probes/capture/hook.hpp"
+#include "probes/capture/phase_maps.hpp"
 
 namespace stallcast::capture {
 namespace {
@@ -20,7 +21,9 @@ void* mmap_as(Symbol symbol, void* hint, std::size_t bytes, int protection, int 
     mapped = reinterpret_cast<void*>(::syscall(SYS_mmap, hint, bytes, protection, flags, fd, offset));
   }
   if (fd < 0 || (flags & MAP_ANONYMOUS) != 0 || (protection & PROT_READ) == 0) return mapped;
-  if (mapped == MAP_FAILED || !awake() || t_thread.busy != 0) return mapped;
+  if (mapped == MAP_FAILED || t_thread.busy != 0) return mapped;
+  map_made(fd, mapped, bytes, protection, flags, offset);
+  if (!awake()) return mapped;
   // Memory that is shared between processes (shm_open, a descriptor sent by a worker) has no name here: not a read.
   const FdEntry* entry = fd_entry(fd);
   if (entry == nullptr || entry->file_id.load(std::memory_order_relaxed) == 0) return mapped;
@@ -57,6 +60,7 @@ STALLCAST_HOOK(int, munmap, "munmap", (void* begin, std::size_t bytes)) {
   const auto call = [&] {
     return real != nullptr ? real(begin, bytes) : static_cast<int>(::syscall(SYS_munmap, begin, bytes));
   };
+  if (maps_known()) map_gone(begin, bytes);
   if (!awake() || t_thread.open_wait == nullptr) return call();
   record::WaitRecord* wait = wait_before(t_thread, bytes, monotonic_ns());
   const int result = call();

@@ -2,6 +2,7 @@
 #include <cstdarg>
 
 #include "probes/capture/open_hook.hpp"
+#include "probes/capture/phase_maps.hpp"
 
 namespace stallcast::capture {
 namespace {
@@ -69,6 +70,7 @@ void note_opened(int fd, int folder, const char* path, int flags, std::uint64_t 
   const bool listed = !opened.import || (recorded != nullptr && counts_metadata(thread));
   set_fd(fd, opened.ignored ? FdKind::ignored : FdKind::unknown, opened.file_id, listed);
   if (emulating()) emulate_opened(fd, path, flags);
+  if (!opened.import && !opened.ignored && !in_phase()) claim_opened(fd);
   if (recorded == nullptr || opened.ignored) return;
   bool unseen = false;
   if (opened.file_id != 0 && listed) {

@@ -75,10 +75,9 @@ void after_read();
 /// A sample is about to end.
 void at_sample_end();
 
-/// A batch begins or ends. In a phased run a batch outside any phase (before the loader is armed, or under way then) is
-/// looked at too, without evidence: the pages that it brings in are this run's own.
+/// A batch begins. In a phased run a batch outside any phase (before the loader is armed, or under way then) is looked
+/// at too, and what follows it, without evidence: the pages that it brings in are this run's own.
 void at_batch_begin();
-void at_batch_end();
 
 /// In half-cached batches the file `id` is cold where this holds and cached otherwise.
 bool is_cold_half(std::uint64_t id, std::uint32_t seed);

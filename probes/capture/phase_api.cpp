@@ -3,12 +3,12 @@
 
 #include <cstring>
 
-#include "probes/capture/emulate.hpp"
 #include "probes/capture/export.hpp"
-#include "probes/capture/kept_fd.hpp"
 #include "probes/capture/phase.hpp"
 #include "probes/capture/phase_calls.hpp"
+#include "probes/capture/phase_maps.hpp"
 #include "probes/capture/phase_stage.hpp"
+#include "probes/capture/phase_storage.hpp"
 #include "probes/capture/thread.hpp"
 
 namespace stallcast::capture {
@@ -18,11 +18,6 @@ using record::Phase;
 
 constexpr auto k_relaxed = std::memory_order_relaxed;
 constexpr std::uint32_t k_no_segment = UINT32_MAX;
-constexpr std::uint64_t k_unknown = UINT64_MAX;
-
-// Outlives a fork, so that a child can close what it inherited.
-constinit std::atomic<int> g_io_fd{0};
-constinit std::atomic<std::uint64_t> g_io_owner{0};
 
 /// What the segment asks for.
 struct Begin {
@@ -73,30 +68,6 @@ PhaseState* map_state(Process& self) {
   return state;
 }
 
-/// "read_bytes: N" of /proc/self/io: what storage was asked for on behalf of all threads of this process.
-std::uint64_t storage_bytes(PhaseState& state) {
-  if (emulating()) return emulated_miss_bytes();  // what the emulated storage gave is what came from storage
-  if (state.io_fd == 0) {
-    close_kept(g_io_fd.load(k_relaxed), g_io_owner.load(k_relaxed));
-    state.io_owner = k_unknown - process().generation.load(k_relaxed);  // apart from the thread ids of other kept ones
-    state.io_fd = open_kept("/proc/self/io", state.io_owner);
-    g_io_fd.store(state.io_fd, k_relaxed);
-    g_io_owner.store(state.io_owner, k_relaxed);
-  }
-  if (state.io_fd < 0 || !is_kept(state.io_fd, state.io_owner)) return k_unknown;
-  char text[256];
-  const ssize_t bytes = raw::read_at(state.io_fd, text, sizeof(text) - 1, 0);
-  if (bytes <= 0) return k_unknown;
-  text[bytes] = '\0';
-  const char* at = strstr(text, "\nread_bytes: ");
-  if (at == nullptr) return k_unknown;
-  std::uint64_t value = 0;
-  for (at += strlen("\nread_bytes: "); *at >= '0' && *at <= '9'; ++at) {
-    value = value * 10 + static_cast<std::uint64_t>(*at - '0');
-  }
-  return value;
-}
-
 void clear(PhaseSeen& seen) {
   seen.opens.store(0, k_relaxed);
   seen.staged_opens.store(0, k_relaxed);
@@ -136,17 +107,17 @@ void begin_batch(PhaseState& state, const Begin& begin, record::ControlBlock& co
   const std::uint32_t serial = state.serial.load(k_relaxed) + 1;
   state.serial.store(serial != 0 ? serial : 1, k_relaxed);
   clear(state.seen);
-  state.storage_begin = is_planned ? storage_bytes(state) : k_unknown;
+  begin_maps(state, treatment == Treatment::cold);
+  state.storage_begin = is_planned ? storage_bytes(state) : k_storage_unknown;
 }
 
-void begin_phase(const Begin& begin, record::ControlBlock& control, bool is_implied) {
+void begin_phase(const Begin& begin, record::ControlBlock& control) {
   Process& self = process();
   PhaseState* state = map_state(self);
   if (state == nullptr || state->changing.exchange(1, std::memory_order_acquire) != 0) return;
   // A batch that was begun and never ended was not made (its sample raised): it leaves no evidence.
   self.in_phase.store(0, k_relaxed);
   begin_batch(*state, begin, control);
-  state->is_implied.store(is_implied ? 1 : 0, k_relaxed);
   self.in_phase.store(1, std::memory_order_release);
   state->changing.store(0, std::memory_order_release);
 }
@@ -166,10 +137,37 @@ void write_phase(Thread& thread, PhaseState& state) {
   found->resident_bytes = seen.resident_bytes.load(k_relaxed);
   found->evicted_bytes = seen.evicted_bytes.load(k_relaxed);
   found->foreign_bytes = seen.foreign_bytes.load(k_relaxed);
-  const bool known = state.storage_begin != k_unknown && storage_end != k_unknown;
-  found->storage_bytes = known ? storage_end - state.storage_begin : k_unknown;
+  const bool known = state.storage_begin != k_storage_unknown && storage_end != k_storage_unknown;
+  found->storage_bytes = known ? storage_end - state.storage_begin : k_storage_unknown;
   found->stage_ns = state.stage_ns;
   record::commit(thread.out);
+}
+
+/// What a batch that was made from maps found. `samples`: that it holds.
+void write_mapped(Thread& thread, const PhaseState& state) {
+  const MapsSeen& seen = state.maps;
+  auto* found = seen.files > 0 ? reserve<record::MappedRecord>(thread, record::Kind::mapped, state.segment) : nullptr;
+  if (found == nullptr) return;
+  found->iterator_id = state.iterator_id;
+  found->batch = state.batch;
+  found->files = seen.files;
+  found->unknown_files = seen.unknown;
+  found->file_bytes = seen.file_bytes;
+  found->resident_bytes = seen.resident_bytes;
+  found->evicted_bytes = seen.evicted_bytes;
+  found->foreign_bytes = seen.foreign_bytes;
+  found->major_faults = major_faults() - seen.faults_begin;
+  record::commit(thread.out);
+}
+
+/// A batch of which hardly anything was read, of data that lie in large maps: the schedule then leaves pages time to
+/// come in.
+void tell_of_maps(const Thread& thread, const PhaseState& state, record::ControlBlock& control) {
+  constexpr std::uint64_t k_much = 10ULL << 20;
+  constexpr std::uint64_t k_hardly = 1024;  // bytes a sample
+  if (state.maps.file_bytes < k_much || thread.batch.recorded == 0) return;
+  if (thread.batch.io.read_bytes > k_hardly * (1 + thread.batch.samples)) return;
+  control.maps_read.store(1, k_relaxed);
 }
 
 }  // namespace
@@ -178,12 +176,7 @@ void at_batch_begin() {
   record::ControlBlock* control = process().writer.control;
   if (control == nullptr || control->mode != static_cast<std::uint32_t>(record::RunMode::phased) || in_phase()) return;
   const raw::ErrnoKeeper keeper;
-  begin_phase({Phase::as_is, k_no_segment, 0, 0, 0, 0, 0}, *control, true);
-}
-
-void at_batch_end() {
-  const PhaseState* state = phase_state();
-  if (state != nullptr && state->is_implied.load(k_relaxed) != 0) process().in_phase.store(0, k_relaxed);
+  begin_phase({Phase::as_is, k_no_segment, 0, 0, 0, 0, 0}, *control);
 }
 
 }  // namespace stallcast::capture
@@ -254,7 +247,7 @@ STALLCAST_EXPORT void stallcast_phase_begin(uint32_t phase, uint32_t segment, ui
   if (control == nullptr) return;
   const raw::ErrnoKeeper keeper;
   const Busy busy(t_thread);
-  begin_phase({static_cast<Phase>(phase), segment, round, argument, seed, iterator_id, batch}, *control, false);
+  begin_phase({static_cast<Phase>(phase), segment, round, argument, seed, iterator_id, batch}, *control);
 }
 
 STALLCAST_EXPORT void stallcast_phase_end(void) {
@@ -265,5 +258,8 @@ STALLCAST_EXPORT void stallcast_phase_end(void) {
   if (state == nullptr || self.in_phase.exchange(0, std::memory_order_acquire) == 0) return;
   const raw::ErrnoKeeper keeper;
   const Busy busy(*thread);
-  if (state->segment != k_no_segment && record::recording(self.writer)) write_phase(*thread, *state);
+  tell_of_maps(*thread, *state, *self.writer.control);
+  if (state->segment == k_no_segment || !record::recording(self.writer)) return;
+  write_phase(*thread, *state);
+  write_mapped(*thread, *state);
 }

@@ -2,6 +2,7 @@
 /// shows how reading and preparing are composed.
 #include "core/clock.hpp"
 #include "probes/capture/phase.hpp"
+#include "probes/capture/phase_maps.hpp"
 #include "probes/capture/phase_state.hpp"
 #include "probes/capture/sleep.hpp"
 #include "probes/capture/thread.hpp"
@@ -28,8 +29,9 @@ void after_read() {
 }
 
 void at_sample_end() {
-  const PhaseState* state = phase_state();
+  PhaseState* state = phase_state();
   if (state == nullptr) return;
+  maps_at_sample_end(*state);
   const std::uint64_t work_ns = state->sample_work_ns.load(std::memory_order_relaxed);
   if (work_ns == 0) return;
   const std::uint64_t end_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + work_ns;

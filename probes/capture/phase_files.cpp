@@ -3,6 +3,7 @@
 #include "probes/capture/paths.hpp"
 #include "probes/capture/phase.hpp"
 #include "probes/capture/phase_calls.hpp"
+#include "probes/capture/phase_maps.hpp"
 #include "probes/capture/phase_names.hpp"
 #include "probes/capture/phase_settle.hpp"
 #include "probes/capture/phase_stage.hpp"
@@ -71,6 +72,7 @@ void file_opened(int fd, const char* path, int flags) {
   const auto size = static_cast<std::uint64_t>(file.st_size);
   const bool is_whole = size <= k_whole_phase_file;
   mark_opened(*state, fd, is_whole ? state->serial.load(k_relaxed) : 0);
+  if (!is_whole) claim_absent(fd, file);
   if (!is_whole || size == 0) return;
   if ((flags & O_DIRECT) != 0) {
     state->seen.opened_bytes.fetch_add(size, k_relaxed);  // reads go past the page cache: nothing is resident for them

@@ -48,6 +48,17 @@ struct PhaseSeen {
   std::atomic<std::uint64_t> foreign_bytes;
 };
 
+/// Evidence of a batch that is made from maps of files (phase_maps.hpp); the fields of a MappedRecord.
+struct MapsSeen {
+  std::uint32_t files;
+  std::uint32_t unknown;
+  std::uint64_t file_bytes;
+  std::uint64_t resident_bytes;
+  std::uint64_t evicted_bytes;
+  std::uint64_t foreign_bytes;
+  std::uint64_t faults_begin;  ///< of this process, before the batch
+};
+
 inline constexpr std::uint32_t k_round_ids = 1U << 15;
 inline constexpr std::uint32_t k_round_bytes = 4U << 20;
 
@@ -81,7 +92,6 @@ struct PhaseState {
 
   std::uint32_t phase;
   std::uint32_t segment;
-  std::atomic<std::uint32_t> is_implied;  ///< 1: begun by the batch itself, not by stallcast_phase_begin()
   std::uint64_t iterator_id;
   std::uint64_t batch;
   std::uint64_t storage_begin;  ///< read_bytes of /proc/self/io
@@ -91,6 +101,11 @@ struct PhaseState {
   std::atomic<std::uint32_t> round_known;
   std::atomic<std::uint32_t> round;
   PhaseSeen seen;
+  MapsSeen maps;
+  std::uint32_t unmapped_segment;             ///< its number and 1: the last cold one that began with nothing mapped
+  std::atomic<std::uint32_t> evicts_maps;     ///< 1 while a cold batch of mapped data is made
+  std::atomic<std::uint32_t> dropping;        ///< 1 while a thread evicts what the maps brought in
+  std::uint64_t storage_at_drop;              ///< storage_bytes() then
   std::atomic<std::uint32_t> opening_shadow;  ///< 1 while a thread opens one
   Shadow shadows[k_shadows];
 

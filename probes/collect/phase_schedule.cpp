@@ -140,18 +140,26 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
       return;
     }
     const std::uint64_t lost = 2ULL * view.in_flight + 6;  // turns of an epoch that are gone before a block can begin
-    const std::uint64_t half = length > lost ? (length - lost) / 2 : 0;  // cold and cached in one epoch
+    // Cold and cached in one epoch; of maps, cached ones twice.
+    const std::uint64_t half = length > lost ? (length - lost) / (reads_maps() ? 3 : 2) : 0;
     batches = std::min({batches, std::max(half, transients + 8), length - 2});
     // Replayed batches are gone quickly: up to a whole epoch.
     most_synthetic_ = std::clamp<std::uint64_t>(2 * half, k_fewest_replayed, k_most_batches);
   }
   block_batches_ = batches;
+  fewest_batches_ = transients + std::max(k_fewest_measured, std::uint64_t{view.workers});
   rate_as_found_ = rate;
   next_turn_ = std::max(next_turn_, view.fastest_turn);
 }
 
 /// One further block a round, so that the model has something to be fitted on.
 std::optional<Segment> PhaseSchedule::extra(const View& view) const {
+  if (reads_maps()) {  // no half of a map can be evicted, no read of it delayed
+    if (view.workers < 2) return std::nullopt;
+    Segment fewer = block(Phase::cached);
+    fewer.workers = view.workers / 2;
+    return fewer;
+  }
   Segment segment = segment_of(Phase::cached, block_batches_, next_round_);
   // One block has no interval: two of a kind come before the next, and a job of few rounds has one kind at least.
   constexpr std::uint32_t k_order[] = {0, 0, 1, 1, 2, 2, 3, 3};
@@ -175,6 +183,12 @@ std::optional<Segment> PhaseSchedule::extra(const View& view) const {
   }
 }
 
+/// Whether batches are made of what lies in maps of files. Nobody knows which pages of those a sample needs until it
+/// has had them.
+bool PhaseSchedule::reads_maps() const {
+  return control_.maps_read.load(std::memory_order_relaxed) != 0;
+}
+
 /// At the fastest rate seen, which is that of replayed batches once there were some. The workers rest meanwhile: the
 /// shim holds back what would be made next.
 std::uint64_t PhaseSchedule::synthetic_batches() const {
@@ -188,14 +202,22 @@ Segment PhaseSchedule::block(Phase phase) const {
   constexpr std::uint64_t k_most_times = 4;
   constexpr double k_of_epoch = 0.6;  // a longer one waits for the next epoch to begin
   Segment segment = segment_of(phase, block_batches_, next_round_);
+  if (reads_maps() && (phase == Phase::cold || phase == Phase::supply_cold)) {
+    // What the kernel reads around a page soon has such data in memory: the rate as found says nothing of cold ones.
+    const auto wanted = static_cast<std::uint64_t>(std::ceil(costs_.batches_per_s(Phase::cold) * k_block_s));
+    segment.batches = static_cast<std::uint32_t>(std::min(block_batches_, std::max(fewest_batches_, wanted)));
+    return segment;
+  }
   if (phase != Phase::cached && phase != Phase::supply_cached) return segment;
   const auto wanted = static_cast<std::uint64_t>(std::ceil(costs_.batches_per_s(Phase::cached) * k_cached_s));
+  const std::uint64_t first = reads_maps() ? block_batches_ : 0;  // to come into memory
   std::uint64_t most = std::min(k_most_times * block_batches_, k_most_batches);
   if (pass_end_ != UINT64_MAX) {
     const auto room = static_cast<std::uint64_t>(k_of_epoch * static_cast<double>(pass_end_ - pass_first_));
-    most = std::min(most, room > block_batches_ ? room - block_batches_ : 0);  // a cold one comes before it
+    const std::uint64_t before = block_batches_ + first;  // a cold one comes before it
+    most = std::min(most, room > before ? room - before : 0);
   }
-  segment.batches = static_cast<std::uint32_t>(std::max(block_batches_, std::min(wanted, most)));
+  segment.batches = static_cast<std::uint32_t>(first + std::max(block_batches_, std::min(wanted, most)));
   if (segment.batches > block_batches_) segment.seed = static_cast<std::uint32_t>(block_batches_);
   return segment;
 }

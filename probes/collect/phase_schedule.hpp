@@ -107,6 +107,7 @@ class PhaseSchedule {
   [[nodiscard]] std::optional<std::uint64_t> first_turn(const record::Segment& segment, const View& view) const;
   [[nodiscard]] bool out_of_time(const View& view, std::uint64_t now_ns);
   [[nodiscard]] const record::Segment* current(const View& view) const;
+  [[nodiscard]] bool reads_maps() const;
   [[nodiscard]] std::uint64_t synthetic_batches() const;
   [[nodiscard]] record::Segment block(record::Phase phase) const;
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
@@ -117,8 +118,9 @@ class PhaseSchedule {
   std::size_t extras_ = 0;                ///< at the end of `round_`, for the model only
   std::uint64_t together_ = 0;            ///< turns of the current round that should lie within one epoch
   std::uint32_t next_round_ = 0;
-  std::uint64_t next_turn_ = 0;      ///< after everything published
-  std::uint64_t block_batches_ = 0;  ///< 0: not decided yet
+  std::uint64_t next_turn_ = 0;       ///< after everything published
+  std::uint64_t block_batches_ = 0;   ///< 0: not decided yet
+  std::uint64_t fewest_batches_ = 0;  ///< that a block needs to tell anything
   std::uint64_t most_synthetic_ = 400;
   PhaseCosts costs_{};
   std::uint64_t pass_first_ = 0;  ///< of the pass seen last

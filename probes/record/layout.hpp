@@ -88,6 +88,7 @@ enum class Kind : std::uint16_t {
       8,      ///< a RecordHeader alone; aux: from here on the block's records are of this thread (it took over a spare)
   phase = 9,  ///< what a batch of a phased run found in the page cache, written after its batch record
   part = 10,  ///< an operator of a timed sample, or of collating: its own time
+  mapped = 11,  ///< what such a batch found of the files that its process has mapped, written after its phase record
 };
 
 /// Every record starts with this. `bytes` is the size of the whole record, a multiple of 8.
@@ -229,6 +230,19 @@ struct PhaseRecord {
   std::uint64_t foreign_bytes;   ///< resident, not brought in by this run, and therefore left alone
   std::uint64_t storage_bytes;   ///< read_bytes of /proc/self/io over the batch; UINT64_MAX: not readable
   std::uint64_t stage_ns;        ///< spent copying into the stage before this batch
+};
+
+struct MappedRecord {
+  RecordHeader header;        ///< aux: index of the segment
+  std::uint64_t iterator_id;  ///< as in BatchRecord
+  std::uint64_t batch;        ///< as in BatchRecord
+  std::uint32_t files;
+  std::uint32_t unknown_files;   ///< of these, residency could not be asked for; and maps that are too many to be kept
+  std::uint64_t file_bytes;      ///< sizes of these files
+  std::uint64_t resident_bytes;  ///< of these, in the page cache when a cold batch began (after eviction); else 0
+  std::uint64_t evicted_bytes;   ///< dropped from the page cache then
+  std::uint64_t foreign_bytes;   ///< resident, not brought in by this run, and therefore left alone
+  std::uint64_t major_faults;    ///< page faults of this process over the batch that waited for storage
 };
 
 /// Followed by the path, NUL-padded to a multiple of 8.

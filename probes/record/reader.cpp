@@ -65,6 +65,8 @@ bool take_record(const std::byte* at, const RecordHeader& header, ProcessRecordi
       return take_path(at, header, into.paths);
     case Kind::phase:
       return take(at, header.bytes, into.phases);
+    case Kind::mapped:
+      return take(at, header.bytes, into.mapped);
     case Kind::part:
       return take(at, header.bytes, into.parts);
     case Kind::thread:

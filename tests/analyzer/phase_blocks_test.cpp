@@ -168,6 +168,31 @@ TEST_CASE("the window opens when the last worker has staged the round's files") 
   CHECK(block.batches == 7);  // 8 is the first that was begun then: 10..16
 }
 
+TEST_CASE("of maps, the window opens when they have come into memory") {
+  for (const Phase phase : {Phase::cached, Phase::cold}) {
+    Recorded made = worked_example();
+    made.processes[0].texts[0].json =
+        fmt::format(R"({{"segment":3,"phase":{},"round":2,"iterator_id":0,"first":0,"batches":20,"workers":2}})",
+                    static_cast<int>(phase));
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      record::MappedRecord found{};
+      found.header.aux = 3;
+      found.batch = i;
+      found.files = 1;
+      found.file_bytes = 1000;
+      found.major_faults = i <= 5 || i == 16 ? 8 : 0;  // the last comes too late to be of the first time
+      made.processes[1].mapped.push_back(found);
+    }
+    made.consumer.passes[0].deliveries[5].made.end_ns = Recorded::at(25.0);  // 6 is begun at 30 ms, 4 before
+    const PhaseBlock block = made.block();
+    CHECK(block.rejected.empty());
+    CHECK(block.batches == (phase == Phase::cached ? 9 : 11));  // 8..16, or 6..16
+    CHECK(block.evidence.mapped.batches == static_cast<std::uint64_t>(block.batches));
+    CHECK(block.evidence.mapped.major_faults == 8);
+    CHECK(block.evidence.mapped.samples == 8.0 * static_cast<double>(block.batches));
+  }
+}
+
 TEST_CASE("the evidence is that of the window's batches alone") {
   Recorded made = worked_example();
   for (std::uint64_t i = 0; i < 20; ++i) made.find(i).resident_bytes = i < 6 ? 1000 : 10;

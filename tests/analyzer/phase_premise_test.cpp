@@ -96,6 +96,40 @@ TEST_CASE("cached: staged or resident, and nothing from storage") {
   CHECK_FALSE(check_premise(block).holds);
 }
 
+TEST_CASE("cold, of maps: the files are out of memory when a batch begins, and their pages come from storage") {
+  PhaseBlock block = cold_block();
+  block.evidence = {10, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 1e6, 0.0, true};
+  block.evidence.mapped = {10, 80.0, 1e10, 0.01e10, 0.0, 0, 90};
+  CHECK(check_premise(block).holds);
+  CHECK(check_premise(block).seen.find("1.0 % of the mapped files resident") != std::string::npos);
+  const auto fails = [&block](auto change) {
+    PhaseBlock changed = block;
+    change(changed.evidence);
+    return !check_premise(changed).holds;
+  };
+  CHECK(fails([](PhaseEvidence& e) { e.mapped.resident_bytes = 0.03e10; }));
+  CHECK(fails([](PhaseEvidence& e) { e.mapped.unknown_files = 1; }));
+  CHECK(fails([](PhaseEvidence& e) { e.mapped.major_faults = 0; }));
+  CHECK(fails([](PhaseEvidence& e) { e.storage_bytes = 0.0; }));
+  CHECK(fails([](PhaseEvidence& e) { e.storage_known = false; }));
+  block.evidence.mapped.foreign_bytes = block.evidence.mapped.resident_bytes = 0.5e10;
+  CHECK(check_premise(block).seen.find("50.0 % not ours to evict") != std::string::npos);
+  // Files that are read beside maps prove themselves as ever.
+  block.evidence = cold_block().evidence;
+  block.evidence.mapped = {10, 80.0, 1e7, 1e7, 0.0, 0, 0};
+  CHECK(check_premise(block).holds);
+  CHECK(check_premise(block).check == "residency, storage_bytes");
+}
+
+TEST_CASE("cached, of maps: hardly a sample met a page fault that waited for storage") {
+  PhaseBlock block = cached_block();
+  block.evidence = {10, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 4096.0, 0.0, true};
+  block.evidence.mapped = {10, 100.0, 1e10, 0.0, 0.0, 0, 2};
+  CHECK(check_premise(block).holds);
+  block.evidence.mapped.major_faults = 3;
+  CHECK_FALSE(check_premise(block).holds);
+}
+
 TEST_CASE("replayed batches have nothing to prove") {
   PhaseBlock block;
   block.run.phase = Phase::synthetic;

@@ -9,6 +9,8 @@
 ///   keep:PATH  pread:OFFSET:BYTES  next:BYTES  stream:PATH  fread:BYTES
 ///   sized:PATH  goes to the end of a stream for its size first, as numpy.fromfile() does
 ///   hold:PATH  maps the file and keeps the map        drop:PATH  drops the file's pages
+///   map:PATH  maps it and reads nothing   own:PATH  maps a copy of its own and writes to it   touch:OFFSET:BYTES
+///   replace   memory in the place of that map, behind everybody's back
 ///   user:UID   goes on as that user                   refuse:CALL:ERROR  the kernel refuses that system call
 ///   phased  segment:INDEX  slot:FIELDS...              the calls of that name
 ///   fork       the rest happens in a child, once; its status becomes ours
@@ -20,6 +22,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -27,6 +30,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <sstream>
@@ -42,6 +46,8 @@ using Words = std::vector<std::string>;
 
 int g_kept = -1;
 std::FILE* g_stream = nullptr;
+char* g_map = nullptr;
+std::size_t g_map_bytes = 0;
 std::uint64_t g_wall_ns = 0;
 std::uint64_t g_cpu_ns = 0;
 
@@ -146,6 +152,30 @@ void hold_map(const Words& words) {
   require(mapped != MAP_FAILED, "mmap");
   ::close(fd);
   report(std::string(mapped, size));
+}
+
+/// Keeps the map as g_map; `protection` and `flags` of mmap().
+void map_file(const Words& words, int protection, int flags) {
+  const int fd = ::open(words.at(1).c_str(), O_RDONLY | O_CLOEXEC);
+  struct stat status {};
+  require(fd >= 0 && ::fstat(fd, &status) == 0, "open and fstat");
+  g_map_bytes = static_cast<std::size_t>(status.st_size);
+  g_map = static_cast<char*>(::mmap(nullptr, g_map_bytes, protection, flags, fd, 0));
+  require(g_map != MAP_FAILED && ::madvise(g_map, g_map_bytes, MADV_RANDOM) == 0, "mmap");
+  ::close(fd);
+}
+
+void own_map(const Words& words) {
+  map_file(words, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+  std::memset(g_map, 'x', g_map_bytes);
+}
+
+void replace_map(const Words& /*words*/) {
+  require(::syscall(SYS_munmap, g_map, g_map_bytes) == 0, "munmap");
+  void* mapped = reinterpret_cast<void*>(
+      ::syscall(SYS_mmap, g_map, g_map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0));
+  require(mapped == g_map, "mmap");
+  std::memset(g_map, 'x', g_map_bytes);
 }
 
 void drop_pages(const Words& words) {
@@ -256,6 +286,11 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"sized", read_sized},
       {"mmap", read_map},
       {"hold", hold_map},
+      {"map", [](const Words& w) { map_file(w, PROT_READ, MAP_SHARED); }},
+      {"own", own_map},
+      {"replace", replace_map},
+      {"unmap", [](const Words&) { require(::munmap(g_map, g_map_bytes) == 0, "munmap"); }},
+      {"touch", [](const Words& w) { report(std::string(g_map + number(w, 1), number(w, 2))); }},
       {"drop", drop_pages},
       {"user", [](const Words& w) { require(::setuid(static_cast<uid_t>(number(w, 1))) == 0, "setuid"); }},
       {"refuse", refuse_call},

@@ -124,13 +124,29 @@ std::vector<std::string> PhasedRun::guest(const std::vector<std::string>& comman
   return lines;
 }
 
-std::vector<record::PhaseRecord> PhasedRun::evidence() const {
-  std::vector<record::PhaseRecord> all;
-  for (const auto& process : run_.recordings()) all.insert(all.end(), process.phases.begin(), process.phases.end());
+namespace {
+
+/// In order of segment and batch.
+template <class Record>
+std::vector<Record> of_all(const RunFolder& run, std::vector<Record> record::ProcessRecording::*records) {
+  std::vector<Record> all;
+  for (const auto& process : run.recordings()) {
+    all.insert(all.end(), (process.*records).begin(), (process.*records).end());
+  }
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
     return std::tie(a.header.aux, a.batch) < std::tie(b.header.aux, b.batch);
   });
   return all;
+}
+
+}  // namespace
+
+std::vector<record::PhaseRecord> PhasedRun::evidence() const {
+  return of_all(run_, &record::ProcessRecording::phases);
+}
+
+std::vector<record::MappedRecord> PhasedRun::mapped() const {
+  return of_all(run_, &record::ProcessRecording::mapped);
 }
 
 std::uint64_t PhasedRun::staged_bytes() const {

@@ -51,6 +51,9 @@ class PhasedRun {
   /// Evidence of all guests so far, in order of segment and batch.
   [[nodiscard]] std::vector<record::PhaseRecord> evidence() const;
 
+  /// The same of maps.
+  [[nodiscard]] std::vector<record::MappedRecord> mapped() const;
+
   /// Sizes of all copies in the stage, summed.
   [[nodiscard]] std::uint64_t staged_bytes() const;
 

@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Warnings, end to end: a job that does what users do by accident, and one that does not."""
-import json
 import os
-import subprocess
 import textwrap
 import unittest
 
@@ -44,59 +42,6 @@ JOB = """
         if time.monotonic() - begin > float(sys.argv[2]) or os.path.exists("enough"):
             break
 """
-
-
-MAPPED = """
-    import os, sys, time
-    import numpy, torch
-    from torch.utils.data import DataLoader, Dataset
-
-    with open("data", "wb") as file:
-        for _ in range(160):
-            file.write(os.urandom(1 << 20))
-        file.flush()
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    data = numpy.memmap("data", dtype=numpy.uint8, mode="r").reshape(-1, 1 << 16)
-
-    class Samples(Dataset):
-        def __len__(self):
-            return len(data)
-
-        def __getitem__(self, index):
-            time.sleep(0.003)
-            return torch.from_numpy(data[index].astype(numpy.float32))
-
-    for batch in DataLoader(Samples(), batch_size=16, num_workers=2):
-        time.sleep(0.002)
-"""
-
-
-@unittest.skipUnless(HAS_TORCH, "no torch for this python")
-class MappedFiles(CliTest):
-    """Page faults that wait for storage look like computing: what is not seen is not told."""
-
-    def setUp(self):
-        super().setUp()
-        kind = subprocess.run(["stat", "-f", "-c", "%T", str(self.folder)], stdout=subprocess.PIPE, text=True, check=True)
-        if kind.stdout.strip() in ("tmpfs", "ramfs"):
-            self.skipTest("the folder for tests lies in memory: nothing comes from storage")
-
-    def test_reading_and_preparing_are_not_told_apart(self):
-        job = self.folder / "job.py"
-        job.write_text(textwrap.dedent(MAPPED))
-        self.assert_status(self.profile(PYTHON, job), 0)
-        self.assertIn("reads-unseen", self.issues())
-        profile = json.loads((self.out / "profile.json").read_text())
-        self.assertGreater(profile["stalls"]["as_is_wait_frac"]["mean"], 0.2)
-        for stall in ("as_is_fetch_frac", "as_is_prep_frac"):
-            self.assertIsNone(profile["stalls"][stall])
-            self.assertIn("maps", profile["absent"]["stalls." + stall])
-        self.assertIsNone(profile["dataset"]["bytes_total"])
-        self.assertIsNone(profile["resources"]["bytes_from_storage_frac"])
-        asked = self.cli("whatif", self.out, "--set", "cache=100%")
-        self.assert_status(asked, 5)
-        self.assertIn(b"maps of their files", asked.stderr)
 
 
 @unittest.skipUnless(HAS_TORCH, "no torch for this python")

@@ -66,4 +66,42 @@ TEST_CASE("more workers are not promised to help where they may all wait for one
   CHECK(gain.value().ci90_low <= 0.0);
 }
 
+TEST_CASE("where cold and cached blocks were made of maps, a cache and another storage are predicted") {
+  made::TrueJob job;
+  job.device_s = 0.02;
+  job.cpu_s = 0.001;
+  job.latency_s = 0.004;
+  job.miss = 1.0;
+  Profile profile = made::profile_of(job);
+  profile.issues.push_back({"reads-unseen", Severity::warning, 1, "", ""});
+  profile.stalls.as_is_fetch = profile.stalls.as_is_prep = MeasuredEstimate<Fraction>::absent("maps");
+  const auto nothing = MeasuredEstimate<SecondsPerSample>(
+      Estimate<SecondsPerSample>{SecondsPerSample(1e-6), SecondsPerSample(1e-6), SecondsPerSample(1e-6), 300});
+  profile.resources.read = profile.resources.read_from_memory = nothing;
+  profile.resources.bytes_from_storage = Measured<Fraction>::absent("maps");
+  profile.dataset.bytes_per_sample = Measured<BytesPerSample>::absent("maps");
+  REQUIRE_FALSE(predict(profile, ask({"cache=100%"})).ok());
+
+  made::TrueJob cached = job;
+  cached.miss = 0.0;
+  profile.dataset.stored_bytes_per_sample = BytesPerSample(400e3);
+  profile.resources.bytes_from_storage = 1.0;
+  const auto wall = [](double seconds) {
+    return Estimate<SecondsPerSample>{SecondsPerSample(seconds), SecondsPerSample(0.99 * seconds),
+                                      SecondsPerSample(1.01 * seconds), 5};
+  };
+  profile.resources.worker_wall_cold = wall(0.0052);
+  profile.resources.worker_wall_cached = wall(0.0012);
+  made::add_differential(profile, job, "cold", {});
+  made::add_differential(profile, cached, "cached", {});
+  const double truth = made::play(cached).rate;
+  CHECK(answer(profile, {"cache=100%"}).throughput.mean.value() == doctest::Approx(truth).epsilon(0.05));
+  CHECK(answer(profile, {}).throughput.mean.value() == doctest::Approx(made::play(job).rate).epsilon(0.05));
+  CHECK(answer(profile, {}).bound == "fetch");
+  CHECK(predict(profile, ask({"storage_bandwidth=50MB/s"})).ok());
+  const auto refused = predict(profile, ask({"layout=shards:1GiB"}));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().what.find("what a sample takes of its file") != std::string::npos);
+}
+
 }  // namespace stallcast

@@ -22,6 +22,7 @@ constexpr Kind kind_of() {
   if constexpr (std::is_same_v<T, SampleRecord>) return Kind::sample;
   if constexpr (std::is_same_v<T, FileRecord>) return Kind::file;
   if constexpr (std::is_same_v<T, PhaseRecord>) return Kind::phase;
+  if constexpr (std::is_same_v<T, MappedRecord>) return Kind::mapped;
   if constexpr (std::is_same_v<T, PartRecord>) return Kind::part;
 }
 

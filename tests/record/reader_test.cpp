@@ -206,7 +206,8 @@ TEST_CASE("a broken block is counted and the others are read") {
 }
 
 TEST_CASE("a record that is shorter than its kind breaks its block, not the reader") {
-  for (const Kind kind : {Kind::wait, Kind::step, Kind::batch, Kind::sample, Kind::file, Kind::path, Kind::phase}) {
+  for (const Kind kind :
+       {Kind::wait, Kind::step, Kind::batch, Kind::sample, Kind::file, Kind::path, Kind::phase, Kind::mapped}) {
     RecordingEncoder encoder(example_info());
     const RecordHeader header{static_cast<std::uint16_t>(kind), sizeof(RecordHeader), 0};
     encoder.append(1, &header, sizeof(header));

@@ -1,0 +1,27 @@
+/// The tool's readings of /proc while the job delivered batches as found.
+#pragma once
+
+#include "analyzer/run_data.hpp"
+
+namespace stallcast::sections {
+
+inline constexpr char k_no_span[] = "/proc/PID/io could not be read, or the run was too short";
+
+/// First and last tick in which the job delivered batches.
+struct TickSpan {
+  const Tick* first = nullptr;
+  const Tick* last = nullptr;
+  double samples = 0.0;
+
+  [[nodiscard]] bool known() const { return first != nullptr && first != last && samples > 0.0; }
+  [[nodiscard]] double storage_bytes() const {
+    return static_cast<double>(last->tree_read_bytes - first->tree_read_bytes);
+  }
+};
+
+/// Reading goes ahead of delivering by what the loader prefetches: as long as batches come, as much is read between two
+/// ticks as is delivered. Once all have come the workers have read nothing for a while, or are gone with their
+/// counters.
+[[nodiscard]] TickSpan delivering_span(const RunData& run);
+
+}  // namespace stallcast::sections
