@@ -20,7 +20,7 @@ constexpr std::uint32_t k_most_maps = 256;
 constexpr std::uint64_t k_least_bytes = 1ULL << 20;  ///< smaller files are opened and mapped for one sample
 constexpr std::uint64_t k_looked = 1;                ///< beside a file's key: it was seen when it was opened first
 constexpr char k_shared_memory[] = "/dev/shm/";
-constexpr std::uint64_t k_share = 100;  ///< of the files' bytes, one part may have been brought in
+constexpr std::uint64_t k_share = 64;  ///< of the files' bytes, one part may have been brought in
 
 /// One map. `begin` is written last and cleared first; 0: the entry is free.
 struct Map {
@@ -121,26 +121,42 @@ void each_file(Take take) {
   }
 }
 
+/// One file: drops its pages if this run may, and counts. Unlike settle() it tries once: what other workers have mapped
+/// stays, and each try waits for all processors.
+void evict_map(const Part& part, Resident found, MapsSeen& seen) {
+  const record::Evict may = record::Evict{process().writer.control->evict};
+  const bool own = is_own(part);
+  if (may != record::Evict::all && !(may == record::Evict::own && own)) {
+    if (!own) seen.foreign_bytes += found.bytes;
+    seen.resident_bytes += found.bytes;
+    return;
+  }
+  drop_pages(part.fd, part.range);
+  const std::uint64_t left = resident_in(part.fd, *part.file, part.range).bytes;
+  seen.resident_bytes += left;
+  seen.evicted_bytes += found.bytes - std::min(left, found.bytes);
+}
+
 /// What is resident of all of them; `evicts`: of what is left after those that may go went.
 void look(MapsSeen& seen, bool evicts) {
   seen.files = 0;
   seen.unknown = g_lost.load(k_relaxed);
   seen.file_bytes = seen.resident_bytes = seen.foreign_bytes = 0;
   each_file([&](const Part& part) {
-    PhaseSeen one{};
-    if (evicts) {
-      settle(one, part);
-    } else if (const Resident found = resident_in(part.fd, *part.file, part.range); found.known) {
-      one.resident_bytes.store(found.bytes, k_relaxed);
-    } else {
-      one.unknown_opens.store(1, k_relaxed);
-    }
     ++seen.files;
-    seen.unknown += one.unknown_opens.load(k_relaxed);
     seen.file_bytes += part.range.bytes;
-    seen.resident_bytes += one.resident_bytes.load(k_relaxed);
-    seen.evicted_bytes += one.evicted_bytes.load(k_relaxed);
-    seen.foreign_bytes += one.foreign_bytes.load(k_relaxed);
+    const Resident found = resident_in(part.fd, *part.file, part.range);
+    if (!found.known) {
+      ++seen.unknown;
+      if (evicts && process().writer.control->evict == static_cast<std::uint32_t>(record::Evict::all)) {
+        drop_pages(part.fd, part.range);
+      }
+    } else if (evicts && found.bytes > 0) {
+      evict_map(part, found, seen);
+    } else {
+      seen.resident_bytes += found.bytes;
+      if (found.bytes == 0) claim_ours(file_key(*part.file));
+    }
   });
 }
 
@@ -231,8 +247,9 @@ void maps_at_sample_end(PhaseState& state) {
   const bool known = storage != k_storage_unknown && state.storage_at_drop != k_storage_unknown;
   if (known && storage - state.storage_at_drop <= state.maps.file_bytes / k_share) return;
   if (state.dropping.exchange(1, std::memory_order_acquire) != 0) return;
+  MapsSeen again{};
   unmap_pages();
-  each_file([](const Part& part) { clear_pages(part); });
+  look(again, true);
   state.storage_at_drop = storage;
   state.dropping.store(0, std::memory_order_release);
 }

@@ -3,7 +3,7 @@
 /// (ControlBlock::maps_read), cold ones are made like this:
 ///
 ///   each segment begins with this process's pages of the maps dropped (MADV_DONTNEED) and those of the files evicted,
-///   and again wherever 1 % of the files came from storage since (samples must not live on what others brought in).
+///   and again wherever 1.6 % of the files came from storage since (samples must not live on what others brought in).
 ///
 /// Pages that another process of the job has mapped stay; it drops its own. What is left when a batch begins is asked
 /// and recorded. Cached batches find what cold ones left, or bring it in: their page faults tell.

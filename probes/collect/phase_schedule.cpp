@@ -134,15 +134,16 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
   std::uint64_t batches = std::min(measured + transients, k_most_batches);
   if (view.pass_end != UINT64_MAX) {
     const std::uint64_t length = view.pass_end - view.pass_first;
-    if (length < transients + 8) {
+    const std::uint64_t times = reads_maps() ? 2 : 1;  // that a cached block goes over its lists
+    if (length < times * (transients + 8)) {
       obstacle_ = "an epoch of " + std::to_string(length) + " batches is too short for a block of " +
-                  std::to_string(transients + 8);
+                  std::to_string(times * (transients + 8));
       return;
     }
     const std::uint64_t lost = 2ULL * view.in_flight + 6;  // turns of an epoch that are gone before a block can begin
     // Cold and cached in one epoch; of maps, cached ones twice.
-    const std::uint64_t half = length > lost ? (length - lost) / (reads_maps() ? 3 : 2) : 0;
-    batches = std::min({batches, std::max(half, transients + 8), length - 2});
+    const std::uint64_t half = length > lost ? (length - lost) / (1 + times) : 0;
+    batches = std::min({batches, std::max(half, transients + 8), (length - 2) / times});
     // Replayed batches are gone quickly: up to a whole epoch.
     most_synthetic_ = std::clamp<std::uint64_t>(2 * half, k_fewest_replayed, k_most_batches);
   }
@@ -156,7 +157,11 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
 std::optional<Segment> PhaseSchedule::extra(const View& view) const {
   if (reads_maps()) {  // no half of a map can be evicted, no read of it delayed
     if (view.workers < 2) return std::nullopt;
-    Segment fewer = block(Phase::cached);
+    // Cold ones tell what of the waiting is shared by readers, which no probe of the storage tells of such data. A
+    // worker that rests keeps the pages that it has mapped: those of a cold block just before are few.
+    const auto& wanted = wants_.phases;
+    const bool has_cold = std::find(wanted.begin(), wanted.end(), Phase::supply_cold) != wanted.end();
+    Segment fewer = block(has_cold && next_round_ % 2 == 0 ? Phase::cold : Phase::cached);
     fewer.workers = view.workers / 2;
     return fewer;
   }
@@ -189,6 +194,14 @@ bool PhaseSchedule::reads_maps() const {
   return control_.maps_read.load(std::memory_order_relaxed) != 0;
 }
 
+/// Of a cold block. What the kernel reads around a page soon has mapped data in memory: the rate as found says nothing
+/// of cold batches then.
+std::uint64_t PhaseSchedule::cold_batches() const {
+  if (!reads_maps()) return block_batches_;
+  const auto wanted = static_cast<std::uint64_t>(std::ceil(costs_.batches_per_s(Phase::cold) * k_block_s));
+  return std::min(block_batches_, std::max(fewest_batches_, wanted));
+}
+
 /// At the fastest rate seen, which is that of replayed batches once there were some. The workers rest meanwhile: the
 /// shim holds back what would be made next.
 std::uint64_t PhaseSchedule::synthetic_batches() const {
@@ -202,15 +215,10 @@ Segment PhaseSchedule::block(Phase phase) const {
   constexpr std::uint64_t k_most_times = 4;
   constexpr double k_of_epoch = 0.6;  // a longer one waits for the next epoch to begin
   Segment segment = segment_of(phase, block_batches_, next_round_);
-  if (reads_maps() && (phase == Phase::cold || phase == Phase::supply_cold)) {
-    // What the kernel reads around a page soon has such data in memory: the rate as found says nothing of cold ones.
-    const auto wanted = static_cast<std::uint64_t>(std::ceil(costs_.batches_per_s(Phase::cold) * k_block_s));
-    segment.batches = static_cast<std::uint32_t>(std::min(block_batches_, std::max(fewest_batches_, wanted)));
-    return segment;
-  }
+  if (phase == Phase::cold || phase == Phase::supply_cold) segment.batches = static_cast<std::uint32_t>(cold_batches());
   if (phase != Phase::cached && phase != Phase::supply_cached) return segment;
   const auto wanted = static_cast<std::uint64_t>(std::ceil(costs_.batches_per_s(Phase::cached) * k_cached_s));
-  const std::uint64_t first = reads_maps() ? block_batches_ : 0;  // to come into memory
+  const std::uint64_t first = reads_maps() ? cold_batches() : 0;  // to come into memory
   std::uint64_t most = std::min(k_most_times * block_batches_, k_most_batches);
   if (pass_end_ != UINT64_MAX) {
     const auto room = static_cast<std::uint64_t>(k_of_epoch * static_cast<double>(pass_end_ - pass_first_));
@@ -218,7 +226,7 @@ Segment PhaseSchedule::block(Phase phase) const {
     most = std::min(most, room > before ? room - before : 0);
   }
   segment.batches = static_cast<std::uint32_t>(first + std::max(block_batches_, std::min(wanted, most)));
-  if (segment.batches > block_batches_) segment.seed = static_cast<std::uint32_t>(block_batches_);
+  if (segment.batches > block_batches_) segment.seed = static_cast<std::uint32_t>(cold_batches());
   return segment;
 }
 

@@ -108,6 +108,7 @@ class PhaseSchedule {
   [[nodiscard]] bool out_of_time(const View& view, std::uint64_t now_ns);
   [[nodiscard]] const record::Segment* current(const View& view) const;
   [[nodiscard]] bool reads_maps() const;
+  [[nodiscard]] std::uint64_t cold_batches() const;
   [[nodiscard]] std::uint64_t synthetic_batches() const;
   [[nodiscard]] record::Segment block(record::Phase phase) const;
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
