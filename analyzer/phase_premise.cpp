@@ -61,6 +61,14 @@ Premise cached_of_maps(const PhaseEvidence& seen, Premise premise) {
   return premise;
 }
 
+Premise half_of_maps(Premise premise) {
+  premise.check = "page faults";
+  premise.expected = "half of the files out of memory";
+  premise.seen = "the data are read through maps of their files, of which no half is evicted";
+  premise.holds = false;
+  return premise;
+}
+
 Premise cold_premise(const PhaseBlock& block, Premise premise) {
   const PhaseEvidence& seen = block.evidence;
   premise.expected = "at most 2 % of the opened bytes resident, at least 90 % of the read bytes from storage";
@@ -136,6 +144,7 @@ Premise check_premise(const PhaseBlock& block) {
   if (is_of_maps(block.evidence)) {
     if (is_cold(block.run.phase)) return cold_of_maps(block.evidence, premise);
     if (is_cached(block.run.phase)) return cached_of_maps(block.evidence, premise);
+    if (block.run.phase == Phase::half_cached) return half_of_maps(premise);
   }
   if (is_cold(block.run.phase)) return cold_premise(block, premise);
   if (is_cached(block.run.phase)) return cached_premise(block, premise);

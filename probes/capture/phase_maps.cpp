@@ -16,16 +16,20 @@ namespace stallcast::capture {
 namespace {
 
 constexpr auto k_relaxed = std::memory_order_relaxed;
-constexpr std::uint32_t k_most_maps = 256;
+constexpr std::uint32_t k_most_maps = 1024;
 constexpr std::uint64_t k_least_bytes = 1ULL << 20;  ///< smaller files are opened and mapped for one sample
 constexpr std::uint64_t k_looked = 1;                ///< beside a file's key: it was seen when it was opened first
-constexpr char k_shared_memory[] = "/dev/shm/";
-constexpr std::uint64_t k_share = 64;  ///< of the files' bytes, one part may have been brought in
+constexpr std::uint64_t k_share = 64;                ///< of the files' bytes, one part may have been brought in
 
-/// One map. `begin` is written last and cleared first; 0: the entry is free.
+/// Of an entry: it is free, or being written. No map begins there.
+constexpr std::uint64_t k_free = 0;
+constexpr std::uint64_t k_writing = 1;
+
+/// One map. `begin` is written last and cleared first.
 struct Map {
   std::atomic<std::uint64_t> begin;
   std::uint64_t bytes;
+  std::uint64_t file_bytes;
   std::uint64_t offset;
   std::uint64_t device;
   std::uint64_t inode;
@@ -34,15 +38,16 @@ struct Map {
 
 // Outlive a fork: the child has the same maps.
 constinit Map g_maps[k_most_maps]{};
-constinit std::atomic<std::uint32_t> g_used{0};  ///< entries that were ever taken
+constinit std::atomic<std::uint32_t> g_used{0};  ///< entries before the first that was never taken
 constinit std::atomic<std::uint32_t> g_lost{0};  ///< maps that found no entry
 
 std::uint64_t address_of(const void* at) {
   return reinterpret_cast<std::uint64_t>(at);
 }
 
-/// The file's name, by which it can be opened once the guest has closed its descriptor.
-bool name_of(int fd, char (&out)[256]) {
+/// "/proc/self/fd/<fd>" leads to the file's name, by which it can be opened once the guest has closed its descriptor.
+/// Its length; 0 if it has none that fits.
+std::size_t name_of(int fd, char (&out)[256]) {
   char link[32] = "/proc/self/fd/";
   char* at = link + strlen(link);
   char digits[12];
@@ -51,29 +56,45 @@ bool name_of(int fd, char (&out)[256]) {
   while (used > 0) *at++ = digits[--used];
   *at = '\0';
   const ssize_t length = raw::read_link(link, out, sizeof(out) - 1);
-  if (length <= 0 || length == static_cast<ssize_t>(sizeof(out) - 1)) return false;
+  if (length <= 0 || length == static_cast<ssize_t>(sizeof(out) - 1)) return 0;
   out[length] = '\0';
-  return out[0] == '/' && strncmp(out, k_shared_memory, sizeof(k_shared_memory) - 1) != 0;
+  return static_cast<std::size_t>(length);
 }
 
-Map* free_entry() {
-  for (std::uint32_t i = 0; i < g_used.load(k_relaxed); ++i) {
-    if (g_maps[i].begin.load(k_relaxed) == 0) return &g_maps[i];
+/// Memory that processes share, and files without a name: no data set.
+bool is_shared_memory(const char* name, std::size_t length) {
+  constexpr char k_deleted[] = " (deleted)";
+  constexpr std::size_t k_ending = sizeof(k_deleted) - 1;
+  if (strncmp(name, "/dev/shm/", 9) == 0 || strncmp(name, "/memfd:", 7) == 0) return true;
+  return length > k_ending && strcmp(name + length - k_ending, k_deleted) == 0;
+}
+
+/// An entry that is the caller's to write; nullptr if all are taken.
+Map* take_entry() {
+  for (std::uint32_t i = 0; i < k_most_maps; ++i) {
+    std::uint64_t expected = k_free;
+    if (!g_maps[i].begin.compare_exchange_strong(expected, k_writing, std::memory_order_acquire)) continue;
+    std::uint32_t used = g_used.load(k_relaxed);
+    while (used < i + 1 && !g_used.compare_exchange_weak(used, i + 1, k_relaxed)) {
+    }
+    return &g_maps[i];
   }
-  const std::uint32_t taken = g_used.fetch_add(1, k_relaxed);
-  if (taken < k_most_maps) return &g_maps[taken];
-  g_used.store(k_most_maps, k_relaxed);
   return nullptr;
 }
 
 std::uint32_t used_entries() {
-  return std::min(g_used.load(k_relaxed), k_most_maps);
+  return g_used.load(k_relaxed);
+}
+
+bool is_there(const Map& map) {
+  return map.begin.load(std::memory_order_acquire) > k_writing;
 }
 
 /// What of `line` is a map of ours; its offset in the file must be where it was.
 bool overlap(const Map& map, const OwnMap& line, std::uint64_t& first, std::uint64_t& end) {
-  const std::uint64_t begin = map.begin.load(std::memory_order_acquire);
-  if (begin == 0 || line.inode != map.inode || (line.is_writable && !line.is_shared)) return false;
+  if (!is_there(map)) return false;
+  const std::uint64_t begin = map.begin.load(k_relaxed);
+  if (line.inode != map.inode || (line.is_writable && !line.is_shared)) return false;
   first = std::max(begin, line.begin);
   end = std::min(begin + map.bytes, line.end);
   return first < end && line.offset + (first - line.begin) == map.offset + (first - begin);
@@ -96,29 +117,32 @@ void unmap_pages() {
 bool is_repeated(std::uint32_t index) {
   for (std::uint32_t i = 0; i < index; ++i) {
     const Map& other = g_maps[i];
-    if (other.begin.load(k_relaxed) != 0 && other.inode == g_maps[index].inode &&
-        other.device == g_maps[index].device) {
-      return true;
-    }
+    const Map& map = g_maps[index];
+    if (is_there(other) && other.inode == map.inode && other.device == map.device) return true;
   }
   return false;
 }
 
-/// Opens each mapped file once, if it still goes by its name.
+/// Calls `take(map)` for a map of each file.
 template <class Take>
-void each_file(Take take) {
+void each_map(Take take) {
   for (std::uint32_t i = 0; i < used_entries(); ++i) {
-    const Map& map = g_maps[i];
-    if (map.begin.load(std::memory_order_acquire) == 0 || is_repeated(i)) continue;
-    const int fd = raw::open_file(map.path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
-    struct stat file {};
-    const bool same = fd >= 0 && raw::stat_fd(fd, &file) == 0 && file.st_ino == map.inode && file.st_dev == map.device;
-    if (same) {
-      const auto size = static_cast<std::uint64_t>(file.st_size);
-      take(Part{.fd = fd, .file = &file, .range = {0, size}, .key = file_key(file), .is_cold = true});
-    }
-    if (fd >= 0) raw::close_fd(fd);
+    if (is_there(g_maps[i]) && !is_repeated(i)) take(g_maps[i]);
   }
+}
+
+/// Opens the file and calls `take(part)` with all of it. False if another goes by its name now.
+template <class Take>
+bool with_file(const Map& map, Take take) {
+  const int fd = raw::open_file(map.path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+  struct stat file {};
+  const bool same = fd >= 0 && raw::stat_fd(fd, &file) == 0 && file.st_ino == map.inode && file.st_dev == map.device;
+  if (same) {
+    const auto size = static_cast<std::uint64_t>(file.st_size);
+    take(Part{.fd = fd, .file = &file, .range = {0, size}, .key = file_key(file), .is_cold = true});
+  }
+  if (fd >= 0) raw::close_fd(fd);
+  return same;
 }
 
 /// One file: drops its pages if this run may, and counts. Unlike settle() it tries once: what other workers have mapped
@@ -137,26 +161,40 @@ void evict_map(const Part& part, Resident found, MapsSeen& seen) {
   seen.evicted_bytes += found.bytes - std::min(left, found.bytes);
 }
 
-/// What is resident of all of them; `evicts`: of what is left after those that may go went.
+/// One file: asks what is resident, and counts that; `evicts`: of what is left after what may go went.
+void look_at(const Part& part, bool evicts, MapsSeen& seen) {
+  seen.file_bytes += part.range.bytes;
+  const Resident found = resident_in(part.fd, *part.file, part.range);
+  if (!found.known) {
+    ++seen.unknown;
+    const bool all = process().writer.control->evict == static_cast<std::uint32_t>(record::Evict::all);
+    if (evicts && all) drop_pages(part.fd, part.range);
+  } else if (evicts && found.bytes > 0) {
+    evict_map(part, found, seen);
+  } else {
+    seen.resident_bytes += found.bytes;
+    if (found.bytes == 0) claim_ours(part.key);
+  }
+}
+
+/// The same of all of them.
 void look(MapsSeen& seen, bool evicts) {
   seen.files = 0;
   seen.unknown = g_lost.load(k_relaxed);
   seen.file_bytes = seen.resident_bytes = seen.foreign_bytes = 0;
-  each_file([&](const Part& part) {
+  each_map([&](const Map& map) {
     ++seen.files;
-    seen.file_bytes += part.range.bytes;
-    const Resident found = resident_in(part.fd, *part.file, part.range);
-    if (!found.known) {
-      ++seen.unknown;
-      if (evicts && process().writer.control->evict == static_cast<std::uint32_t>(record::Evict::all)) {
-        drop_pages(part.fd, part.range);
-      }
-    } else if (evicts && found.bytes > 0) {
-      evict_map(part, found, seen);
-    } else {
-      seen.resident_bytes += found.bytes;
-      if (found.bytes == 0) claim_ours(file_key(*part.file));
-    }
+    if (!with_file(map, [&](const Part& part) { look_at(part, evicts, seen); })) ++seen.unknown;
+  });
+}
+
+/// How many files are mapped, and how large they are. Those that nobody has looked at yet may be this run's own.
+void count_maps(MapsSeen& seen) {
+  each_map([&](const Map& map) {
+    ++seen.files;
+    seen.file_bytes += map.file_bytes;
+    const std::uint64_t words[] = {record::own_file_key(map.device, map.inode), k_looked};
+    if (!is_ours(hash_words(words, 2))) with_file(map, [](const Part& part) { claim_absent(part.fd, *part.file); });
   });
 }
 
@@ -175,15 +213,17 @@ void map_made(int fd, const void* begin, std::size_t bytes, int protection, int 
   struct stat file {};
   if (raw::stat_fd(fd, &file) != 0 || !S_ISREG(file.st_mode)) return;
   if (static_cast<std::uint64_t>(file.st_size) < k_least_bytes) return;
-  char path[256];
-  if (!name_of(fd, path)) return;
-  Map* entry = free_entry();
+  char path[256] = "";
+  const std::size_t length = name_of(fd, path);
+  if (is_shared_memory(path, length)) return;
+  Map* entry = length > 0 ? take_entry() : nullptr;
   if (entry == nullptr) {
     g_lost.fetch_add(1, k_relaxed);
     return;
   }
   memcpy(entry->path, path, sizeof(path));
   entry->bytes = bytes;
+  entry->file_bytes = static_cast<std::uint64_t>(file.st_size);
   entry->offset = static_cast<std::uint64_t>(offset);
   entry->device = file.st_dev;
   entry->inode = file.st_ino;
@@ -193,8 +233,10 @@ void map_made(int fd, const void* begin, std::size_t bytes, int protection, int 
 void map_gone(const void* begin, std::size_t bytes) {
   const std::uint64_t first = address_of(begin);
   for (std::uint32_t i = 0; i < used_entries(); ++i) {
-    const std::uint64_t at = g_maps[i].begin.load(k_relaxed);
-    if (at != 0 && at < first + bytes && first < at + g_maps[i].bytes) g_maps[i].begin.store(0, k_relaxed);
+    if (!is_there(g_maps[i])) continue;
+    std::uint64_t at = g_maps[i].begin.load(k_relaxed);
+    const bool within = at < first + bytes && first < at + g_maps[i].bytes;
+    if (within) g_maps[i].begin.compare_exchange_strong(at, k_free, k_relaxed);
   }
 }
 
@@ -223,11 +265,7 @@ void begin_maps(PhaseState& state, bool is_cold) {
   state.maps.faults_begin = major_faults();
   // Beside files that are opened and read, what is mapped is small and stays in memory.
   if (!is_cold || process().writer.control->maps_read.load(k_relaxed) == 0) {
-    each_file([&](const Part& part) {
-      claim_absent(part.fd, *part.file);
-      ++state.maps.files;
-      state.maps.file_bytes += part.range.bytes;
-    });
+    count_maps(state.maps);
     return;
   }
   state.evicts_maps.store(1, k_relaxed);

@@ -126,6 +126,9 @@ TEST_CASE("cached, of maps: hardly a sample met a page fault that waited for sto
   block.evidence = {10, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 4096.0, 0.0, true};
   block.evidence.mapped = {10, 100.0, 1e10, 0.0, 0.0, 0, 2};
   CHECK(check_premise(block).holds);
+  block.run.phase = Phase::half_cached;
+  CHECK_FALSE(check_premise(block).holds);  // no half of a map is evicted
+  block.run.phase = Phase::cached;
   block.evidence.mapped.major_faults = 3;
   CHECK_FALSE(check_premise(block).holds);
 }

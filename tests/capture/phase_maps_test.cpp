@@ -147,6 +147,15 @@ TEST_CASE("memory that has taken a map's place unseen is not touched") {
   CHECK(lines[1] == line_of(std::string(k_part, 'x')));
 }
 
+TEST_CASE("memory that processes share is no data set") {
+  if (!std::filesystem::is_directory("/dev/shm")) return;
+  PhasedRun run;
+  const TemporaryFolder shared("/dev/shm");
+  const auto file = make_file(shared.path(), "shared", k_size);
+  reading_maps(run).guest({"map:" + file.string(), begin(Phase::cold, 0), k_touch, "end"});
+  CHECK(run.mapped().empty());
+}
+
 TEST_CASE("a map that the guest has let go of is forgotten") {
   PhasedRun run;
   const auto file = make_file(data_folder(), "gone", k_size);
