@@ -1,5 +1,6 @@
 """The data sets of train.py: what an ordinary script reads and decodes, with PIL, numpy and torch alone."""
 
+import mmap
 import os
 import random
 import wave
@@ -133,6 +134,29 @@ class AudioFolder(FolderDataset):
         return torch.from_numpy(numpy.log(self.filters @ power.T + 1e-6)[None].copy())
 
 
+class MappedFolder(Dataset):
+    """Records of 64 KiB in one file below each root/class_*/, read through a map of it, one here and one there."""
+
+    shape = (1, 256, 256)
+
+    def __init__(self, root):
+        self.classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
+        maps = [numpy.memmap(os.path.join(root, name, "records.bin"), dtype=numpy.uint8, mode="r")
+                for name in self.classes]
+        for mapped in maps:
+            mapped._mmap.madvise(mmap.MADV_RANDOM)  # or the kernel reads up to megabytes around each record
+        self.records = [mapped.reshape(-1, *self.shape) for mapped in maps]
+        self.samples = [(label, place) for label, records in enumerate(self.records) for place in range(len(records))]
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, index):
+        label, place = self.samples[index]
+        values = self.records[label][place].astype(numpy.float32)
+        return torch.from_numpy((values - values.mean()) / (values.std() + 1e-6)), label
+
+
 def open_folder(root, side, use_torchvision):
     """The data set at `root`, by the kind of its first file."""
     first_class = next(entry.path for entry in sorted(os.scandir(root), key=lambda e: e.name) if entry.is_dir())
@@ -141,4 +165,6 @@ def open_folder(root, side, use_torchvision):
         return ArrayFolder(root)
     if suffix == ".wav":
         return AudioFolder(root)
+    if suffix == ".bin":
+        return MappedFolder(root)
     return ImageFolder(root, side, use_torchvision)

@@ -4,6 +4,7 @@
   make_dataset.py DIR --samples 2000                    photos: JPEG, about 500x375, sizes as in ImageNet
   make_dataset.py DIR --samples 20000 --kind arrays20k  .npy files of 20 KB
   make_dataset.py DIR --samples 500 --kind audio        16-bit PCM .wav files of 0.6 MB
+  make_dataset.py DIR --samples 8000 --kind mapped      records of 64 KiB in one .bin file a class, to be mapped
 
 The files lie in one folder per class (DIR/class_000/000017.jpg), as torchvision's ImageFolder expects. The same
 arguments always make the same files. DIR/dataset.json is written last; where it says that the same data set is
@@ -34,6 +35,7 @@ JPEG_SIGMA = 0.5
 QUALITIES = (30, 50, 70, 80, 88, 93, 96, 98)
 AUDIO_RATE = 16000
 AUDIO_SECONDS = 19
+RECORD_BYTES = 65536
 
 bases = []  # filled before the pool forks, so that its processes share it
 
@@ -114,7 +116,12 @@ def make_audio(random):
     return buffer.getvalue()
 
 
-KINDS = {"jpeg": (make_jpeg, ".jpg"), "arrays20k": (make_array, ".npy"), "audio": (make_audio, ".wav")}
+def make_record(random):
+    return random.bytes(RECORD_BYTES)
+
+
+KINDS = {"jpeg": (make_jpeg, ".jpg"), "arrays20k": (make_array, ".npy"), "audio": (make_audio, ".wav"),
+         "mapped": (make_record, ".bin")}
 
 
 def write_sample(task):
@@ -122,9 +129,18 @@ def write_sample(task):
     root, kind, seed, classes, number = task
     make, suffix = KINDS[kind]
     content = make(numpy.random.default_rng([seed, number]))
-    path = pathlib.Path(root, f"class_{number % classes:03d}", f"{number:06d}{suffix}")
-    path.write_bytes(content)
+    folder = pathlib.Path(root, f"class_{number % classes:03d}")
+    if kind == "mapped":
+        write_record(folder / f"records{suffix}", number // classes, content)
+    else:
+        (folder / f"{number:06d}{suffix}").write_bytes(content)
     return len(content)
+
+
+def write_record(path, place, content):
+    file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+    os.pwrite(file, content, place * RECORD_BYTES)
+    os.close(file)
 
 
 def make(args, plan):
@@ -167,7 +183,7 @@ def main():
         print(f"{args.root} holds another data set ({there}); choose another folder", file=sys.stderr)
         return 1
     size = make(args, plan)
-    print(f"{args.root}: {args.samples} files, {size / 1e6:.1f} MB, {size / args.samples / 1e3:.1f} KB each")
+    print(f"{args.root}: {args.samples} samples, {size / 1e6:.1f} MB, {size / args.samples / 1e3:.1f} KB each")
     return 0
 
 
