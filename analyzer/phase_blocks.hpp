@@ -37,7 +37,7 @@ struct SegmentRun {
   std::string stream{};  ///< why its loader's samples cannot be asked for twice; empty where they can
 };
 
-/// What they found of files that they have mapped.
+/// What the workers found of files that they have mapped, in the batches of a window.
 struct MappedEvidence {
   std::uint64_t batches = 0;  ///< that were made with such files at hand
   double samples = 0.0;       ///< of these

@@ -14,7 +14,6 @@ constexpr double k_cold_resident = 0.02;   ///< share of the opened bytes that m
 constexpr double k_cold_storage = 0.90;    ///< share of the read bytes that must come from storage in a cold block
 constexpr double k_read_before = 0.02;     ///< share of a first touch's samples that may have been read before
 constexpr double k_cached_storage = 0.02;  ///< share that may come from storage in a cached block
-constexpr double k_maps_read = 1024.0;     ///< bytes a sample: one that read() gives more of does not live on maps
 
 bool is_cached(Phase phase) {
   return phase == Phase::cached || phase == Phase::supply_cached || phase == Phase::perturb_cpu ||
@@ -135,7 +134,8 @@ const char* phase_name(Phase phase) {
 }
 
 bool is_of_maps(const PhaseEvidence& seen) {
-  return seen.mapped.batches > 0 && seen.read_bytes < k_maps_read * seen.mapped.samples;
+  return seen.mapped.batches > 0 &&
+         seen.read_bytes < static_cast<double>(record::k_hardly_read_bytes) * seen.mapped.samples;
 }
 
 Premise check_premise(const PhaseBlock& block) {

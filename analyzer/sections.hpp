@@ -110,9 +110,6 @@ void add_phases(const RunData& run, const RankView& rank, std::size_t most_rows,
 /// Bytes that the making of batches read for one sample; 0 where none was seen.
 [[nodiscard]] double read_per_sample(const std::vector<RankView>& ranks);
 
-/// Samples that all ranks had been given by then.
-[[nodiscard]] double delivered_at(const Tick& tick);
-
 /// What the machine tells the replay (`ranks`: on its host): cores per rank, cost of resident reads, the consumer's run
 /// delay, and what share of the bytes came from storage.
 [[nodiscard]] ReplayMachine replay_machine(const RunData& run, const std::vector<RankView>& all, std::size_t ranks);

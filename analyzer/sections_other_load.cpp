@@ -4,6 +4,7 @@
 #include <set>
 
 #include "analyzer/sections.hpp"
+#include "analyzer/tick_span.hpp"
 
 namespace stallcast::sections {
 namespace {

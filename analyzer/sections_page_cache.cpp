@@ -11,6 +11,7 @@
 
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
+#include "analyzer/tick_span.hpp"
 
 namespace stallcast::sections {
 namespace {

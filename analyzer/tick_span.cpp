@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "analyzer/sections.hpp"
-
 namespace stallcast::sections {
 
 double delivered_at(const Tick& tick) {

@@ -24,4 +24,7 @@ struct TickSpan {
 /// counters.
 [[nodiscard]] TickSpan delivering_span(const RunData& run);
 
+/// Samples that all ranks had been given by then.
+[[nodiscard]] double delivered_at(const Tick& tick);
+
 }  // namespace stallcast::sections

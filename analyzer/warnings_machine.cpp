@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/statistics.hpp"
+#include "analyzer/tick_span.hpp"
 #include "analyzer/warnings.hpp"
 #include "core/cpu_list.hpp"
 

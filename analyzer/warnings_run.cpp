@@ -229,7 +229,9 @@ std::string reads_unseen(const Evidence& e, double threshold) {
   for (const Tick& tick : e.run.log.ticks) storage = std::max(storage, static_cast<double>(tick.tree_read_bytes));
   const Dataset& dataset = e.profile.dataset;
   const bool no_reads = !dataset.bytes_per_sample || dataset.bytes_per_sample->value() <= 0.0;
-  if (!no_reads || mapped <= 0.0 || storage <= threshold || dataset.stored_bytes_per_sample) return {};
+  // Cold blocks alone do not tell reading from preparing.
+  const bool told = dataset.stored_bytes_per_sample && e.profile.resources.worker_wall_cached;
+  if (!no_reads || mapped <= 0.0 || storage <= threshold || told) return {};
   return "the data set seems to be read through mapped files (mmap): how long reading takes is not seen";
 }
 

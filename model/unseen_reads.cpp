@@ -44,8 +44,9 @@ const char* place_key(const Scenario& s) {
 
 void read_unseen_reads(const Profile& profile, JobModel& job) {
   // The warning alone may be of libraries that were loaded from storage, or of data that are in memory by now.
-  // Where cold blocks were made of them, phases tell what reading costs.
-  job.reads_mapped = profile.dataset.stored_bytes_per_sample.has_value();
+  // Where cold and cached blocks were made of them, phases tell what reading costs.
+  job.reads_mapped = profile.dataset.stored_bytes_per_sample && profile.resources.worker_wall_cold &&
+                     profile.resources.worker_wall_cached;
   job.reads_unseen = !job.reads_mapped && !profile.stalls.as_is_fetch &&
                      std::any_of(profile.issues.begin(), profile.issues.end(),
                                  [](const DataIssue& issue) { return issue.id == "reads-unseen"; });

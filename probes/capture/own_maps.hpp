@@ -10,7 +10,6 @@ struct OwnMap {
   std::uint64_t end;
   std::uint64_t offset;  ///< in the file
   std::uint64_t inode;   ///< 0: of no file
-  bool is_writable;
   bool is_shared;
 };
 

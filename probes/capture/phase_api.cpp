@@ -143,7 +143,7 @@ void write_phase(Thread& thread, PhaseState& state) {
   record::commit(thread.out);
 }
 
-/// What a batch that was made from maps found. `samples`: that it holds.
+/// What a batch found of the files that this process has mapped.
 void write_mapped(Thread& thread, const PhaseState& state) {
   const MapsSeen& seen = state.maps;
   auto* found = seen.files > 0 ? reserve<record::MappedRecord>(thread, record::Kind::mapped, state.segment) : nullptr;
@@ -160,13 +160,12 @@ void write_mapped(Thread& thread, const PhaseState& state) {
   record::commit(thread.out);
 }
 
-/// A batch of which hardly anything was read, of data that lie in large maps: the schedule then leaves pages time to
-/// come in.
+/// A batch for which hardly anything was read while large files were mapped is made of these: cold ones are made
+/// accordingly, and the schedule gives cached ones the time to come in.
 void tell_of_maps(const Thread& thread, const PhaseState& state, record::ControlBlock& control) {
   constexpr std::uint64_t k_much = 10ULL << 20;
-  constexpr std::uint64_t k_hardly = 1024;  // bytes a sample
   if (state.maps.file_bytes < k_much || thread.batch.recorded == 0) return;
-  if (thread.batch.io.read_bytes > k_hardly * (1 + thread.batch.samples)) return;
+  if (thread.batch.io.read_bytes > record::k_hardly_read_bytes * (1 + thread.batch.samples)) return;
   control.maps_read.store(1, k_relaxed);
 }
 

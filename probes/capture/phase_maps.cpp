@@ -5,6 +5,7 @@
 
 #include "probes/capture/emulate.hpp"
 #include "probes/capture/own_maps.hpp"
+#include "probes/capture/paths.hpp"
 #include "probes/capture/phase_calls.hpp"
 #include "probes/capture/phase_ours.hpp"
 #include "probes/capture/phase_settle.hpp"
@@ -45,17 +46,11 @@ std::uint64_t address_of(const void* at) {
   return reinterpret_cast<std::uint64_t>(at);
 }
 
-/// "/proc/self/fd/<fd>" leads to the file's name, by which it can be opened once the guest has closed its descriptor.
-/// Its length; 0 if it has none that fits.
+/// The file's name, by which it can be opened once the guest has closed its descriptor. Its length; 0 if it has none
+/// that fits.
 std::size_t name_of(int fd, char (&out)[256]) {
-  char link[32] = "/proc/self/fd/";
-  char* at = link + strlen(link);
-  char digits[12];
-  int used = 0;
-  for (int rest = fd; rest > 0 || used == 0; rest /= 10) digits[used++] = static_cast<char>('0' + rest % 10);
-  while (used > 0) *at++ = digits[--used];
-  *at = '\0';
-  const ssize_t length = raw::read_link(link, out, sizeof(out) - 1);
+  char link[k_fd_link_bytes];
+  const ssize_t length = raw::read_link(fd_link(fd, link), out, sizeof(out) - 1);
   if (length <= 0 || length == static_cast<ssize_t>(sizeof(out) - 1)) return 0;
   out[length] = '\0';
   return static_cast<std::size_t>(length);
@@ -90,11 +85,12 @@ bool is_there(const Map& map) {
   return map.begin.load(std::memory_order_acquire) > k_writing;
 }
 
-/// What of `line` is a map of ours; its offset in the file must be where it was.
+/// What of `line` is a map of ours that may be dropped; its offset in the file must be where it was. A private one may
+/// hold what the guest wrote to it while that was allowed: it keeps its pages, and these count as resident.
 bool overlap(const Map& map, const OwnMap& line, std::uint64_t& first, std::uint64_t& end) {
   if (!is_there(map)) return false;
   const std::uint64_t begin = map.begin.load(k_relaxed);
-  if (line.inode != map.inode || (line.is_writable && !line.is_shared)) return false;
+  if (line.inode != map.inode || !line.is_shared) return false;
   first = std::max(begin, line.begin);
   end = std::min(begin + map.bytes, line.end);
   return first < end && line.offset + (first - line.begin) == map.offset + (first - begin);

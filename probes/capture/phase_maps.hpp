@@ -8,8 +8,8 @@
 /// Pages that another process of the job has mapped stay; it drops its own. What is left when a batch begins is asked
 /// and recorded. Cached batches find what cold ones left, or bring it in: their page faults tell.
 ///
-/// Only what is read and cannot hold anything of the guest's is touched: a map that mmap() was seen to make, shared or
-/// never writable, that /proc/self/maps still shows at its place, of the same file, right before.
+/// Only what cannot hold anything of the guest's is dropped: a shared map that mmap() was seen to make and that
+/// /proc/self/maps still shows at its place, of the same file, right before.
 #pragma once
 
 #include <sys/stat.h>

@@ -232,6 +232,10 @@ struct PhaseRecord {
   std::uint64_t stage_ns;        ///< spent copying into the stage before this batch
 };
 
+/// A batch that read() gave more of, per sample, is not made of what is mapped.
+inline constexpr std::uint64_t k_hardly_read_bytes = 1024;
+
+/// What a batch found of the files that its process has mapped: reads of these are page faults, which nobody records.
 struct MappedRecord {
   RecordHeader header;        ///< aux: index of the segment
   std::uint64_t iterator_id;  ///< as in BatchRecord

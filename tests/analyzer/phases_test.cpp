@@ -263,42 +263,6 @@ TEST_CASE("a phase whose premise fails is absent with what was seen, and with it
   CHECK_FALSE(no_cached.stalls.prep.has_value());
 }
 
-TEST_CASE("of data in maps, cold blocks tell what storage gives of a sample and how large the files are") {
-  RunData run = make_phased_run(quiet(both_stalls()));
-  for (record::ProcessRecording& process : run.processes) {
-    for (record::BatchRecord& batch : process.batches) batch.io = record::IoTotals{};
-    for (record::PhaseRecord& phase : process.phases) {
-      const bool cold = phase.phase == static_cast<std::uint32_t>(record::Phase::cold);
-      record::MappedRecord maps{};
-      maps.header.aux = phase.header.aux;
-      maps.iterator_id = phase.iterator_id;
-      maps.batch = phase.batch;
-      maps.files = 2;
-      maps.file_bytes = 4'000'000'000;
-      maps.major_faults = cold ? 64 : 0;
-      process.mapped.push_back(maps);
-      phase.opens = phase.staged_opens = 0;
-      phase.opened_bytes = phase.resident_bytes = 0;
-      phase.storage_bytes = cold ? 32 * 200'000 : 0;
-    }
-  }
-  for (Consumer& consumer : run.consumers) {
-    for (Pass& pass : consumer.passes) {
-      for (Delivery& delivery : pass.deliveries) delivery.made.io = record::IoTotals{};
-    }
-  }
-  const Profile profile = analyze_run(std::move(run));
-  REQUIRE(profile.rates.cold.has_value());
-  REQUIRE(profile.rates.cached.has_value());
-  CHECK(profile.stalls.fetch->mean > 0.1);
-  REQUIRE(profile.dataset.stored_bytes_per_sample.has_value());
-  CHECK(profile.dataset.stored_bytes_per_sample->value() == doctest::Approx(200'000.0));
-  CHECK(profile.dataset.bytes_total->value() == doctest::Approx(4e9));
-  CHECK_FALSE(profile.dataset.bytes_per_sample.has_value());
-  CHECK(profile.resources.worker_wall_cold->mean > profile.resources.worker_wall_cached->mean);
-  CHECK(issue_of(profile, "reads-unseen") == nullptr);
-}
-
 TEST_CASE("one round is no interval") {
   PhasedSpec spec = quiet(both_stalls());
   spec.rounds = 1;

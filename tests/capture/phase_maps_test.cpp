@@ -137,6 +137,16 @@ TEST_CASE("what a guest has written to a map of its own stays") {
   CHECK(run.mapped().empty());
 }
 
+TEST_CASE("what a guest has written to a map while it was allowed to stays") {
+  PhasedRun run(record::Evict::all);
+  const auto file = make_file(data_folder(), "sealed", k_size);
+  read_file(file);
+  const auto lines = reading_maps(run).guest({"seal:" + file.string(), begin(Phase::cold, 0), k_touch, "end"});
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0] == line_of(std::string(k_part, 'x')));
+  CHECK(run.mapped().size() == 1);
+}
+
 TEST_CASE("memory that has taken a map's place unseen is not touched") {
   PhasedRun run(record::Evict::all);
   const auto file = make_file(data_folder(), "replaced", k_size);
