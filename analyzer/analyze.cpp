@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/dataset_bytes.hpp"
 #include "analyzer/nodes.hpp"
 #include "analyzer/phase_blocks.hpp"
 #include "analyzer/sections.hpp"
@@ -202,12 +203,20 @@ void fill_facts(std::span<const RunData> nodes, const std::vector<RankView>& ran
   profile.outcome = outcome_of(nodes, ranks);
 }
 
+/// What a sample reads twice comes from storage once: of bytes counted once, more came from there.
+void count_once(const RunData& run, Profile& profile) {
+  auto& share = profile.resources.bytes_from_storage;
+  const auto once = distinct_bytes_per_sample(profile.dataset, profile.job.dataset_samples);
+  if (!share || !once || sections::storage_is_emulated(run)) return;
+  share = std::min(1.0, *share * profile.dataset.bytes_per_sample->value() / once->value());
+}
+
 void fill_measured(const std::vector<Launch>& nodes, const std::vector<RankView>& ranks, Profile& profile) {
   const std::vector<ReplayMachine> machines = machines_of(nodes);
   profile.measured_s = window_length(ranks);
   profile.resources = sections::resources_of(nodes, ranks, machines);
+  count_once(*nodes.front().run, profile);
   profile.page_cache = sections::page_cache_of(nodes, ranks, profile.dataset, profile.resources);
-  profile.operators = sections::operators_of(nodes, ranks, profile.issues);
   profile.ranks = sections::ranks_of(ranks);
   sections::align_ranks(ranks, profile.ranks);
   profile.timeline = sections::timeline_of(ranks, k_timeline_rows);
@@ -241,6 +250,7 @@ Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> fur
   profile.gpu = sections::gpu_of(ranks, static_cast<double>(profile.job.batches_per_step.value_or(1)));
   profile.exchange = sections::exchange_of(ranks, profile.job.ranks_expected);
   launches.resize(nodes.size());
+  profile.operators = sections::operators_of(launches, ranks, profile.premises, profile.issues);
   sections::add_warnings(launches, ranks, profile);
   sections::check_page_cache(profile.page_cache, profile.issues);
   return profile;

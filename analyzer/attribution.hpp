@@ -26,7 +26,8 @@ struct ReplayMachine {
   double read_seconds_per_byte = 0.2e-9;  ///< likewise, per byte
   double consumer_run_delay_share = 0.0;  ///< of wall time that the consumer was runnable and not running
   double storage_share = 0.0;             ///< of the bytes read, that came from storage; 0 where it is not known
-  bool maps_read = false;  ///< data were read through maps: what storage took is within the computing of makers
+  std::string unseen{};  ///< how data were read where that is not seen (what storage took is within the computing of
+                         ///< makers); empty where it is
 };
 
 struct Attribution {

@@ -1,12 +1,23 @@
 /// What a sample reads, from what a run has seen of its data set.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+
 #include "analyzer/profile.hpp"
 
 namespace stallcast {
 
-/// Bytes of a sample, each counted once: numpy reads the beginning of a file twice, and only the first time from
-/// storage. Absent where what samples read was not seen.
-[[nodiscard]] Measured<BytesPerSample> distinct_bytes_per_sample(const Dataset& dataset);
+/// Bytes of a sample, each counted once: numpy reads the beginning of a file twice, HDF5 its labels with every sample,
+/// and only the first time from storage. `dataset_samples`: of the whole data set, as the job tells. Absent where what
+/// samples read was not seen.
+[[nodiscard]] Measured<BytesPerSample> distinct_bytes_per_sample(const Dataset& dataset,
+                                                                 const Measured<std::int64_t>& dataset_samples);
+
+/// How many bytes storage gives for one that a sample needs, where that is clearly more than one: the kernel reads
+/// ahead around single reads of large files, or around page faults. Nothing where it is not, or where cold blocks do
+/// not tell.
+[[nodiscard]] std::optional<double> read_ahead_factor(const Dataset& dataset,
+                                                      const Measured<std::int64_t>& dataset_samples);
 
 }  // namespace stallcast

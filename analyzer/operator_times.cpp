@@ -209,8 +209,8 @@ class Joiner {
     }
   }
 
-  OperatorTimes chosen() && {
-    std::size_t state = states_[1].samples.size() > states_[0].samples.size() ? 1 : 0;
+  OperatorTimes chosen(bool cached_is_proven) && {
+    std::size_t state = cached_is_proven && states_[1].samples.size() > states_[0].samples.size() ? 1 : 0;
     const bool made = !states_[state].samples.empty() || !states_[state].collates.empty();
     if (!made) state = 2;
     OperatorTimes times{k_states[state], std::move(names_).all(), std::move(states_[state].samples),
@@ -252,7 +252,7 @@ class Joiner {
 
 }  // namespace
 
-OperatorTimes operator_times(sections::Nodes nodes, std::span<const sections::RankView> ranks) {
+OperatorTimes operator_times(sections::Nodes nodes, std::span<const sections::RankView> ranks, bool cached_is_proven) {
   std::vector<Makers> makers(nodes.size());
   for (const sections::RankView& rank : ranks) {
     for (const Pass* pass : rank.window.passes) take_pass(*rank.run, *rank.consumer, *pass, makers[rank.node]);
@@ -272,7 +272,7 @@ OperatorTimes operator_times(sections::Nodes nodes, std::span<const sections::Ra
   for (const auto& [process, batches] : divided) joiner.collect(*process, *batches);
   joiner.choose();
   for (const auto& [process, batches] : divided) joiner.take(*process, *batches);
-  return std::move(joiner).chosen();
+  return std::move(joiner).chosen(cached_is_proven);
 }
 
 }  // namespace stallcast

@@ -50,7 +50,9 @@ inline constexpr std::size_t k_rest_of_sample = 0;
 inline constexpr std::size_t k_rest_of_collate = 1;
 
 /// Of the training loader's batches in the state with most timed samples, as found or cached; cold only where there is
-/// no other. Batches that a phase did not really make, or made slower, are left out, and so is each worker's first.
-[[nodiscard]] OperatorTimes operator_times(sections::Nodes nodes, std::span<const sections::RankView> ranks);
+/// no other, cached only where that was proven. Batches that a phase did not really make, or made slower, are left out,
+/// and so is each worker's first.
+[[nodiscard]] OperatorTimes operator_times(sections::Nodes nodes, std::span<const sections::RankView> ranks,
+                                           bool cached_is_proven);
 
 }  // namespace stallcast

@@ -88,6 +88,8 @@ void take_evidence(const Delivery& delivery, double samples, const BlockEvidence
   sum.resident_bytes += static_cast<double>(seen.resident_bytes);
   sum.evicted_bytes += static_cast<double>(seen.evicted_bytes);
   sum.foreign_bytes += static_cast<double>(seen.foreign_bytes);
+  sum.page_bytes += static_cast<double>(seen.page_bytes);
+  sum.samples += samples;
   if (seen.storage_bytes != UINT64_MAX) sum.storage_bytes += static_cast<double>(seen.storage_bytes);
 }
 

@@ -58,7 +58,9 @@ struct PhaseEvidence {
   double resident_bytes = 0.0;
   double evicted_bytes = 0.0;
   double foreign_bytes = 0.0;
+  double page_bytes = 0.0;  ///< of the pages that were read, each counted once a batch; 0: recorded before it was asked
   double storage_bytes = 0.0;
+  double samples = 0.0;     ///< of the batches that the bytes are of
   double read_bytes = 0.0;  ///< as the interposer saw them
   bool storage_known = false;
   MappedEvidence mapped{};

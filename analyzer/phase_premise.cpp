@@ -72,7 +72,8 @@ Premise cold_premise(const PhaseBlock& block, Premise premise) {
   const PhaseEvidence& seen = block.evidence;
   premise.expected = "at most 2 % of the opened bytes resident, at least 90 % of the read bytes from storage";
   // What is read twice is fetched once.
-  const double fetchable = seen.opened_bytes > 0.0 ? std::min(seen.read_bytes, seen.opened_bytes) : seen.read_bytes;
+  const double once = seen.page_bytes > 0.0 ? seen.page_bytes : seen.opened_bytes;
+  const double fetchable = once > 0.0 ? std::min(seen.read_bytes, once) : seen.read_bytes;
   const bool asked = seen.unknown_opens == 0 && seen.opened_bytes > 0.0;
   const bool evicted = !asked || seen.resident_bytes <= k_cold_resident * seen.opened_bytes;
   const bool stored = !seen.storage_known || seen.storage_bytes >= k_cold_storage * fetchable;

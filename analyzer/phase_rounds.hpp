@@ -64,6 +64,10 @@ struct PhaseRounds {
 
 [[nodiscard]] std::string why_absent(const PhaseRounds& data, record::Phase phase);
 
+/// What storage gives of a cold sample; where that is more than the sample reads, because the kernel reads ahead, also
+/// how much of it came from storage as found.
+void fill_stored(const RunData& run, const PhaseRounds& data, Profile& profile);
+
 /// Of data that are read through maps of files: what storage gives of a cold sample, what of it came from there as
 /// found, and how large the files are. True if the run as found had nothing in memory.
 bool fill_mapped(const std::vector<Launch>& launches, const PhaseRounds& data, Profile& profile);

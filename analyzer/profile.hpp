@@ -123,8 +123,8 @@ struct Dataset {
   Measured<Bytes> bytes_seen{};                 ///< sizes of the distinct files seen
   Measured<Bytes> bytes_total{};                ///< extrapolated to dataset_samples
   Measured<BytesPerSample> bytes_per_sample{};  ///< read per sample
-  /// Of data read through maps of files, what storage gives of a sample that is not in memory: what the kernel reads
-  /// around a page fault is in it. From cold blocks.
+  /// What storage gives of a sample that is not in memory, from cold blocks: what the kernel reads ahead, or around a
+  /// page fault, is in it. Of data read through maps of files it is there without `bytes_per_sample`.
   Measured<BytesPerSample> stored_bytes_per_sample{};
   Measured<Distribution> file_size_bytes{};
   Measured<Fraction> small_files{};  ///< of the files seen, smaller than 128 KiB: each costs a request, however small

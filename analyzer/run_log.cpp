@@ -188,6 +188,7 @@ ProcessTick process_tick(const json& item) {
   process.pss_swap_bytes = integer(item, "pss_swap_bytes");
   process.swap_bytes = integer(item, "swap_bytes");
   process.cpus = text(item, "cpus");
+  process.name = text(item, "name");
   return process;
 }
 

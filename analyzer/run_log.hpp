@@ -41,6 +41,7 @@ struct ProcessTick {
   std::int64_t pss_swap_bytes = -1;  ///< what of the set lies on swap, beside `pss_bytes`
   std::int64_t swap_bytes = -1;
   std::string cpus{};  ///< that it may run on, as the kernel lists them; empty: not known
+  std::string name{};  ///< of its program; empty: not known
 };
 
 struct Tick {

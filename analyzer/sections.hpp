@@ -56,8 +56,9 @@ void align_ranks(const std::vector<RankView>& ranks, std::vector<Rank>& rows);
 
 /// What each operator costs, the dearest first, the rest last; empty where too few samples were timed. Issues: parts
 /// that do not add up to the workers' busy time within 3 %, data sets whose samples are not seen.
+/// `premises`: of the run's phases; operators of cached blocks are spoken of only where that held.
 [[nodiscard]] std::vector<Operator> operators_of(Nodes nodes, const std::vector<RankView>& ranks,
-                                                 std::vector<DataIssue>& issues);
+                                                 const std::vector<Premise>& premises, std::vector<DataIssue>& issues);
 
 /// What the ranks' GPUs did in the steps as found. Every figure is absent with the reason where CUPTI told nothing.
 [[nodiscard]] Gpu gpu_of(const std::vector<RankView>& ranks, double batches_per_step);
@@ -97,9 +98,10 @@ void add_phases(const RunData& run, const RankView& rank, std::size_t most_rows,
 /// Share of the bytes that the making of batches read that came from storage (/proc/PID/io), at most 1.
 [[nodiscard]] Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>& ranks);
 
-/// Whether the job read its data through maps of files (mmap), which no probe sees: much came from storage while
-/// batches were made (page faults count in /proc/PID/io), and hardly a read() asked for it.
-[[nodiscard]] bool reads_through_maps(const RunData& run, const std::vector<RankView>& ranks);
+/// How the job read its data where no probe sees it: much came from storage while batches were made (page faults and
+/// what children read that were waited for count in /proc/PID/io), and hardly a read() asked for it. Through maps of
+/// files, by programs that the makers of batches start, or in another way; empty where reads were seen.
+[[nodiscard]] std::string unseen_reading(const RunData& run, const std::vector<RankView>& ranks);
 
 /// Whether reads paid for storage that the job's own processes emulated: then the kernel's counts are not of them.
 [[nodiscard]] bool storage_is_emulated(const RunData& run);

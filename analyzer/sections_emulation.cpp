@@ -33,10 +33,10 @@ void check_limited_files(const RunData& run, Profile& profile) {
   }
   std::map<std::string, std::int64_t> elsewhere;
   std::int64_t outside = 0;
-  for (const auto& [id, path] : files) {
-    if (run.log.limited_devices.contains(path->device)) continue;
+  for (const auto& [id, file] : files) {
+    if (run.log.limited_devices.contains(file.path->device)) continue;
     ++outside;
-    const auto type = run.log.filesystems.find(path->device);
+    const auto type = run.log.filesystems.find(file.path->device);
     ++elsewhere[type != run.log.filesystems.end() ? type->second : "an unknown file system"];
   }
   const auto all = static_cast<double>(files.size());

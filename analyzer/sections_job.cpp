@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "analyzer/dataset_bytes.hpp"
 #include "analyzer/file_format.hpp"
 #include "analyzer/files_read.hpp"
 #include "analyzer/marks.hpp"
@@ -19,6 +20,7 @@ using nlohmann::json;
 
 /// What Linux reads ahead of the first read of a file: a smaller one is one request.
 constexpr std::uint64_t k_small_file_bytes = 128 * 1024;
+constexpr const char* k_no_cold_block = "no cold block tells what came from storage";
 
 Measured<std::int64_t> count_or(std::int64_t value, const char* reason) {
   return value >= 0 ? Measured<std::int64_t>(value) : Measured<std::int64_t>::absent(reason);
@@ -91,14 +93,13 @@ Measured<BytesPerSample> prepared_bytes(const RunData& run, const Consumer& cons
   return Measured<BytesPerSample>::absent("no batch of tensors or arrays was seen");
 }
 
-/// Samples that share files lie in shards. Distinct samples count: later epochs read the same ones again. Where none
-/// was marked by itself, there are as many as the data set says.
-bool is_shard_layout(Nodes nodes, std::int64_t files, std::int64_t dataset_samples) {
+/// Distinct samples that were read: later epochs read the same ones again. Negative where none was marked by itself.
+std::int64_t samples_read(Nodes nodes) {
   std::vector<const record::SampleRecord*> samples;
   for (const record::ProcessRecording* process : processes_of(nodes)) {
     for (const record::SampleRecord& sample : process->samples) samples.push_back(&sample);
   }
-  if (samples.empty()) return dataset_samples > 8 * files;
+  if (samples.empty()) return -1;
   const TimedSamples timed = evenly_timed(samples);
   std::set<std::int64_t> indices;
   std::int64_t without_index = 0;
@@ -109,27 +110,44 @@ bool is_shard_layout(Nodes nodes, std::int64_t files, std::int64_t dataset_sampl
       indices.insert(sample->index);
     }
   }
-  return (static_cast<std::int64_t>(indices.size()) + without_index) * timed.period > 8 * files;
+  return (static_cast<std::int64_t>(indices.size()) + without_index) * timed.period;
 }
 
-/// The deepest folder that nearly all of the files lie below. Empty where that is the root or a folder in it: what else
-/// lies there is none of the job's business.
-std::string folder_of(const std::map<std::uint64_t, const record::PathEntry*>& paths) {
+/// Samples that share files lie in shards. Where none was marked by itself, there are as many as the data set says.
+bool is_shard_layout(std::int64_t samples, std::int64_t files, std::int64_t dataset_samples) {
+  return (samples >= 0 ? samples : dataset_samples) > 8 * files;
+}
+
+/// Of a data set of that many samples, as far as a run tells it. A sample's reads may hold what all of them read (an
+/// index, the labels): where so many were drawn at random that no file was missed, it is no larger than its files.
+Measured<Bytes> whole_data_set(const Dataset& dataset, const LoaderFacts& loader, std::int64_t samples) {
+  constexpr std::int64_t k_none_missed = 20;  // samples per file: one in e^20 files is still to be seen
+  const auto once = distinct_bytes_per_sample(dataset, Measured<std::int64_t>::absent("not asked"));
+  const double per_sample = once ? once->value() : 0.0;
+  const Bytes all(per_sample * static_cast<double>(loader.dataset_samples));
+  const bool seen = dataset.layout == "shards" && loader.shuffled == 1 && dataset.file_size_bytes &&
+                    dataset.file_size_bytes->n == *dataset.files_seen && samples >= k_none_missed * *dataset.files_seen;
+  return seen && dataset.bytes_seen ? std::min(all, *dataset.bytes_seen) : all;
+}
+
+/// The deepest folder below which nearly all of the bytes were read. Empty where that is the root or a folder in it:
+/// what else lies there is none of the job's business.
+std::string folder_of(const std::map<std::uint64_t, FileRead>& files) {
   constexpr double k_nearly_all = 0.95;
-  std::map<std::string, std::size_t> files;  // below each folder
-  std::size_t count = 0;
-  for (const auto& [id, path] : paths) {
-    const std::string& name = path->path;
+  std::map<std::string, double> bytes;  // read below each folder
+  double all = 0.0;
+  for (const auto& [id, file] : files) {
+    const std::string& name = file.path->path;
     if (name.empty()) continue;
-    ++count;
+    all += file.read_bytes;
     if (name.front() != '/') continue;  // recordings of older versions: relative to a folder that is not known
     for (std::size_t slash = name.find('/', 1); slash != std::string::npos; slash = name.find('/', slash + 1)) {
-      ++files[name.substr(0, slash)];
+      bytes[name.substr(0, slash)] += file.read_bytes;
     }
   }
   std::string deepest;
-  for (const auto& [folder, below] : files) {
-    const bool enough = static_cast<double>(below) >= k_nearly_all * static_cast<double>(count);
+  for (const auto& [folder, below] : bytes) {
+    const bool enough = below >= k_nearly_all * all;
     if (enough && folder.find('/', 1) != std::string::npos && folder.size() > deepest.size()) deepest = folder;
   }
   return deepest;
@@ -146,7 +164,7 @@ Dataset no_files(const char* reason) {
   out.files_seen = Measured<std::int64_t>::absent(reason);
   out.bytes_seen = out.bytes_total = Measured<Bytes>::absent(reason);
   out.bytes_per_sample = Measured<BytesPerSample>::absent(reason);
-  out.stored_bytes_per_sample = Measured<BytesPerSample>::absent("no cold block of mapped files was run");
+  out.stored_bytes_per_sample = Measured<BytesPerSample>::absent(k_no_cold_block);
   out.file_size_bytes = Measured<Distribution>::absent(reason);
   out.small_files = Measured<Fraction>::absent(reason);
   out.layout = "unknown";
@@ -165,21 +183,24 @@ std::string largest(const std::map<std::string, Number>& of) {
 std::string filesystem_of(Nodes nodes) {
   std::map<std::string, int> filesystems;
   for (const Launch& node : nodes) {
-    for (const auto& [id, path] : files_read(*node.run)) {
-      const auto type = node.run->log.filesystems.find(path->device);
+    for (const auto& [id, file] : files_read(*node.run)) {
+      const auto type = node.run->log.filesystems.find(file.path->device);
       if (type != node.run->log.filesystems.end()) ++filesystems[type->second];
     }
   }
   return largest(filesystems);
 }
 
-void fill_sizes(const std::map<std::uint64_t, const record::PathEntry*>& paths, Dataset& out) {
+void fill_sizes(const std::map<std::uint64_t, FileRead>& files, Dataset& out) {
   Distribution sizes;
   double bytes_seen = 0.0;
   std::map<std::string, double> formats;  // bytes in files of each
   std::int64_t small = 0;
-  for (const auto& [id, path] : paths) {
-    if (out.example_path.empty()) out.example_path = path->path;
+  double most_read = 0.0;
+  for (const auto& [id, file] : files) {
+    const record::PathEntry* path = file.path;
+    if (file.read_bytes > most_read) out.example_path = path->path;
+    most_read = std::max(most_read, file.read_bytes);
     if (path->size_bytes == UINT64_MAX) continue;
     sizes.add(static_cast<double>(path->size_bytes));
     bytes_seen += static_cast<double>(path->size_bytes);
@@ -264,16 +285,17 @@ std::vector<Rank> ranks_of(const std::vector<RankView>& ranks) {
 
 Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks) {
   Dataset out;
-  std::map<std::uint64_t, const record::PathEntry*> paths;  // of one path on several nodes, one file
-  out.stored_bytes_per_sample = Measured<BytesPerSample>::absent("no cold block of mapped files was run");
-  for (const Launch& node : nodes) paths.merge(files_read(*node.run));
-  if (paths.empty()) return no_files("no sample was seen reading a file (mapped files are read unseen)");
-  out.files_seen = static_cast<std::int64_t>(paths.size());
+  std::map<std::uint64_t, FileRead> files;  // of one path on several nodes, one file
+  out.stored_bytes_per_sample = Measured<BytesPerSample>::absent(k_no_cold_block);
+  for (const Launch& node : nodes) files.merge(files_read(*node.run));
+  if (files.empty()) return no_files("no sample was seen reading a file (mapped files are read unseen)");
+  out.files_seen = static_cast<std::int64_t>(files.size());
   const std::int64_t data_set = ranks.empty() ? -1 : ranks.front().window.loader.dataset_samples;
-  out.layout = is_shard_layout(nodes, *out.files_seen, data_set) ? "shards" : "files";
-  out.folder = folder_of(paths);
+  const std::int64_t distinct = samples_read(nodes);
+  out.layout = is_shard_layout(distinct, *out.files_seen, data_set) ? "shards" : "files";
+  out.folder = folder_of(files);
   out.filesystem = filesystem_of(nodes);
-  fill_sizes(paths, out);
+  fill_sizes(files, out);
   double bytes_read = 0.0;
   const std::vector<const record::SampleRecord*> samples = training_samples(nodes, ranks);
   for (const record::SampleRecord* sample : samples) bytes_read += static_cast<double>(sample->read_bytes);
@@ -286,7 +308,7 @@ Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks) {
     out.bytes_per_sample = Measured<BytesPerSample>::absent("the reads of one sample were not told from another's");
   }
   if (out.bytes_per_sample && data_set > 0) {
-    out.bytes_total = Bytes(out.bytes_per_sample->value() * static_cast<double>(data_set));
+    out.bytes_total = whole_data_set(out, ranks.front().window.loader, distinct);
   } else {
     out.bytes_total = Measured<Bytes>::absent(
         out.bytes_per_sample ? "the number of samples of the data set is not known" : out.bytes_per_sample.reason());
@@ -298,7 +320,7 @@ ReplayMachine replay_machine(const RunData& run, const std::vector<RankView>& al
   const RankView& rank = all.front();
   ReplayMachine machine;
   machine.storage_share = storage_share(run, all).value_or(0.0);
-  machine.maps_read = reads_through_maps(run, all);
+  machine.unseen = unseen_reading(run, all);
   if (run.log.host && run.log.host->usable_cpus > 0.0) {
     machine.cores = run.log.host->usable_cpus / static_cast<double>(std::max<std::size_t>(ranks, 1));
   } else {

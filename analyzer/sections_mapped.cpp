@@ -1,6 +1,8 @@
-/// Data that are read through maps of files, as the cold blocks of a phased run show them.
+/// What storage gives of a sample, as the cold blocks of a phased run show it: more than the sample reads where the
+/// kernel reads ahead in large files, and all that is known of it where the data are read through maps of files.
 #include <algorithm>
 
+#include "analyzer/dataset_bytes.hpp"
 #include "analyzer/phase_rounds.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/tick_span.hpp"
@@ -11,16 +13,20 @@ namespace {
 struct ColdReading {
   double samples = 0.0;
   double storage_bytes = 0.0;
-  double file_bytes = 0.0;  ///< summed over batches
-  double batches = 0.0;
+  double file_bytes = 0.0;  ///< of maps, summed over batches
+  double batches = 0.0;     ///< that were made of maps
+
+  [[nodiscard]] bool known() const { return samples > 0.0 && storage_bytes > 0.0; }
+  [[nodiscard]] double stored() const { return storage_bytes / samples; }
 };
 
-ColdReading cold_reading(const PhaseRounds& data) {
+ColdReading cold_reading(const PhaseRounds& data, bool of_maps) {
   ColdReading sum;
   for (const PhaseBlock& block : data.blocks) {
     const PhaseEvidence& seen = block.evidence;
-    if (block.run.phase != record::Phase::cold || !block.rejected.empty() || !is_of_maps(seen)) continue;
-    sum.samples += seen.mapped.samples;
+    if (block.run.phase != record::Phase::cold || !block.rejected.empty() || is_of_maps(seen) != of_maps) continue;
+    if (!seen.storage_known) continue;
+    sum.samples += of_maps ? seen.mapped.samples : seen.samples;
     sum.storage_bytes += seen.storage_bytes;
     sum.file_bytes += seen.mapped.file_bytes;
     sum.batches += static_cast<double>(seen.mapped.batches);
@@ -36,25 +42,21 @@ Measured<BytesPerSample> storage_bytes_as_found(const RunData& run) {
 
 }  // namespace
 
-bool reads_through_maps(const RunData& run, const std::vector<RankView>& ranks) {
-  constexpr double k_much = 1e7;     // bytes, mapped and from storage: more than libraries that are loaded late
-  constexpr double k_hardly = 0.10;  // of what came from storage
-  double mapped = 0.0;
-  for (const record::ProcessRecording& process : run.processes) {
-    mapped += static_cast<double>(process.info.mapped_bytes);
-  }
-  // Of loaders that mark no batch's making, what read() gave is not known here.
-  if (ranks.empty() || ranks.front().window.loader.composition != "serial") return false;
-  const TickSpan span = delivering_span(run);
-  if (mapped < k_much || !span.known() || span.storage_bytes() < k_much) return false;
-  return read_per_sample(ranks) * span.samples < k_hardly * span.storage_bytes();
+void fill_stored(const RunData& run, const PhaseRounds& data, Profile& profile) {
+  const ColdReading cold = cold_reading(data, false);
+  if (!cold.known() || !profile.dataset.bytes_per_sample || storage_is_emulated(run)) return;
+  profile.dataset.stored_bytes_per_sample = BytesPerSample(cold.stored());
+  const auto found = storage_bytes_as_found(run);
+  if (!found || !read_ahead_factor(profile.dataset, profile.job.dataset_samples)) return;
+  // What was read ahead for one sample and served another did not come from storage for that one.
+  profile.resources.bytes_from_storage = std::min(1.0, found->value() / cold.stored());
 }
 
 bool fill_mapped(const std::vector<Launch>& launches, const PhaseRounds& data, Profile& profile) {
   constexpr double k_all = 0.98;
-  const ColdReading cold = cold_reading(data);
-  if (cold.samples <= 0.0 || cold.storage_bytes <= 0.0) return false;
-  const double stored = cold.storage_bytes / cold.samples;
+  const ColdReading cold = cold_reading(data, true);
+  if (!cold.known()) return false;
+  const double stored = cold.stored();
   profile.dataset.stored_bytes_per_sample = BytesPerSample(stored);
   profile.dataset.bytes_total = Bytes(cold.file_bytes / cold.batches);
   profile.dataset.bytes_per_sample = Measured<BytesPerSample>::absent(

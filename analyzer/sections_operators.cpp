@@ -166,8 +166,11 @@ void check(const OperatorTimes& times, const Operator& rest, std::vector<DataIss
 
 }  // namespace
 
-std::vector<Operator> operators_of(Nodes nodes, const std::vector<RankView>& ranks, std::vector<DataIssue>& issues) {
-  const OperatorTimes times = operator_times(nodes, ranks);
+std::vector<Operator> operators_of(Nodes nodes, const std::vector<RankView>& ranks,
+                                   const std::vector<Premise>& premises, std::vector<DataIssue>& issues) {
+  const bool proven =
+      std::none_of(premises.begin(), premises.end(), [](const Premise& p) { return p.phase == "cached" && !p.holds; });
+  const OperatorTimes times = operator_times(nodes, ranks, proven);
   std::vector<Operator> rows;
   if (times.samples.size() < k_fewest_samples) {
     if (times.samples.empty() && times.collates.size() >= k_fewest_samples) {

@@ -212,6 +212,7 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
   fill_split(data, stalls);
   // What a cold block opens says nothing of an emulated cache.
   const bool cache_emulated = profile.emulation.settings.contains("cache");
+  fill_stored(*launches.front().run, data, profile);
   const bool maps_found_cold = fill_mapped(launches, data, profile);
   if ((found_cold(data) || maps_found_cold) && !cache_emulated && rates.cold) {
     rates.as_is = rates.cold;

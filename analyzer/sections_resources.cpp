@@ -301,9 +301,8 @@ Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>
   }
   const TickSpan span = delivering_span(run);
   if (!span.known()) return Measured<Fraction>::absent(k_no_span);
-  if (reads_through_maps(run, ranks)) {
-    return Measured<Fraction>::absent("the data are read through maps of their files (mmap), which is not seen");
-  }
+  const std::string unseen = unseen_reading(run, ranks);
+  if (!unseen.empty()) return Measured<Fraction>::absent(unseen);
   const double read = read_per_sample(ranks);
   const bool by_process = !ranks.empty() && ranks.front().window.loader.composition != "serial";
   if (read <= 0.0 && by_process) return share_of_processes(run, span, ranks);

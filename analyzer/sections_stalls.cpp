@@ -266,14 +266,11 @@ void name_core_waits(const Attribution& found, Profile& profile) {
                              "measure on a quiet machine, or take the rates as those beside this load"});
 }
 
-/// Page faults that wait for storage look like computing to every probe: neither of the two can be told, but what the
-/// steps alone would give can, where the replay is right.
+/// Page faults that wait for storage look like computing to every probe, as does waiting for a program that reads:
+/// neither of the two can be told, but what the steps alone would give can, where the replay is right.
 void leave_undivided(const std::vector<RankView>& ranks, const JobTimes& times, const std::optional<Attribution>& found,
-                     Profile& profile) {
-  absent_split(
-      profile,
-      "the data are read through maps of their files (mmap), which is not seen: reading and preparing cannot be "
-      "told apart");
+                     const std::string& unseen, Profile& profile) {
+  absent_split(profile, unseen + ": reading and preparing cannot be told apart");
   if (!found || !(found->replay_error <= k_trusted_replay_error)) return;
   fill_synthetic(ranks, times, *found, relative_half_of(times, model_error(*found)), profile);
   name_core_waits(*found, profile);
@@ -330,9 +327,9 @@ void divide_waiting(const std::vector<RankView>& ranks, const std::vector<Replay
     return;
   }
   const auto found = attribute_all(ranks, machines);
-  const bool maps_read =
-      std::any_of(machines.begin(), machines.end(), [](const ReplayMachine& machine) { return machine.maps_read; });
-  if (maps_read) return leave_undivided(ranks, times, found, profile);
+  const auto unseen = std::find_if(machines.begin(), machines.end(),
+                                   [](const ReplayMachine& machine) { return !machine.unseen.empty(); });
+  if (unseen != machines.end()) return leave_undivided(ranks, times, found, unseen->unseen, profile);
   if (!found) {
     absent_split(profile, "the making of too few batches was recorded to divide the waiting");
     return;

@@ -107,7 +107,9 @@ Measured<Seconds> idle_read(const record::StorageRecording& recording) {
 }
 
 std::optional<JobReading> job_reading(const Profile& profile) {
-  const auto bytes = distinct_bytes_per_sample(profile.dataset);
+  const bool ahead = read_ahead_factor(profile.dataset, profile.job.dataset_samples).has_value();
+  const auto bytes = ahead ? profile.dataset.stored_bytes_per_sample
+                           : distinct_bytes_per_sample(profile.dataset, profile.job.dataset_samples);
   const double ranks =
       std::max(1.0, static_cast<double>(profile.job.ranks_seen) / std::max(1, profile.host.hosts_seen));
   if (!bytes || !profile.job.num_workers) return std::nullopt;

@@ -58,8 +58,8 @@ constexpr std::array k_table{
         "stallcast env"},
     Warning{
         "reads-unseen", Severity::warning, 1e7, "bytes from storage that no read call asked for", reads_unseen,
-        "what a sample takes beyond its CPU time is mostly reading, where nothing else blocks; data that are read with "
-        "read() in place of maps can be measured",
+        "what a sample takes beyond its CPU time is mostly reading, where nothing else blocks; data that the loader's "
+        "own processes read with read() can be measured",
         true},
 };
 

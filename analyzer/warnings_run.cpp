@@ -222,6 +222,7 @@ std::string slow_worker(const Evidence& e, double threshold) {
 }
 
 std::string reads_unseen(const Evidence& e, double threshold) {
+  const std::string unseen = unseen_reading(e.run, e.ranks);
   double mapped = 0.0;
   double storage = 0.0;
   for (const record::ProcessRecording& process : e.run.processes)
@@ -231,6 +232,7 @@ std::string reads_unseen(const Evidence& e, double threshold) {
   const bool no_reads = !dataset.bytes_per_sample || dataset.bytes_per_sample->value() <= 0.0;
   // Cold blocks alone do not tell reading from preparing.
   const bool told = dataset.stored_bytes_per_sample && e.profile.resources.worker_wall_cached;
+  if (!told && !unseen.empty()) return unseen + ": how long reading takes is not known";
   if (!no_reads || mapped <= 0.0 || storage <= threshold || told) return {};
   return "the data set seems to be read through mapped files (mmap): how long reading takes is not seen";
 }

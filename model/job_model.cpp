@@ -145,12 +145,15 @@ std::optional<double> value_of(const Measured<Q>& measured) {
 }
 
 std::optional<double> distinct_bytes(const Profile& profile) {
-  return value_of(distinct_bytes_per_sample(profile.dataset));
+  return value_of(distinct_bytes_per_sample(profile.dataset, profile.job.dataset_samples));
 }
 
-/// Bytes that a missed sample takes from storage: the page cache is filled by pages, so a file's last one comes whole.
+/// Bytes that a missed sample takes from storage: as cold blocks counted them where the kernel reads ahead; and the
+/// page cache is filled by pages, so a file's last one comes whole.
 std::optional<double> stored_bytes(const Profile& profile, std::optional<double> sample_bytes) {
   constexpr double k_page = 4096.0;
+  const bool ahead = read_ahead_factor(profile.dataset, profile.job.dataset_samples).has_value();
+  if (ahead) return value_of(profile.dataset.stored_bytes_per_sample);
   const auto& file = profile.dataset.file_size_bytes;
   if (!sample_bytes || profile.dataset.layout != "files" || !file || !(file->mean > 0.0)) return sample_bytes;
   if (*sample_bytes < 0.99 * file->mean) return sample_bytes;  // not all of a file
@@ -181,10 +184,8 @@ bool read_worker(const Profile& profile, JobModel& job) {
   job.other_s = wall - storage - job.cpu_s - job.core_wait_s;
   job.handover_s = std::min(job.other_s, job.workers > 0 ? mean_or(in.handover, 0.0) : 0.0);
   const bool share_known = in.bytes_from_storage && plausible(*in.bytes_from_storage);
-  const auto read_once = distinct_bytes(profile);
-  const double times_read = read_once ? profile.dataset.bytes_per_sample->value() / *read_once : 1.0;
   job.miss = as_found_is_cold(profile) ? 1.0
-             : share_known             ? std::min(1.0, *in.bytes_from_storage * times_read)
+             : share_known             ? std::min(1.0, *in.bytes_from_storage)
              : storage > 0.0           ? 1.0
                                        : 0.0;
   if (job.miss >= k_least_miss && storage > 0.0) {
@@ -237,9 +238,12 @@ void guess_bandwidth_share(const Profile& profile, JobModel& job) {
 void read_storage(const Profile& profile, JobModel& job) {
   const Storage& storage = profile.storage;
   const auto bytes = distinct_bytes(profile);
+  const auto stored = read_ahead_factor(profile.dataset, profile.job.dataset_samples)
+                          ? value_of(profile.dataset.stored_bytes_per_sample)
+                          : bytes;
   if (!known(storage.ceiling_bandwidth) || !(storage.ceiling_bandwidth->mean.value() > 0.0)) return;
-  if (!bytes || !plausible_bytes(*bytes)) return;
-  job.storage_demand_s = job.ranks_per_host * *bytes / storage.ceiling_bandwidth->mean.value();
+  if (!bytes || !plausible_bytes(*bytes) || !stored || !plausible_bytes(*stored)) return;
+  job.storage_demand_s = job.ranks_per_host * *stored / storage.ceiling_bandwidth->mean.value();
   job.storage_saved = storage.saved ? std::clamp(*storage.saved, 0.0, 1.0) : 0.0;
   if (storage.idle_read && storage.read_size && plausible(storage.idle_read->value()) &&
       storage.read_size->value() > 0.0) {

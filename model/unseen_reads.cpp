@@ -45,17 +45,17 @@ const char* place_key(const Scenario& s) {
 void read_unseen_reads(const Profile& profile, JobModel& job) {
   // The warning alone may be of libraries that were loaded from storage, or of data that are in memory by now.
   // Where cold and cached blocks were made of them, phases tell what reading costs.
-  job.reads_mapped = profile.dataset.stored_bytes_per_sample && profile.resources.worker_wall_cold &&
-                     profile.resources.worker_wall_cached;
+  job.reads_mapped = !profile.dataset.bytes_per_sample && profile.dataset.stored_bytes_per_sample &&
+                     profile.resources.worker_wall_cold && profile.resources.worker_wall_cached;
   job.reads_unseen = !job.reads_mapped && !profile.stalls.as_is_fetch &&
                      std::any_of(profile.issues.begin(), profile.issues.end(),
                                  [](const DataIssue& issue) { return issue.id == "reads-unseen"; });
   if (!job.reads_unseen) return;
   job.loader_bound = "loader";
   job.notes.emplace_back(
-      "the data are read through maps of their files (mmap): what storage takes of a sample's time, and how much it "
-      "can "
-      "give more workers, was not seen");
+      "the data are read in a way that is not seen (through maps of files, or by programs that the loader starts): "
+      "what "
+      "storage takes of a sample's time, and how much it can give more workers, is not known");
 }
 
 Status check_unseen_reads(const JobModel& job, const Scenario& scenario) {
@@ -71,11 +71,12 @@ Status check_unseen_reads(const JobModel& job, const Scenario& scenario) {
   const char* storage = job.reads_unseen ? storage_key(scenario) : nullptr;
   const char* key = storage != nullptr ? storage : place;
   if (key == nullptr) return {};
-  return Error{ErrorCode::not_enough_data,
-               std::string("the scenario key '") + key +
-                   "' needs the cost of reading from storage, which this profile lacks: the data are read through maps "
-                   "of their files (mmap), which is not seen",
-               std::string("needed: ") + k_read_calls};
+  return Error{
+      ErrorCode::not_enough_data,
+      std::string("the scenario key '") + key +
+          "' needs the cost of reading from storage, which this profile lacks: the data are read in a way that "
+          "is not seen (through maps of files, or by programs that the loader starts)",
+      std::string("needed: ") + k_read_calls};
 }
 
 }  // namespace stallcast

@@ -15,7 +15,7 @@
 namespace stallcast {
 
 /// What would make such data measurable.
-inline constexpr const char* k_read_calls = "a data set read with read(): mapped files are not seen";
+inline constexpr const char* k_read_calls = "a data set that the loader's own processes read with read()";
 
 /// Marks `job` where `profile` says that its reads were not seen.
 void read_unseen_reads(const Profile& profile, JobModel& job);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "analyzer/dataset_bytes.hpp"
 #include "reports/cpu_words.hpp"
 #include "reports/derived.hpp"
 #include "reports/findings.hpp"
@@ -81,6 +82,12 @@ std::string source_words(const Profile& p) {
   }
   if (p.dataset.bytes_per_sample) {
     text += (text.empty() ? "" : "; ") + bytes(Bytes(p.dataset.bytes_per_sample->value())) + " read per sample";
+    if (const auto factor = read_ahead_factor(p.dataset, p.job.dataset_samples)) {
+      text += fmt::format(
+          "; for one that is not in memory {} come from storage, {:.1f} times as much: the kernel reads "
+          "ahead in large files",
+          bytes(Bytes(p.dataset.stored_bytes_per_sample->value())), *factor);
+    }
   } else if (p.dataset.stored_bytes_per_sample) {
     text += (text.empty() ? "" : "; ") + bytes(Bytes(p.dataset.stored_bytes_per_sample->value())) +
             " come from storage for a sample that is not in memory, with what the kernel reads around its pages";

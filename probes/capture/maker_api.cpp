@@ -17,7 +17,7 @@ bool recording_now() {
 void write_batch(Thread& thread, std::uint64_t end_ns, std::uint32_t samples) {
   const Batch& made = thread.batch;
   const Usage now = usage_now(thread);
-  const std::uint64_t cpu_ns = now.cpu_ns - made.at_begin.cpu_ns;
+  const std::uint64_t cpu_ns = now.cpu_ns - made.at_begin.cpu_ns + claim_children_ns(made.at_begin, now);
   const bool delay_known = now.run_delay_ns != UINT64_MAX && made.at_begin.run_delay_ns != UINT64_MAX;
   const std::uint64_t delay_ns = delay_known ? now.run_delay_ns - made.at_begin.run_delay_ns : 0;
   const std::uint64_t wall_ns = end_ns - made.begin_ns;

@@ -76,6 +76,7 @@ void clear(PhaseSeen& seen) {
   seen.resident_bytes.store(0, k_relaxed);
   seen.evicted_bytes.store(0, k_relaxed);
   seen.foreign_bytes.store(0, k_relaxed);
+  seen.page_bytes.store(0, k_relaxed);
 }
 
 /// Rounds concern the phases that evict or redirect; what lies between their segments has none.
@@ -140,6 +141,7 @@ void write_phase(Thread& thread, PhaseState& state) {
   const bool known = state.storage_begin != k_storage_unknown && storage_end != k_storage_unknown;
   found->storage_bytes = known ? storage_end - state.storage_begin : k_storage_unknown;
   found->stage_ns = state.stage_ns;
+  found->page_bytes = seen.page_bytes.load(k_relaxed);
   record::commit(thread.out);
 }
 

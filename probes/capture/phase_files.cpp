@@ -52,6 +52,7 @@ void staged_opened(int fd, const StagedCopy& copy) {
   state->seen.staged_opens.fetch_add(1, k_relaxed);
   state->seen.opened_bytes.fetch_add(copy.size, k_relaxed);
   state->seen.resident_bytes.fetch_add(copy.size, k_relaxed);
+  state->seen.page_bytes.fetch_add(copy.size, k_relaxed);
   mark_opened(*state, fd, state->serial.load(k_relaxed));
   set_kind(fd, FdKind::regular);
   note_size(t_thread, fd, copy.size, copy.device);
@@ -74,6 +75,7 @@ void file_opened(int fd, const char* path, int flags) {
   mark_opened(*state, fd, is_whole ? state->serial.load(k_relaxed) : 0);
   if (!is_whole) claim_absent(fd, file);
   if (!is_whole || size == 0) return;
+  state->seen.page_bytes.fetch_add(size, k_relaxed);
   if ((flags & O_DIRECT) != 0) {
     state->seen.opened_bytes.fetch_add(size, k_relaxed);  // reads go past the page cache: nothing is resident for them
     return;

@@ -115,6 +115,19 @@ void settle_granules(const Reading& reading, std::uint64_t first, std::uint64_t 
   }
 }
 
+/// Counts the pages of `bytes` from `begin` that this batch has not read yet: what is read again is fetched once. Lossy
+/// as set_mark() is: what was forgotten counts again.
+void count_pages(const Reading& reading, std::uint64_t begin, std::uint64_t bytes) {
+  constexpr std::uint64_t k_page = 4096;
+  std::uint64_t added = 0;
+  for (std::uint64_t page = begin / k_page; page <= (begin + bytes - 1) / k_page; ++page) {
+    const std::uint64_t words[] = {reading.key, page, reading.state.serial.load(k_relaxed)};
+    const std::uint64_t value = hash_words(words, 3);
+    if (reading.state.pages[value % k_page_slots].exchange(value, k_relaxed) != value) added += k_page;
+  }
+  reading.state.seen.page_bytes.fetch_add(added, k_relaxed);
+}
+
 /// Clears the way of a reader that is about to read granule `from`-1 and moves on, chunk by chunk.
 void clear_ahead(const Reading& reading, std::uint64_t from) {
   const std::uint64_t end = std::min(chunk_end(from + k_ahead, reading.end), reading.end);
@@ -157,6 +170,7 @@ ReadSource before_read(int fd, const ReadPlan& plan) {
     state->opened_in[fd].store(state->serial.load(k_relaxed), k_relaxed);
     return k_no_source;
   }
+  count_pages(reading, begin, bytes);
   if (plan.buffer != nullptr && is_staged(reading, first, end)) {
     const int copy = shadow_of(*state, identity_of(file));
     if (copy >= 0) {

@@ -46,6 +46,7 @@ struct PhaseSeen {
   std::atomic<std::uint64_t> resident_bytes;
   std::atomic<std::uint64_t> evicted_bytes;
   std::atomic<std::uint64_t> foreign_bytes;
+  std::atomic<std::uint64_t> page_bytes;
 };
 
 /// Evidence of a batch that is made from maps of files (phase_maps.hpp); the fields of a MappedRecord.
@@ -80,6 +81,7 @@ struct Shadow {
 
 inline constexpr int k_shadows = 16;
 inline constexpr std::uint32_t k_range_slots = 1U << 14;
+inline constexpr std::uint32_t k_page_slots = 1U << 15;
 
 struct PhaseState {
   std::atomic<Treatment> treatment;
@@ -111,6 +113,7 @@ struct PhaseState {
 
   std::atomic<std::uint32_t> opened_in[k_tracked_fds];  ///< serial of the batch in which the descriptor was opened
   std::atomic<std::uint64_t> ranges[k_range_slots];     ///< ranges of files asked about, hashed with the serial
+  std::atomic<std::uint64_t> pages[k_page_slots];       ///< pages of such files that were read, likewise
   RoundFiles files;
 };
 

@@ -34,7 +34,8 @@ struct Process {
   std::atomic<std::uint64_t> steps;
   std::atomic<std::uint64_t> read_unrecorded_bytes;  ///< of regular files before birth, moved into the header at birth
   std::atomic<std::uint64_t> reads_unrecorded;
-  std::atomic<PhaseState*> phase;  ///< nullptr until the first phased batch
+  std::atomic<PhaseState*> phase;                  ///< nullptr until the first phased batch
+  std::atomic<std::uint64_t> children_claimed_ns;  ///< CPU time of ended children that batches have been given
 };
 
 extern std::atomic<Mode> g_mode;

@@ -35,7 +35,8 @@ struct Sample {
 /// CPU clock, run delay and major faults of a thread at one moment.
 struct Usage {
   std::uint64_t cpu_ns;
-  std::uint64_t run_delay_ns;  ///< UINT64_MAX: not readable here
+  std::uint64_t ended_children_ns;  ///< CPU time of the process's children that ended and were waited for
+  std::uint64_t run_delay_ns;       ///< UINT64_MAX: not readable here
   std::uint64_t major_faults;
 };
 
@@ -156,6 +157,9 @@ inline bool owns_memory(Thread& thread) {
 
 /// The thread's Usage now: three system calls.
 Usage usage_now(Thread& thread);
+
+/// CPU time of the process's children that ended between the two and that no other batch has been given.
+std::uint64_t claim_children_ns(const Usage& begin, const Usage& end);
 
 /// Closes what usage_now() keeps open.
 void close_usage(Thread& thread);

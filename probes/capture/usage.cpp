@@ -1,9 +1,11 @@
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <ctime>
 
 #include "core/clock.hpp"
 #include "probes/capture/kept_fd.hpp"
+#include "probes/capture/process.hpp"
 #include "probes/capture/thread.hpp"
 #include "probes/record/raw.hpp"
 
@@ -48,14 +50,31 @@ std::uint64_t run_delay_ns(Thread& thread, std::uint64_t switches) {
   return thread.run_delay_ns;
 }
 
+std::uint64_t nanoseconds(const timeval& time) {
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000ULL + static_cast<std::uint64_t>(time.tv_usec) * 1'000;
+}
+
 }  // namespace
 
 Usage usage_now(Thread& thread) {
   rusage counters{};
+  rusage children{};
   ::syscall(SYS_getrusage, RUSAGE_THREAD, &counters);
+  ::syscall(SYS_getrusage, RUSAGE_CHILDREN, &children);
   return {.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID),
+          .ended_children_ns = nanoseconds(children.ru_utime) + nanoseconds(children.ru_stime),
           .run_delay_ns = run_delay_ns(thread, static_cast<std::uint64_t>(counters.ru_nvcsw + counters.ru_nivcsw)),
           .major_faults = static_cast<std::uint64_t>(counters.ru_majflt)};
+}
+
+std::uint64_t claim_children_ns(const Usage& begin, const Usage& end) {
+  std::atomic<std::uint64_t>& claimed = process().children_claimed_ns;
+  std::uint64_t until = claimed.load(std::memory_order_relaxed);
+  while (until < end.ended_children_ns) {
+    if (!claimed.compare_exchange_weak(until, end.ended_children_ns, std::memory_order_relaxed)) continue;
+    return end.ended_children_ns - std::max(until, begin.ended_children_ns);
+  }
+  return 0;
 }
 
 void close_usage(Thread& thread) {

@@ -153,7 +153,7 @@ struct BatchRecord {
   std::uint64_t collate_ns;    ///< wall time in collate_fn
   std::uint64_t end_ns;        ///< batch made (collated)
   std::uint64_t put_ns;        ///< handed to the queue's feeder; 0 where there is no queue
-  std::uint64_t cpu_ns;        ///< CPU time of the making thread from begin to end
+  std::uint64_t cpu_ns;        ///< CPU time of the making thread from begin to end, and of children that ended then
   std::uint64_t run_delay_ns;  ///< time that thread was runnable but not running from begin to end (schedstat);
                                ///< UINT64_MAX: unknown
   IoTotals io;
@@ -230,7 +230,11 @@ struct PhaseRecord {
   std::uint64_t foreign_bytes;   ///< resident, not brought in by this run, and therefore left alone
   std::uint64_t storage_bytes;   ///< read_bytes of /proc/self/io over the batch; UINT64_MAX: not readable
   std::uint64_t stage_ns;        ///< spent copying into the stage before this batch
+  std::uint64_t page_bytes;      ///< of the files' pages that were read, each counted once; 0 in older recordings
 };
+
+/// Bytes of a PhaseRecord before it got `page_bytes`.
+inline constexpr std::size_t k_least_phase_bytes = sizeof(PhaseRecord) - sizeof(std::uint64_t);
 
 /// A batch that read() gave more of, per sample, is not made of what is mapped.
 inline constexpr std::uint64_t k_hardly_read_bytes = 1024;

@@ -17,13 +17,14 @@ std::string text_of(const char (&field)[N]) {
   return std::string(field, strnlen(field, N));
 }
 
-/// Copies the record at `at` into a T: the recording's alignment is not the buffer's.
+/// Copies the record at `at` into a T: the recording's alignment is not the buffer's. Of one that has `least` bytes at
+/// least, what it lacks is 0.
 template <class T>
-bool take(const std::byte* at, std::size_t bytes, std::vector<T>& into) {
+bool take(const std::byte* at, std::size_t bytes, std::vector<T>& into, std::size_t least = sizeof(T)) {
   static_assert(std::is_trivially_copyable_v<T>);
-  if (bytes < sizeof(T)) return false;
-  T value;
-  std::memcpy(&value, at, sizeof(T));
+  if (bytes < least) return false;
+  T value{};
+  std::memcpy(&value, at, std::min(bytes, sizeof(T)));
   into.push_back(value);
   return true;
 }
@@ -64,7 +65,7 @@ bool take_record(const std::byte* at, const RecordHeader& header, ProcessRecordi
     case Kind::path:
       return take_path(at, header, into.paths);
     case Kind::phase:
-      return take(at, header.bytes, into.phases);
+      return take(at, header.bytes, into.phases, k_least_phase_bytes);
     case Kind::mapped:
       return take(at, header.bytes, into.mapped);
     case Kind::part:

@@ -13,14 +13,20 @@ namespace {
 PhaseBlock cold_block() {
   PhaseBlock block;
   block.run.phase = Phase::cold;
-  block.evidence = {10, 10, 0, 0, 1e6, 0.0, 0.0, 0.0, 1e6, 1e6, true};
+  PhaseEvidence& seen = block.evidence;
+  seen.batches = seen.opens = 10;
+  seen.opened_bytes = seen.page_bytes = seen.storage_bytes = seen.read_bytes = 1e6;
+  seen.storage_known = true;
   return block;
 }
 
 PhaseBlock cached_block() {
   PhaseBlock block;
   block.run.phase = Phase::cached;
-  block.evidence = {10, 10, 10, 0, 1e6, 1e6, 0.0, 0.0, 0.0, 1e6, true};
+  PhaseEvidence& seen = block.evidence;
+  seen.batches = seen.opens = seen.staged_opens = 10;
+  seen.opened_bytes = seen.resident_bytes = seen.page_bytes = seen.read_bytes = 1e6;
+  seen.storage_known = true;
   return block;
 }
 
@@ -72,6 +78,17 @@ TEST_CASE("pages that were not ours to evict are named") {
   CHECK(premise.seen.find("50.0 % not ours to evict") != std::string::npos);
 }
 
+TEST_CASE("cold: what a batch reads again, an index or labels, is fetched once") {
+  PhaseBlock block = cold_block();
+  block.evidence.opened_bytes = 2e6;  // granules of a large file: more than was read
+  block.evidence.read_bytes = 1.3e6;
+  CHECK(check_premise(block).holds);
+  block.evidence.page_bytes = 1.2e6;
+  CHECK_FALSE(check_premise(block).holds);
+  block.evidence.page_bytes = 0.0;  // recorded before pages were counted
+  CHECK_FALSE(check_premise(block).holds);
+}
+
 TEST_CASE("cached: staged or resident, and nothing from storage") {
   for (const Phase phase : {Phase::cached, Phase::supply_cached, Phase::perturb_read, Phase::perturb_cpu}) {
     PhaseBlock block = cached_block();
@@ -98,7 +115,10 @@ TEST_CASE("cached: staged or resident, and nothing from storage") {
 
 TEST_CASE("cold, of maps: the files are out of memory when a batch begins, and their pages come from storage") {
   PhaseBlock block = cold_block();
-  block.evidence = {10, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 1e6, 0.0, true};
+  block.evidence = {};
+  block.evidence.batches = 10;
+  block.evidence.storage_bytes = 1e6;
+  block.evidence.storage_known = true;
   block.evidence.mapped = {10, 80.0, 1e10, 0.01e10, 0.0, 0, 90};
   CHECK(check_premise(block).holds);
   CHECK(check_premise(block).seen.find("1.0 % of the mapped files resident") != std::string::npos);

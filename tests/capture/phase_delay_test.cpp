@@ -62,6 +62,17 @@ TEST_CASE("each sample costs the extra work") {
   CHECK(recording.batches.at(0).cpu_ns >= 10 * k_ms);
 }
 
+TEST_CASE("what a program computes that a batch starts and waits for is the batch's") {
+  PhasedRun run;
+  const std::string child = "child:" + std::to_string(60 * k_ms);
+  run.guest({child, "batch", "sample", child, "done", "done_batch", "batch", "sample", "done", "done_batch"});
+  const auto recording = run.folder().recording();
+  REQUIRE(recording.batches.size() == 2);
+  CHECK(recording.batches[0].cpu_ns >= 55 * k_ms);
+  CHECK(recording.batches[0].cpu_ns < 110 * k_ms);  // not what ran before it
+  CHECK(recording.batches[1].cpu_ns < 20 * k_ms);
+}
+
 TEST_CASE("a segment is seen once it is published") {
   PhasedRun run;
   record::ControlBlock& control = run.control();

@@ -245,6 +245,20 @@ void fork_here(const Words& /*words*/) {
   std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
+/// Another process computes, ends and is waited for.
+void compute_in_child(const Words& words) {
+  const pid_t child = ::fork();
+  require(child >= 0, "fork");
+  if (child == 0) {
+    const std::uint64_t until = stallcast::clock_ns(CLOCK_PROCESS_CPUTIME_ID) + number(words, 1);
+    while (stallcast::clock_ns(CLOCK_PROCESS_CPUTIME_ID) < until) {
+    }
+    std::_Exit(0);
+  }
+  int status = 0;
+  require(::waitpid(child, &status, 0) == child && status == 0, "waitpid");
+}
+
 void print_time(const Words& /*words*/) {
   const std::uint64_t wall_ns = stallcast::monotonic_ns();
   const std::uint64_t cpu_ns = stallcast::clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -314,6 +328,7 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"segment", print_segment},
       {"slot", fill_slot},
       {"fork", fork_here},
+      {"child", compute_in_child},
       {"time", print_time},
   };
   return all;

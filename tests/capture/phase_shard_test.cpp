@@ -68,6 +68,17 @@ TEST_CASE("a served read moves the descriptor on and ends where the file ends") 
   CHECK(cached.storage_bytes < k_stray_bytes);
 }
 
+TEST_CASE("pages are counted once a batch, however often and in however small pieces they are read") {
+  const Data data;
+  PhasedRun run(record::Evict::all);
+  run.guest({data.keep, begin(Phase::cold, 0), "pread:0:10", "pread:10:4000", "pread:4096:4096", "pread:0:8192",
+             "pread:100000:10", "end", begin(Phase::cold, 1), "pread:0:8192", "pread:655360:5000", "end"});
+  const auto seen = run.evidence();
+  REQUIRE(seen.size() == 2);
+  CHECK(seen[0].page_bytes == 3 * 4096);
+  CHECK(seen[1].page_bytes == 3 * 4096);  // the file ends in its page
+}
+
 TEST_CASE("another worker is served what this one has staged") {
   const Data data;
   PhasedRun run(record::Evict::all);

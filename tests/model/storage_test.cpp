@@ -109,11 +109,20 @@ TEST_CASE("bytes that a sample reads twice are read from storage once") {
   profile.dataset.file_size_bytes = sizes;
   profile.dataset.layout = "files";
   profile.dataset.bytes_per_sample = BytesPerSample(1.2 * truth.sample_bytes);
-  profile.resources.bytes_from_storage = 1.0 / 1.2;
   const auto job = job_model(profile);
   REQUIRE(job.ok());
   CHECK(*job.value().sample_bytes == doctest::Approx(truth.sample_bytes).epsilon(0.01));
   CHECK(job.value().miss == doctest::Approx(1.0).epsilon(0.01));
+  CHECK(*job.value().stored_bytes < 1.1 * truth.sample_bytes);
+}
+
+TEST_CASE("what the kernel reads ahead takes its part of the storage's bandwidth") {
+  const TrueJob truth = at_the_disk();
+  Profile profile = made::profile_of(truth);
+  const auto at = [&profile](const char* bandwidth) { return answer(profile, {bandwidth}).throughput.mean.value(); };
+  const double before = at("storage_bandwidth=10MB/s");
+  profile.dataset.stored_bytes_per_sample = BytesPerSample(4.0 * truth.sample_bytes);
+  CHECK(at("storage_bandwidth=10MB/s") == doctest::Approx(before / 4.0).epsilon(0.05));
 }
 
 TEST_CASE("a ceiling of gigabytes a second is a ceiling like any other") {

@@ -50,7 +50,7 @@ ProcessRecording example() {
   recording.samples.push_back({{0, 0, 3}, -1, 4, 5, 6, 7, 8, 9, 10, 11});
   recording.files.push_back({{0, 0, 2}, 3, 4, 5, 6, 7});
   recording.paths = {{77, 100, 5, "/data/a.jpg"}, {78, UINT64_MAX, 0, ""}};
-  recording.phases.push_back({{0, 0, 4}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12});
+  recording.phases.push_back({{0, 0, 4}, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13});
   recording.parts.push_back({{0, 0, 17}, 1, 2, 3, 4, 1, 8, 5});
   return recording;
 }
@@ -216,6 +216,22 @@ TEST_CASE("a record that is shorter than its kind breaks its block, not the read
     CHECK(parsed.value().broken_blocks == 1);
     CHECK(records_of(parsed.value()) == 0);
   }
+}
+
+TEST_CASE("a phase record that was written before it counted pages has counted none") {
+  ProcessRecording written;
+  written.phases = {example().phases.front()};
+  auto bytes = encode(written);
+  std::uint32_t committed = 0;
+  std::memcpy(&committed, bytes.data() + k_committed_at, sizeof(committed));
+  put(bytes, k_first_record + offsetof(RecordHeader, bytes), static_cast<std::uint16_t>(k_least_phase_bytes));
+  put(bytes, k_committed_at, static_cast<std::uint32_t>(committed - (sizeof(PhaseRecord) - k_least_phase_bytes)));
+  const auto read = parse_recording(bytes);
+  REQUIRE(read.ok());
+  REQUIRE(read.value().phases.size() == 1);
+  CHECK(read.value().broken_blocks == 0);
+  CHECK(read.value().phases[0].stage_ns == 12);
+  CHECK(read.value().phases[0].page_bytes == 0);
 }
 
 TEST_CASE("a path that claims to be longer than its record ends with it") {
