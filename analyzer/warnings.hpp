@@ -51,6 +51,7 @@ void add_warnings(Nodes nodes, const std::vector<RankView>& ranks, Profile& prof
 [[nodiscard]] std::string uneven_ranks(const Evidence& e, double threshold);
 [[nodiscard]] std::string slow_worker(const Evidence& e, double threshold);
 [[nodiscard]] std::string reads_unseen(const Evidence& e, double threshold);
+[[nodiscard]] std::string read_ahead_unused(const Evidence& e, double threshold);
 [[nodiscard]] std::string not_pinned(const Evidence& e, double threshold);
 
 // ... and of the machine (warnings_machine.cpp).

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/dataset_bytes.hpp"
 #include "analyzer/statistics.hpp"
 #include "analyzer/warnings.hpp"
 
@@ -235,6 +236,15 @@ std::string reads_unseen(const Evidence& e, double threshold) {
   if (!told && !unseen.empty()) return unseen + ": how long reading takes is not known";
   if (!no_reads || mapped <= 0.0 || storage <= threshold || told) return {};
   return "the data set seems to be read through mapped files (mmap): how long reading takes is not seen";
+}
+
+std::string read_ahead_unused(const Evidence& e, double threshold) {
+  constexpr double k_matters = 0.05;  // of a step
+  const Profile& profile = e.profile;
+  const auto factor = read_ahead_factor(profile.dataset, profile.job.dataset_samples);
+  if (!factor || *factor < threshold || !profile.stalls.fetch || profile.stalls.fetch->mean < k_matters) return {};
+  return "storage gives " + fixed(*factor, 1) +
+         " bytes for each one that a cold sample needs: the kernel reads ahead around single reads of large files";
 }
 
 std::string not_pinned(const Evidence& e, double) {

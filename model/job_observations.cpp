@@ -62,6 +62,13 @@ void join_equal_blocks(const Profile& profile, JobModel& job) {
   job.rate_relative_sd = std::max(1.0, birge) / std::sqrt(weight + other);
 }
 
+double window_sd(const JobModel& job) {
+  const Observation* cold = at_all_workers(job, "cold");
+  const Observation* cached = at_all_workers(job, "cached");
+  if (cold == nullptr || cached == nullptr) return job.rate_relative_sd;
+  return std::min(job.rate_relative_sd, std::max(cold->relative_sd, cached->relative_sd));
+}
+
 /// How much longer a sample takes when its bytes come from storage, as two rates tell, and its standard deviation.
 struct Slower {
   double seconds = 0.0;
@@ -97,6 +104,7 @@ void collect_observations(const Profile& profile, JobModel& job) {
     job.attributed = false;
   }
   join_equal_blocks(profile, job);
+  job.window_relative_sd = window_sd(job);
   job.observations.front().rate = job.rate;
   job.observations.front().relative_sd = as_is_sd(profile, job);
 }

@@ -145,7 +145,7 @@ struct Predictor::State {
     const QuickResult result = evaluate(job, setting, best(), curves);
     const auto logs = spread(setting, nullptr);
     // The measured window is one of many: how far another would be off comes on top, in squares.
-    const double window = k_ninety * job.rate_relative_sd;
+    const double window = k_ninety * job.window_relative_sd;
     set_rate(prediction, setting.batch / result.step_s, setting,
              -std::hypot(std::min(0.0, quantile(logs, 0.05)), window),
              std::hypot(std::max(0.0, quantile(logs, 0.95)), window));

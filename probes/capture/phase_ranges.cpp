@@ -4,7 +4,7 @@
 /// on through the file is different: the kernel reads ahead for it, and to drop that when the reader gets there would
 /// make cold reads slower than they are. So its way is cleared well ahead:
 ///
-///   read of granule 40            40 is dropped; the kernel may read ahead 41..48
+///   read of granule 40            40 is dropped, and 41..44, for the kernel may read ahead from 40 on
 ///   read of granule 41            41 was next to 40: what follows up to 8 MiB is dropped before the kernel gets there
 ///   read of granules 42, 43, ...  nothing to do but to clear the next 2 MiB now and then
 #include <algorithm>
@@ -128,9 +128,8 @@ void count_pages(const Reading& reading, std::uint64_t begin, std::uint64_t byte
   reading.state.seen.page_bytes.fetch_add(added, k_relaxed);
 }
 
-/// Clears the way of a reader that is about to read granule `from`-1 and moves on, chunk by chunk.
-void clear_ahead(const Reading& reading, std::uint64_t from) {
-  const std::uint64_t end = std::min(chunk_end(from + k_ahead, reading.end), reading.end);
+/// Clears granules from..end-1 before the kernel reads them ahead, chunk by chunk.
+void clear(const Reading& reading, std::uint64_t from, std::uint64_t end) {
   for (std::uint64_t at = from; at < end;) {
     const std::uint64_t next = chunk_end(at, end);
     if (!has_mark(reading, next - 1, Mark::cleared)) {
@@ -141,6 +140,21 @@ void clear_ahead(const Reading& reading, std::uint64_t from) {
     }
     at = next;
   }
+}
+
+/// Clears the way of a reader that is about to read granules first..end-1: of one that moves on, far ahead. Of one that
+/// came from elsewhere, as far as the kernel may read ahead for it before it is known whether it moves on: up to four
+/// times what is asked for.
+void clear_way(const Reading& reading, std::uint64_t first, std::uint64_t end, bool moves_on) {
+  std::uint64_t until = std::min(end + 4 * (end - first), reading.end);
+  if (moves_on) {
+    until = std::min(chunk_end(end + k_ahead, reading.end), reading.end);
+  } else {
+    for (std::uint64_t granule = end; granule < until; ++granule) {
+      if (has_mark(reading, granule, Mark::counted)) until = granule;  // this batch has read it: it is no longer cold
+    }
+  }
+  clear(reading, end, until);
 }
 
 }  // namespace
@@ -179,8 +193,10 @@ ReadSource before_read(int fd, const ReadPlan& plan) {
     }
   }
   const bool moves_on = first > 0 && has_mark(reading, first - 1, Mark::counted);
+  const bool is_new = !has_mark(reading, end - 1, Mark::counted);
   settle_granules(reading, first, end);
-  if (moves_on && state->treatment.load(k_relaxed) != Treatment::look) clear_ahead(reading, end);
+  const bool clears = state->treatment.load(k_relaxed) != Treatment::look && (moves_on || is_new);
+  if (clears) clear_way(reading, first, end, moves_on);
   if (state->remembers.load(k_relaxed) != 0) remember_range(state->files, fd, file, first, end);
   return k_no_source;
 }

@@ -212,6 +212,21 @@ TEST_CASE("OpenCV's own threads in every worker") {
   CHECK(has(said(analyze_run(run), "opencv-threads"), "each of 2 workers"));
 }
 
+TEST_CASE("what the kernel reads ahead and nobody takes") {
+  const RunData run = long_run();
+  const std::vector<sections::RankView> none;
+  Profile profile;
+  profile.dataset.bytes_per_sample = BytesPerSample(40e3);
+  profile.dataset.stored_bytes_per_sample = BytesPerSample(180e3);
+  profile.stalls.fetch = Estimate<Fraction>{0.5, 0.45, 0.55, 5};
+  CHECK(has(sections::read_ahead_unused({run, none, profile}, 2.0), "4.5 bytes"));
+  profile.dataset.stored_bytes_per_sample = BytesPerSample(48e3);
+  CHECK(sections::read_ahead_unused({run, none, profile}, 2.0).empty());
+  profile.dataset.stored_bytes_per_sample = BytesPerSample(180e3);
+  profile.stalls.fetch = Estimate<Fraction>{0.01, 0.0, 0.02, 5};
+  CHECK(sections::read_ahead_unused({run, none, profile}, 2.0).empty());  // it holds nobody up
+}
+
 TEST_CASE("pageable memory matters where there is a GPU") {
   RunData run = long_run();
   for (auto& [id, loader] : run.consumers[0].loaders) loader.pin_memory = 0;
