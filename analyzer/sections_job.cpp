@@ -113,9 +113,20 @@ std::int64_t samples_read(Nodes nodes) {
   return (static_cast<std::int64_t>(indices.size()) + without_index) * timed.period;
 }
 
-/// Samples that share files lie in shards. Where none was marked by itself, there are as many as the data set says.
-bool is_shard_layout(std::int64_t samples, std::int64_t files, std::int64_t dataset_samples) {
-  return (samples >= 0 ? samples : dataset_samples) > 8 * files;
+/// Samples of the training loader's first pass.
+std::int64_t samples_of_a_pass(const std::vector<RankView>& ranks) {
+  std::int64_t samples = 0;
+  if (ranks.empty() || ranks.front().window.passes.empty()) return samples;
+  for (const Delivery& delivery : ranks.front().window.passes.front()->deliveries) samples += delivery.wait.samples;
+  return samples;
+}
+
+/// Samples that share files lie in shards. Where none was marked by itself, there are as many as the data set says, and
+/// of a stream, as many as were delivered.
+bool is_shard_layout(std::int64_t samples, std::int64_t files, std::int64_t dataset_samples,
+                     const std::vector<RankView>& ranks) {
+  if (samples < 0) samples = dataset_samples >= 0 ? dataset_samples : samples_of_a_pass(ranks);
+  return samples > 8 * files;
 }
 
 /// Of a data set of that many samples, as far as a run tells it. A sample's reads may hold what all of them read (an
@@ -292,14 +303,17 @@ Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks) {
   out.files_seen = static_cast<std::int64_t>(files.size());
   const std::int64_t data_set = ranks.empty() ? -1 : ranks.front().window.loader.dataset_samples;
   const std::int64_t distinct = samples_read(nodes);
-  out.layout = is_shard_layout(distinct, *out.files_seen, data_set) ? "shards" : "files";
+  out.layout = is_shard_layout(distinct, *out.files_seen, data_set, ranks) ? "shards" : "files";
   out.folder = folder_of(files);
   out.filesystem = filesystem_of(nodes);
   fill_sizes(files, out);
   double bytes_read = 0.0;
   const std::vector<const record::SampleRecord*> samples = training_samples(nodes, ranks);
   for (const record::SampleRecord* sample : samples) bytes_read += static_cast<double>(sample->read_bytes);
-  if (!samples.empty() && bytes_read <= 0.0) {
+  const double of_batches = read_per_sample(ranks);  // what other threads read for a sample is told of its batch alone
+  if (!samples.empty() && bytes_read <= 0.0 && of_batches > 0.0) {
+    out.bytes_per_sample = BytesPerSample(of_batches);
+  } else if (!samples.empty() && bytes_read <= 0.0) {
     out.bytes_per_sample =
         Measured<BytesPerSample>::absent("no sample was seen reading a byte of a file (mapped files are read unseen)");
   } else if (!samples.empty()) {

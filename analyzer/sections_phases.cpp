@@ -216,11 +216,14 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
   const bool maps_found_cold = fill_mapped(launches, data, profile);
   if ((found_cold(data) || maps_found_cold) && !cache_emulated && rates.cold) {
     rates.as_is = rates.cold;
-    stalls.as_is_fetch = stalls.fetch;
-    stalls.as_is_prep = stalls.prep;
-    stalls.as_is_receive = stalls.receive;
-    stalls.as_is_interference = stalls.interference;
-    compare_with_attributed(attributed, profile);
+    if (stalls.fetch &&
+        stalls.prep) {  // else what was attributed stands: reads past the page cache have no cached blocks
+      stalls.as_is_fetch = stalls.fetch;
+      stalls.as_is_prep = stalls.prep;
+      stalls.as_is_receive = stalls.receive;
+      stalls.as_is_interference = stalls.interference;
+      compare_with_attributed(attributed, profile);
+    }
   }
   if (!data.stream.empty()) fill_stream(data, profile);
   add_phase_issues(data, profile);

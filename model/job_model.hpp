@@ -67,8 +67,7 @@ struct JobModel {
 
   double rate = 0.0;  ///< as found, samples per second of one rank
   double rate_relative_sd = 0.0;
-  /// How far the rate of another window may be off, as a share: that of the run as found, or of blocks of one state
-  /// where these vary less (as found, what lies in memory may have changed meanwhile).
+  /// How far the rate of another window may be off, as a share: that of the run as found, or of blocks of one state.
   double window_relative_sd = 0.0;
   double compute_s = 0.0;  ///< of one batch in the consumer, as found
   double compute_relative_sd = 0.0;

@@ -62,7 +62,10 @@ void join_equal_blocks(const Profile& profile, JobModel& job) {
   job.rate_relative_sd = std::max(1.0, birge) / std::sqrt(weight + other);
 }
 
-double window_sd(const JobModel& job) {
+/// Of a run that was found partly in memory, its own window says little: what was in memory may have changed
+/// meanwhile. Blocks of one state tell what varies from window to window, where they do not speak of the same state.
+double window_sd(const Profile& profile, const JobModel& job) {
+  if (as_found_is_cold(profile) || phase_as_found(job) != nullptr) return job.rate_relative_sd;
   const Observation* cold = at_all_workers(job, "cold");
   const Observation* cached = at_all_workers(job, "cached");
   if (cold == nullptr || cached == nullptr) return job.rate_relative_sd;
@@ -104,7 +107,7 @@ void collect_observations(const Profile& profile, JobModel& job) {
     job.attributed = false;
   }
   join_equal_blocks(profile, job);
-  job.window_relative_sd = window_sd(job);
+  job.window_relative_sd = window_sd(profile, job);
   job.observations.front().rate = job.rate;
   job.observations.front().relative_sd = as_is_sd(profile, job);
 }

@@ -1,5 +1,6 @@
 #include "probes/capture/account.hpp"
 
+#include "probes/capture/helpers.hpp"
 #include "probes/capture/paths.hpp"
 #include "probes/capture/sample.hpp"
 #include "probes/capture/timing.hpp"
@@ -89,6 +90,8 @@ void count_read(Thread& thread, const ReadEvent& event) {
   if (entry != nullptr) add_outside_sample(*entry, event);
   if (in_batch(thread)) {
     add_read(thread.batch.io, event);
+  } else if (helps_a_batch()) {
+    help_read(event);
   } else {
     count_elsewhere(header, event);
   }
@@ -117,6 +120,8 @@ void count_open(Thread& thread, const OpenEvent& event) {
   } else if (in_batch(thread)) {
     thread.batch.io.opens += 1;
     thread.batch.io.meta_ns += event.ns;
+  } else if (helps_a_batch()) {
+    help_open(event.begin_ns, event.ns);
   } else {
     process().writer.header->other_opens.fetch_add(1, k_relaxed);
   }

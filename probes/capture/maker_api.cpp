@@ -1,6 +1,7 @@
 /// The making half of the C API: batches and their samples.
 #include "core/clock.hpp"
 #include "probes/capture/export.hpp"
+#include "probes/capture/helpers.hpp"
 #include "probes/capture/parts.hpp"
 #include "probes/capture/phase.hpp"
 #include "probes/capture/sample.hpp"
@@ -17,11 +18,12 @@ bool recording_now() {
 void write_batch(Thread& thread, std::uint64_t end_ns, std::uint32_t samples) {
   const Batch& made = thread.batch;
   const Usage now = usage_now(thread);
-  const std::uint64_t cpu_ns = now.cpu_ns - made.at_begin.cpu_ns + claim_children_ns(made.at_begin, now);
+  record::IoTotals io = made.io;
+  const std::uint64_t help_ns = take_help(thread, now, io);
+  const std::uint64_t cpu_ns = now.cpu_ns - made.at_begin.cpu_ns + claim_children_ns(made.at_begin, now) + help_ns;
   const bool delay_known = now.run_delay_ns != UINT64_MAX && made.at_begin.run_delay_ns != UINT64_MAX;
   const std::uint64_t delay_ns = delay_known ? now.run_delay_ns - made.at_begin.run_delay_ns : 0;
   const std::uint64_t wall_ns = end_ns - made.begin_ns;
-  record::IoTotals io = made.io;
   complete_times(thread, io, wall_ns, wall_ns > cpu_ns + delay_ns ? wall_ns - cpu_ns - delay_ns : 0);
   auto* batch = reserve<record::BatchRecord>(thread, record::Kind::batch, made.worker);
   if (batch == nullptr) return;
@@ -76,6 +78,7 @@ STALLCAST_EXPORT void stallcast_batch_begin(uint64_t iterator_id, uint64_t batch
   if (thread == nullptr) return;
   const Busy busy(*thread);
   const std::uint64_t asked_ns = thread->batch.asked_ns;
+  help_end(*thread);
   thread->batch = Batch{};
   thread->sample.depth = 0;
   thread->sample.untimed = 0;
@@ -91,6 +94,7 @@ STALLCAST_EXPORT void stallcast_batch_begin(uint64_t iterator_id, uint64_t batch
   thread->batch.asked_ns = asked_ns;
   thread->batch.begin_ns = monotonic_ns();
   thread->batch.at_begin = usage_now(*thread);
+  if (worker != UINT32_MAX) help_begin(*thread);
   set_period(*thread);
   set_part_period(*thread);
 }
@@ -120,6 +124,7 @@ STALLCAST_EXPORT void stallcast_batch_end(uint32_t samples) {
   // A batch across a switch of the tool's has only half of its times: it is left out, not written wrong.
   const bool due = record::may_record(process().writer);
   if (due && in_batch(*thread)) write_batch(*thread, monotonic_ns(), samples);
+  help_end(*thread);
   thread->batch.open = 0;
   thread->batch.asked_ns = 0;
   thread->pace.period = 1;  // a sample outside batches has no others to stand for it

@@ -22,6 +22,17 @@ inline constexpr std::uint64_t k_dormant_read_bytes = 4ULL << 20;
 struct PhaseState;
 
 /// State of this one process; all-zero is "not born yet". Lives in the page that fork wipes.
+/// What threads other than its maker do for the one batch that a worker process makes (helpers.hpp).
+struct Helpers {
+  std::atomic<std::uint32_t> batches;  ///< that are being made
+  std::atomic<std::uint32_t> reads;
+  std::atomic<std::uint32_t> opens;
+  std::atomic<std::uint64_t> read_bytes;
+  std::atomic<std::uint64_t> read_ns;   ///< in which any of them read
+  std::atomic<std::uint64_t> meta_ns;   ///< likewise, opened
+  std::atomic<std::uint64_t> until_ns;  ///< end of the last read or open that was counted
+};
+
 struct Process {
   std::atomic<std::uint32_t> generation;  ///< 0 until born; differs between a parent and its children
   std::atomic<std::uint32_t> being_born;
@@ -36,6 +47,7 @@ struct Process {
   std::atomic<std::uint64_t> reads_unrecorded;
   std::atomic<PhaseState*> phase;                  ///< nullptr until the first phased batch
   std::atomic<std::uint64_t> children_claimed_ns;  ///< CPU time of ended children that batches have been given
+  Helpers helpers;
 };
 
 extern std::atomic<Mode> g_mode;

@@ -35,6 +35,7 @@ struct Sample {
 /// CPU clock, run delay and major faults of a thread at one moment.
 struct Usage {
   std::uint64_t cpu_ns;
+  std::uint64_t process_cpu_ns;     ///< of all threads of the process
   std::uint64_t ended_children_ns;  ///< CPU time of the process's children that ended and were waited for
   std::uint64_t run_delay_ns;       ///< UINT64_MAX: not readable here
   std::uint64_t major_faults;
@@ -43,6 +44,7 @@ struct Usage {
 struct Batch {
   std::uint32_t open;
   std::uint32_t recorded;  ///< 1 if records were on at its begin
+  std::uint32_t helped;    ///< 1: what other threads of this process do meanwhile is its own (helpers.hpp)
   std::uint32_t worker;
   std::uint64_t iterator_id;
   std::uint64_t number;

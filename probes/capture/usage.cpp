@@ -62,6 +62,7 @@ Usage usage_now(Thread& thread) {
   ::syscall(SYS_getrusage, RUSAGE_THREAD, &counters);
   ::syscall(SYS_getrusage, RUSAGE_CHILDREN, &children);
   return {.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID),
+          .process_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
           .ended_children_ns = nanoseconds(children.ru_utime) + nanoseconds(children.ru_stime),
           .run_delay_ns = run_delay_ns(thread, static_cast<std::uint64_t>(counters.ru_nvcsw + counters.ru_nivcsw)),
           .major_faults = static_cast<std::uint64_t>(counters.ru_majflt)};

@@ -381,3 +381,15 @@ TEST_CASE("a block that counts for nothing says so in the timeline, and a passiv
   spec.rounds = 0;
   CHECK(analyze_run(make_phased_run(spec)).phases.empty());
 }
+TEST_CASE("where nothing can be cached, what was attributed of the run as found stands") {
+  PhasedSpec spec;
+  spec.job.read_s = 0.3;
+  spec.cached_staged_share = 0.0;
+  spec.cached_storage_share = 1.0;  // O_DIRECT: whatever the page cache holds
+  const Profile profile = analyze_run(make_phased_run(spec));
+  REQUIRE(profile.rates.cold.has_value());
+  CHECK_FALSE(profile.rates.cached.has_value());
+  CHECK_FALSE(profile.stalls.fetch.has_value());
+  REQUIRE(profile.stalls.as_is_fetch.has_value());
+  CHECK(profile.stalls.as_is_fetch->mean > 0.1);
+}

@@ -73,6 +73,24 @@ TEST_CASE("what a program computes that a batch starts and waits for is the batc
   CHECK(recording.batches[1].cpu_ns < 20 * k_ms);
 }
 
+TEST_CASE("what other threads of a worker read and compute for a batch is the batch's") {
+  const TemporaryFolder folder;
+  const auto file = make_file(folder.path(), "a", 300'000);
+  PhasedRun run;
+  run.guest({"batch", "sample", "aside:" + file.string() + ":" + std::to_string(40 * k_ms), "done", "done_batch",
+             "batch", "sample", "done", "done_batch"});
+  const auto recording = run.folder().recording();
+  REQUIRE(recording.batches.size() == 2);
+  CHECK(recording.batches[0].cpu_ns >= 38 * k_ms);
+  CHECK(recording.batches[0].io.read_bytes == 300'000);
+  CHECK(recording.batches[0].io.opens == 1);
+  CHECK(recording.batches[0].io.read_ns > 0);
+  CHECK(recording.batches[1].cpu_ns < 20 * k_ms);
+  CHECK(recording.batches[1].io.read_bytes == 0);
+  REQUIRE(recording.files.size() == 1);
+  CHECK(recording.files[0].read_bytes == 300'000);
+}
+
 TEST_CASE("a segment is seen once it is published") {
   PhasedRun run;
   record::ControlBlock& control = run.control();

@@ -33,9 +33,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <future>
 #include <map>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "core/clock.hpp"
@@ -259,6 +261,25 @@ void compute_in_child(const Words& words) {
   require(::waitpid(child, &status, 0) == child && status == 0, "waitpid");
 }
 
+/// Another thread reads the file and computes for so long; a third one waits, and neither ends.
+void help_aside(const Words& words) {
+  const std::uint64_t cpu_ns = number(words, 2);
+  std::promise<void> done;
+  std::future<void> until = done.get_future();
+  std::thread([file = words.at(1), cpu_ns, promise = std::move(done)]() mutable {
+    std::string content(1U << 20U, '\0');
+    const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    require(fd >= 0 && ::read(fd, content.data(), content.size()) > 0 && ::close(fd) == 0, "read");
+    const std::uint64_t end_ns = stallcast::clock_ns(CLOCK_THREAD_CPUTIME_ID) + cpu_ns;
+    while (stallcast::clock_ns(CLOCK_THREAD_CPUTIME_ID) < end_ns) {
+    }
+    promise.set_value();
+    ::pause();
+  }).detach();
+  std::thread([] { ::pause(); }).detach();
+  until.wait();
+}
+
 void print_time(const Words& /*words*/) {
   const std::uint64_t wall_ns = stallcast::monotonic_ns();
   const std::uint64_t cpu_ns = stallcast::clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -329,6 +350,7 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"slot", fill_slot},
       {"fork", fork_here},
       {"child", compute_in_child},
+      {"aside", help_aside},
       {"time", print_time},
   };
   return all;

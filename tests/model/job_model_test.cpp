@@ -193,6 +193,22 @@ TEST_CASE("blocks that ran as the job was found are further windows of it") {
   CHECK(job.rate_relative_sd > 0.1);  // they cannot both be right
 }
 
+TEST_CASE("a run that was found partly in memory does not say how far windows of one state lie apart") {
+  TrueJob truth;
+  truth.disk_s = 0.002;
+  truth.miss = 0.5;
+  Profile profile = profile_of(truth);
+  const double found = profile.rates.as_is->mean.value();
+  profile.rates.as_is = Estimate<SamplesPerSecond>{SamplesPerSecond(found), SamplesPerSecond(0.5 * found),
+                                                   SamplesPerSecond(1.5 * found), 50};
+  CHECK(read(profile).window_relative_sd == read(profile).rate_relative_sd);
+  made::add_differential(profile, truth, "cold", {{"workers", "2"}});
+  made::add_differential(profile, truth, "cached", {{"workers", "2"}});
+  CHECK(read(profile).window_relative_sd < 0.1 * read(profile).rate_relative_sd);
+  profile.resources.bytes_from_storage = 1.0;  // as cold as its cold blocks: both are windows of one state
+  CHECK(read(profile).window_relative_sd == read(profile).rate_relative_sd);
+}
+
 TEST_CASE("a sample from memory computes less where cached blocks show it") {
   TrueJob truth;
   truth.latency_s = 0.004;
