@@ -14,9 +14,13 @@ namespace stallcast {
 [[nodiscard]] Measured<BytesPerSample> distinct_bytes_per_sample(const Dataset& dataset,
                                                                  const Measured<std::int64_t>& dataset_samples);
 
-/// How many bytes storage gives for one that a sample needs, where that is clearly more than one: the kernel reads
-/// ahead around single reads of large files, or around page faults. Nothing where it is not, or where cold blocks do
-/// not tell.
+/// Bytes that storage gives for a sample that is not in memory, where cold blocks tell and that is clearly more than it
+/// needs: whole pages of small samples, and what the kernel reads ahead.
+[[nodiscard]] std::optional<BytesPerSample> more_than_needed(const Dataset& dataset,
+                                                             const Measured<std::int64_t>& dataset_samples);
+
+/// How many times the pages of a sample they are, where that is clearly more than once: the kernel reads ahead around
+/// single reads of large files, or around page faults.
 [[nodiscard]] std::optional<double> read_ahead_factor(const Dataset& dataset,
                                                       const Measured<std::int64_t>& dataset_samples);
 

@@ -47,7 +47,7 @@ void fill_stored(const RunData& run, const PhaseRounds& data, Profile& profile) 
   if (!cold.known() || !profile.dataset.bytes_per_sample || storage_is_emulated(run)) return;
   profile.dataset.stored_bytes_per_sample = BytesPerSample(cold.stored());
   const auto found = storage_bytes_as_found(run);
-  if (!found || !read_ahead_factor(profile.dataset, profile.job.dataset_samples)) return;
+  if (!found || !more_than_needed(profile.dataset, profile.job.dataset_samples)) return;
   // What was read ahead for one sample and served another did not come from storage for that one.
   profile.resources.bytes_from_storage = std::min(1.0, found->value() / cold.stored());
 }

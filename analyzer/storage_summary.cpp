@@ -107,7 +107,7 @@ Measured<Seconds> idle_read(const record::StorageRecording& recording) {
 }
 
 std::optional<JobReading> job_reading(const Profile& profile) {
-  const bool ahead = read_ahead_factor(profile.dataset, profile.job.dataset_samples).has_value();
+  const bool ahead = more_than_needed(profile.dataset, profile.job.dataset_samples).has_value();
   const auto bytes = ahead ? profile.dataset.stored_bytes_per_sample
                            : distinct_bytes_per_sample(profile.dataset, profile.job.dataset_samples);
   const double ranks =

@@ -61,7 +61,7 @@ constexpr std::array k_table{
         "what a sample takes beyond its CPU time is mostly reading, where nothing else blocks; data that the loader's "
         "own processes read with read() can be measured",
         true},
-    Warning{"read-ahead-unused", Severity::warning, 2.0, "bytes from storage for one that a cold sample needs",
+    Warning{"read-ahead-unused", Severity::warning, 2.0, "what storage gives of a cold sample, in its pages",
             read_ahead_unused,
             "it serves later samples where all of the data stay in memory, and none where they do not: then "
             "os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_RANDOM) on the open file (of a map, madvise(mmap.MADV_RANDOM)) "

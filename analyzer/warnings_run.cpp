@@ -244,7 +244,7 @@ std::string read_ahead_unused(const Evidence& e, double threshold) {
   const auto factor = read_ahead_factor(profile.dataset, profile.job.dataset_samples);
   if (!factor || *factor < threshold || !profile.stalls.fetch || profile.stalls.fetch->mean < k_matters) return {};
   return "storage gives " + fixed(*factor, 1) +
-         " bytes for each one that a cold sample needs: the kernel reads ahead around single reads of large files";
+         " times the pages that a cold sample needs: the kernel reads ahead around single reads of large files";
 }
 
 std::string not_pinned(const Evidence& e, double) {

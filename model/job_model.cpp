@@ -148,11 +148,11 @@ std::optional<double> distinct_bytes(const Profile& profile) {
   return value_of(distinct_bytes_per_sample(profile.dataset, profile.job.dataset_samples));
 }
 
-/// Bytes that a missed sample takes from storage: as cold blocks counted them where the kernel reads ahead; and the
+/// Bytes that a missed sample takes from storage: as cold blocks counted them where that is more; the
 /// page cache is filled by pages, so a file's last one comes whole.
 std::optional<double> stored_bytes(const Profile& profile, std::optional<double> sample_bytes) {
   constexpr double k_page = 4096.0;
-  const bool ahead = read_ahead_factor(profile.dataset, profile.job.dataset_samples).has_value();
+  const bool ahead = more_than_needed(profile.dataset, profile.job.dataset_samples).has_value();
   if (ahead) return value_of(profile.dataset.stored_bytes_per_sample);
   const auto& file = profile.dataset.file_size_bytes;
   if (!sample_bytes || profile.dataset.layout != "files" || !file || !(file->mean > 0.0)) return sample_bytes;
@@ -238,7 +238,7 @@ void guess_bandwidth_share(const Profile& profile, JobModel& job) {
 void read_storage(const Profile& profile, JobModel& job) {
   const Storage& storage = profile.storage;
   const auto bytes = distinct_bytes(profile);
-  const auto stored = read_ahead_factor(profile.dataset, profile.job.dataset_samples)
+  const auto stored = more_than_needed(profile.dataset, profile.job.dataset_samples)
                           ? value_of(profile.dataset.stored_bytes_per_sample)
                           : bytes;
   if (!known(storage.ceiling_bandwidth) || !(storage.ceiling_bandwidth->mean.value() > 0.0)) return;

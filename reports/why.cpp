@@ -84,7 +84,7 @@ std::string source_words(const Profile& p) {
     text += (text.empty() ? "" : "; ") + bytes(Bytes(p.dataset.bytes_per_sample->value())) + " read per sample";
     if (const auto factor = read_ahead_factor(p.dataset, p.job.dataset_samples)) {
       text += fmt::format(
-          "; for one that is not in memory {} come from storage, {:.1f} times as much: the kernel reads "
+          "; for one that is not in memory {} come from storage, {:.1f} times its pages: the kernel reads "
           "ahead in large files",
           bytes(Bytes(p.dataset.stored_bytes_per_sample->value())), *factor);
     }

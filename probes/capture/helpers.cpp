@@ -35,6 +35,7 @@ void add_time(Helpers& helpers, std::uint64_t begin_ns, std::uint64_t ns, std::a
 
 void help_begin(Thread& thread) {
   Helpers& helpers = process().helpers;
+  if (process().slot.load(std::memory_order_acquire) != nullptr) return;  // it trains: its threads have other work
   thread.batch.helped = 1;
   if (helpers.batches.fetch_add(1, k_relaxed) != 0) return;
   helpers.read_bytes.store(0, k_relaxed);

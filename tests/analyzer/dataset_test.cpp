@@ -175,8 +175,23 @@ TEST_CASE("what the kernel reads ahead of single reads is told from what samples
   };
   CHECK(factor(1.02).first == 1.0);
   const auto [more, found] = factor(4.0);
-  CHECK(more == doctest::Approx(4.0).epsilon(0.02));
+  CHECK(more == doctest::Approx(4e5 / 104'096.0).epsilon(0.02));
   CHECK(found == doctest::Approx(0.8 / 4.0).epsilon(0.1));
+}
+
+TEST_CASE("pages of small samples come whole, which nobody reads ahead") {
+  Dataset dataset;
+  const Measured<std::int64_t> samples(1000);
+  dataset.bytes_per_sample = BytesPerSample(1500.0);
+  CHECK_FALSE(more_than_needed(dataset, samples).has_value());
+  dataset.stored_bytes_per_sample = BytesPerSample(4096.0);
+  CHECK(more_than_needed(dataset, samples)->value() == 4096.0);
+  CHECK_FALSE(read_ahead_factor(dataset, samples).has_value());
+  dataset.stored_bytes_per_sample = BytesPerSample(131'072.0);
+  CHECK(*read_ahead_factor(dataset, samples) == doctest::Approx(131'072.0 / 5596.0));
+  dataset.bytes_per_sample = Measured<BytesPerSample>::absent("mapped");  // the files tell what a sample needs
+  dataset.bytes_total = Bytes(65'536'000.0);
+  CHECK(*read_ahead_factor(dataset, samples) == doctest::Approx(131'072.0 / (65'536.0 + 4096.0)));
 }
 
 TEST_CASE("what programs read that the loader starts leaves open what was waited for") {

@@ -219,8 +219,8 @@ TEST_CASE("what the kernel reads ahead and nobody takes") {
   profile.dataset.bytes_per_sample = BytesPerSample(40e3);
   profile.dataset.stored_bytes_per_sample = BytesPerSample(180e3);
   profile.stalls.fetch = Estimate<Fraction>{0.5, 0.45, 0.55, 5};
-  CHECK(has(sections::read_ahead_unused({run, none, profile}, 2.0), "4.5 bytes"));
-  profile.dataset.stored_bytes_per_sample = BytesPerSample(48e3);
+  CHECK(has(sections::read_ahead_unused({run, none, profile}, 2.0), "4.1 times"));
+  profile.dataset.stored_bytes_per_sample = BytesPerSample(52e3);
   CHECK(sections::read_ahead_unused({run, none, profile}, 2.0).empty());
   profile.dataset.stored_bytes_per_sample = BytesPerSample(180e3);
   profile.stalls.fetch = Estimate<Fraction>{0.01, 0.0, 0.02, 5};

@@ -70,32 +70,29 @@ TEST_CASE("a served read moves the descriptor on and ends where the file ends") 
   CHECK(cached.storage_bytes < k_stray_bytes);
 }
 
-/// Brings the file into memory page by page, so that each page can be dropped without its neighbours.
-void bring_in_pages(const fs::path& file) {
+/// Brings the file into memory from `from` on, page by page, so that each page can be dropped without its neighbours;
+/// what lies before is not in memory.
+void bring_in_pages(const fs::path& file, std::size_t from) {
   drop_from_cache(file);
   const int fd = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
   REQUIRE(::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM) == 0);
   char byte = 0;
-  for (std::size_t at = k_size / 4096 * 4096;; at -= 4096) {
-    REQUIRE(::pread(fd, &byte, 1, static_cast<off_t>(at)) == 1);
-    if (at == 0) break;
-  }
+  for (std::size_t at = from; at < k_size; at += 4096) REQUIRE(::pread(fd, &byte, 1, static_cast<off_t>(at)) == 1);
   ::close(fd);
 }
 
 TEST_CASE("where the kernel may read ahead is cleared before it does") {
   const Data data;
-  bring_in_pages(data.file);
+  bring_in_pages(data.file, 4 * k_granule);
   PhasedRun run(record::Evict::all);
-  run.guest({data.keep, begin(Phase::cold, 0), "pread:131072:10", "end",  // granule 2; the kernel may bring in 2 to 5
-             begin(Phase::as_is, 1), "pread:393216:10", "end",            // granule 6
+  run.guest({data.keep, begin(Phase::cold, 0), "pread:131072:10", "end",  // granule 2
+             begin(Phase::as_is, 1), "pread:327680:10", "end",            // granule 5
              begin(Phase::as_is, 2), "pread:458752:10", "end"});          // granule 7
   const auto seen = run.evidence();
   REQUIRE(seen.size() == 3);
-  CHECK(seen[0].resident_bytes == 0);
   CHECK(seen[1].opened_bytes == k_granule);
   CHECK(seen[1].resident_bytes == 0);
-  CHECK(seen[2].resident_bytes == k_granule);  // all of the file had been in memory
+  CHECK(seen[2].resident_bytes == k_granule);
 }
 
 TEST_CASE("pages are counted once a batch, however often and in however small pieces they are read") {
