@@ -310,8 +310,10 @@ Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks) {
   double bytes_read = 0.0;
   const std::vector<const record::SampleRecord*> samples = training_samples(nodes, ranks);
   for (const record::SampleRecord* sample : samples) bytes_read += static_cast<double>(sample->read_bytes);
-  const double of_batches = read_per_sample(ranks);  // what other threads read for a sample is told of its batch alone
-  if (!samples.empty() && bytes_read <= 0.0 && of_batches > 0.0) {
+  // What other threads read for a sample is told of its batch alone.
+  const double of_batches = read_per_sample(ranks);
+  const bool aside = of_batches > 1.25 * bytes_read / static_cast<double>(std::max<std::size_t>(samples.size(), 1));
+  if (!samples.empty() && aside) {
     out.bytes_per_sample = BytesPerSample(of_batches);
   } else if (!samples.empty() && bytes_read <= 0.0) {
     out.bytes_per_sample =

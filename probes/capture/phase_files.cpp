@@ -69,6 +69,7 @@ void file_opened(int fd, const char* path, int flags) {
   if (raw::stat_fd(fd, &file) != 0) return;
   set_kind(fd, kind_of_mode(file.st_mode));
   if (!S_ISREG(file.st_mode)) return;
+  note_size(t_thread, fd, static_cast<std::uint64_t>(file.st_size), file.st_dev);  // nobody else may ask for it
   state->seen.opens.fetch_add(1, k_relaxed);
   const auto size = static_cast<std::uint64_t>(file.st_size);
   const bool is_whole = size <= k_whole_phase_file;

@@ -163,6 +163,15 @@ TEST_CASE("bytes that a sample reads twice are counted once, and come from stora
   CHECK(*profile.resources.bytes_from_storage == doctest::Approx(unread / 0.8));
 }
 
+TEST_CASE("what threads of its own read for a sample is told of its batch") {
+  RunData run = make_recordings(reading_samples());
+  for (record::ProcessRecording& process : run.processes) {
+    for (record::SampleRecord& sample : process.samples) sample.read_bytes = 40;
+  }
+  join_run(run);
+  CHECK(analyze_run(run).dataset.bytes_per_sample->value() == doctest::Approx(1e5));
+}
+
 TEST_CASE("what the kernel reads ahead of single reads is told from what samples need") {
   PhasedSpec spec;
   const auto factor = [&spec](double share) {

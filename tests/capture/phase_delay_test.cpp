@@ -89,6 +89,8 @@ TEST_CASE("what other threads of a worker read and compute for a batch is the ba
   CHECK(recording.batches[1].io.read_bytes == 0);
   REQUIRE(recording.files.size() == 1);
   CHECK(recording.files[0].read_bytes == 300'000);
+  REQUIRE(recording.paths.size() == 1);
+  CHECK(recording.paths[0].size_bytes == 300'000);  // which the guest did not ask for
 }
 
 TEST_CASE("a segment is seen once it is published") {

@@ -76,7 +76,7 @@ class Mapped(CliTest):
         self.assertIsNone(profile["resources"]["bytes_from_storage_frac"])
         asked = self.cli("whatif", self.out, "--set", "cache=100%")
         self.assert_status(asked, 5)
-        self.assertIn(b"maps of their files", asked.stderr)
+        self.assertIn(b"through maps of files", asked.stderr)
 
     def test_blocks_tell_them_apart(self):
         self.assert_status(self.profile(PYTHON, self.job, "epochs", phases="cold,cached,synthetic",
