@@ -4,7 +4,7 @@
 /// on through the file is different: the kernel reads ahead for it, and to drop that when the reader gets there would
 /// make cold reads slower than they are. So its way is cleared well ahead:
 ///
-///   read of granule 40            40 is dropped, and 41..44, for the kernel may read ahead from 40 on
+///   read of granule 40            40 is dropped, and 41..44 where readers of this file move on: the kernel reads ahead
 ///   read of granule 41            41 was next to 40: what follows up to 8 MiB is dropped before the kernel gets there
 ///   read of granules 42, 43, ...  nothing to do but to clear the next 2 MiB now and then
 #include <algorithm>
@@ -142,9 +142,16 @@ void clear(const Reading& reading, std::uint64_t from, std::uint64_t end) {
   }
 }
 
+/// Whether readers of this file move on from granule to granule; `moves_on`: one does now.
+bool has_movers(const Reading& reading, bool moves_on) {
+  std::atomic<std::uint64_t>& slot = reading.state.movers[reading.key % k_mover_slots];
+  if (moves_on) slot.store(reading.key, k_relaxed);
+  return slot.load(k_relaxed) == reading.key;
+}
+
 /// Clears the way of a reader that is about to read granules first..end-1: of one that moves on, far ahead. Of one that
-/// came from elsewhere, as far as the kernel may read ahead for it before it is known whether it moves on: up to four
-/// times what is asked for.
+/// came from elsewhere, in a file whose readers move on, as far as the kernel may read ahead for it before it is known
+/// whether it does: up to four times what is asked for. Samples that are read at once are not asked about twice.
 void clear_way(const Reading& reading, std::uint64_t first, std::uint64_t end, bool moves_on) {
   std::uint64_t until = std::min(end + 4 * (end - first), reading.end);
   if (moves_on) {
@@ -196,7 +203,7 @@ ReadSource before_read(int fd, const ReadPlan& plan) {
   const bool is_new = !has_mark(reading, end - 1, Mark::counted);
   settle_granules(reading, first, end);
   const bool clears = state->treatment.load(k_relaxed) != Treatment::look && (moves_on || is_new);
-  if (clears) clear_way(reading, first, end, moves_on);
+  if (clears && has_movers(reading, moves_on)) clear_way(reading, first, end, moves_on);
   if (state->remembers.load(k_relaxed) != 0) remember_range(state->files, fd, file, first, end);
   return k_no_source;
 }

@@ -82,6 +82,7 @@ struct Shadow {
 inline constexpr int k_shadows = 16;
 inline constexpr std::uint32_t k_range_slots = 1U << 14;
 inline constexpr std::uint32_t k_page_slots = 1U << 15;
+inline constexpr std::uint32_t k_mover_slots = 64;
 
 struct PhaseState {
   std::atomic<Treatment> treatment;
@@ -114,6 +115,7 @@ struct PhaseState {
   std::atomic<std::uint32_t> opened_in[k_tracked_fds];  ///< serial of the batch in which the descriptor was opened
   std::atomic<std::uint64_t> ranges[k_range_slots];     ///< ranges of files asked about, hashed with the serial
   std::atomic<std::uint64_t> pages[k_page_slots];       ///< pages of such files that were read, likewise
+  std::atomic<std::uint64_t> movers[k_mover_slots];     ///< keys of such files in which a reader has moved on
   RoundFiles files;
 };
 

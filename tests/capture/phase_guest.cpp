@@ -341,6 +341,7 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"stat", print_status},
       {"write", write_file},
       {"keep", [](const Words& w) { require((g_kept = ::open(w.at(1).c_str(), O_RDONLY | O_CLOEXEC)) >= 0, "open"); }},
+      {"random", [](const Words&) { require(::posix_fadvise(g_kept, 0, 0, POSIX_FADV_RANDOM) == 0, "fadvise"); }},
       {"pread", read_part},
       {"next", read_next},
       {"stream", [](const Words& w) { require((g_stream = std::fopen(w.at(1).c_str(), "rb")) != nullptr, "fopen"); }},
