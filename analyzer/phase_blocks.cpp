@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/first_reads.hpp"
+#include "analyzer/phase_interruptions.hpp"
 #include "analyzer/phase_windows.hpp"
 #include "analyzer/steady.hpp"
 
@@ -115,17 +116,12 @@ void add_making(const Delivery& delivery, PhaseBlock& block) {
   block.made_wall_s = delivery.made_known && block.made_wall_s >= 0.0 ? block.made_wall_s + making_s(delivery) : -1.0;
 }
 
-/// Time and samples of deliveries first + bunch .. last, both ends averaged over a bunch of arrivals.
-void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, const BlockWindow& window,
-             std::size_t bunch, PhaseBlock& block) {
-  const std::size_t span = window.last - window.first + 1;
-  if (window.empty || span < bunch + static_cast<std::size_t>(k_fewest_batches)) {
-    block.rejected = "too few batches between the transients of its two ends";
-    return;
-  }
-  double samples = 0.0;
-  for (std::size_t i = window.first + bunch; i <= window.last; ++i) {
-    samples += samples_of(deliveries[i], loader);
+/// Deliveries first + bunch .. last of one piece, both ends averaged over a bunch of arrivals.
+void add_piece(std::span<const Delivery> deliveries, const LoaderFacts& loader, const BlockWindow& piece,
+               std::size_t bunch, PhaseBlock& block) {
+  if (piece.last < piece.first + bunch) return;
+  for (std::size_t i = piece.first + bunch; i <= piece.last; ++i) {
+    block.samples += samples_of(deliveries[i], loader);
     block.in_batches = block.in_batches || (deliveries[i].wait.samples == 0 && loader.batch_size <= 0);
     block.wait_seconds += static_cast<double>(deliveries[i].wait.end_ns - deliveries[i].wait.begin_ns) * 1e-9;
     block.late_seconds += seconds_until_made(deliveries[i]);
@@ -134,11 +130,21 @@ void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, co
     add_making(deliveries[i], block);
     ++block.batches;
   }
-  block.samples = samples;
-  block.seconds = mean_end_s(deliveries, window.last + 1 - bunch, bunch) - mean_end_s(deliveries, window.first, bunch);
+  block.seconds += mean_end_s(deliveries, piece.last + 1 - bunch, bunch) - mean_end_s(deliveries, piece.first, bunch);
+  if (block.from_ns == 0) block.from_ns = deliveries[piece.first].wait.end_ns;
+  block.to_ns = deliveries[piece.last].wait.end_ns;
+}
+
+/// Time and samples of the pieces of a block.
+void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, const std::vector<BlockWindow>& pieces,
+             std::size_t bunch, PhaseBlock& block) {
+  for (const BlockWindow& piece : pieces) add_piece(deliveries, loader, piece, bunch, block);
   block.left_out = static_cast<std::int64_t>(deliveries.size()) - block.batches;
-  block.from_ns = deliveries[window.first].wait.end_ns;
-  block.to_ns = deliveries[window.last].wait.end_ns;
+  if (block.batches < k_fewest_batches) {
+    block.rejected = pieces.size() > 1 ? "too few batches between evaluations, checkpoints or the ends of epochs"
+                                       : "too few batches between the transients of its two ends";
+    return;
+  }
   const bool counted = !block.in_batches || !block.run.stream.empty();
   if (!counted || block.samples <= 0.0 || block.seconds <= 0.0)
     block.rejected = "the number of its samples is not known";
@@ -149,35 +155,6 @@ bool records_miss(std::span<const Delivery> deliveries) {
     if (deliveries[i].wait.batch != deliveries[i - 1].wait.batch + 1) return true;
   }
   return false;
-}
-
-/// When another loader was asked for batches, and when a checkpoint was written.
-std::vector<std::uint64_t> interruptions_of(const Consumer& consumer,
-                                            const std::vector<record::ProcessRecording>& processes) {
-  std::vector<std::uint64_t> times = waits_beside_training(consumer);
-  for (const record::ProcessRecording& process : processes) {
-    if (process.info.pid != consumer.pid) continue;
-    for (const record::TextEntry& entry : process.texts) {
-      if (entry.kind != record::TextKind::mark) continue;
-      const json text = json::parse(entry.json, nullptr, /*allow_exceptions=*/false);
-      if (text.is_object() && text.value("what", json()) == "checkpoint") times.push_back(natural(text, "begin_ns"));
-    }
-  }
-  std::sort(times.begin(), times.end());
-  return times;
-}
-
-/// Deliveries of the window whose step was interrupted. What happens in every step (a second loader) belongs to the
-/// step.
-std::vector<std::size_t> interrupted_steps(std::span<const Delivery> deliveries, const BlockWindow& window,
-                                           const std::vector<std::uint64_t>& interruptions) {
-  std::vector<std::size_t> interrupted;
-  for (std::size_t i = window.first + 1; i <= window.last; ++i) {
-    const auto next = std::lower_bound(interruptions.begin(), interruptions.end(), deliveries[i - 1].wait.end_ns);
-    if (next != interruptions.end() && *next < deliveries[i].wait.end_ns) interrupted.push_back(i);
-  }
-  if (2 * interrupted.size() > window.last - window.first) interrupted.clear();
-  return interrupted;
 }
 
 /// Leaves the interrupted steps out of a block in which no queue filled up meanwhile.
@@ -198,8 +175,25 @@ void take_out(std::span<const Delivery> deliveries, const LoaderFacts& loader,
   if (block.batches < k_fewest_batches) block.rejected = "too few batches between evaluations or checkpoints";
 }
 
+/// What the makers of the batches that count have found.
+void take_evidence(std::span<const Delivery> deliveries, const LoaderFacts& loader,
+                   const std::vector<BlockWindow>& pieces, std::size_t bunch, const BlockEvidence& evidence,
+                   const FirstReads& first_reads, PhaseBlock& block) {
+  std::uint64_t begin_ns = UINT64_MAX;
+  std::uint64_t end_ns = 0;
+  for (const BlockWindow& piece : pieces) {
+    for (std::size_t i = piece.first + bunch; i <= piece.last; ++i) {
+      take_evidence(deliveries[i], samples_of(deliveries[i], loader), evidence, block);
+      if (!deliveries[i].made_known) continue;
+      begin_ns = std::min(begin_ns, deliveries[i].made.begin_ns);
+      end_ns = std::max(end_ns, deliveries[i].made.end_ns);
+    }
+  }
+  if (block.run.phase == Phase::cold) block.first_reads = first_reads.share(begin_ns, end_ns);
+}
+
 PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun& run, const BlockEvidence& evidence,
-                    const std::vector<std::uint64_t>& interruptions, const FirstReads& first_reads) {
+                    const std::vector<Interruption>& interruptions, const FirstReads& first_reads) {
   PhaseBlock block;
   block.run = run;
   const std::span<const Delivery> deliveries = deliveries_of(pass, run);
@@ -212,29 +206,30 @@ PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun
   const BlockWindow window = window_of(consumer, pass, deliveries, run, facts, evidence);
   const bool in_bunches = run.phase != Phase::synthetic && run.workers > 0;
   const std::size_t bunch = in_bunches ? static_cast<std::size_t>(run.workers) : 1;
-  measure(deliveries, facts, window, bunch, block);
+  const bool is_long = !window.empty && window.last > window.first;
+  const auto interrupted = is_long ? interrupted_steps(deliveries, window, interruptions) : std::vector<std::size_t>{};
+  const bool in_pieces = in_bunches && run.stream.empty() && !interrupted.empty();
+  std::vector<BlockWindow> pieces;
+  if (in_pieces) {
+    pieces = pieces_of(deliveries, window, interrupted);
+  } else if (!window.empty) {
+    pieces = {window};
+  }
+  measure(deliveries, facts, pieces, bunch, block);
   if (block.rejected.empty() || window.empty) {
     const double waited = window.empty ? 0.0 : block.wait_seconds / block.seconds;
     if (std::string stock = lived_on_stock(consumer, pass, run, waited); !stock.empty()) block.rejected = stock;
   }
   if (!block.rejected.empty()) return block;
-  if (const auto interrupted = interrupted_steps(deliveries, window, interruptions); !interrupted.empty()) {
-    if (run.workers == 0 || run.phase == Phase::synthetic) {
-      take_out(deliveries, facts, interrupted, block);
-    } else {  // workers went on meanwhile, and what came after it came faster
+  if (!interrupted.empty() && !in_pieces) {
+    if (in_bunches) {  // a stream's workers went on meanwhile, and what came after it came faster
       block.rejected = "an evaluation or a checkpoint lay within it";
+    } else {
+      take_out(deliveries, facts, interrupted, block);
     }
     if (!block.rejected.empty()) return block;
   }
-  std::uint64_t begin_ns = UINT64_MAX;
-  std::uint64_t end_ns = 0;
-  for (std::size_t i = window.first + bunch; i <= window.last; ++i) {
-    take_evidence(deliveries[i], samples_of(deliveries[i], facts), evidence, block);
-    if (!deliveries[i].made_known) continue;
-    begin_ns = std::min(begin_ns, deliveries[i].made.begin_ns);
-    end_ns = std::max(end_ns, deliveries[i].made.end_ns);
-  }
-  if (run.phase == Phase::cold) block.first_reads = first_reads.share(begin_ns, end_ns);
+  take_evidence(deliveries, facts, pieces, bunch, evidence, first_reads, block);
   return block;
 }
 
@@ -266,7 +261,7 @@ std::vector<SegmentRun> segments_of(const record::ProcessRecording& process) {
 std::vector<PhaseBlock> phase_blocks(const Consumer& consumer, const std::vector<record::ProcessRecording>& processes) {
   std::vector<PhaseBlock> blocks;
   std::map<std::uint64_t, BlockEvidence> evidence;
-  const std::vector<std::uint64_t> interruptions = interruptions_of(consumer, processes);
+  const std::vector<Interruption> interruptions = interruptions_of(consumer, processes);
   const FirstReads first_reads(processes);
   for (const record::ProcessRecording& process : processes) {
     if (process.info.pid != consumer.pid) continue;

@@ -14,12 +14,15 @@ extern "C" {
 /* 1 if this run has phases (control block's mode), else 0. */
 int stallcast_phased(void);
 
-/* Copies published segment `index` into out[8]: first, batches, phase, round, workers, argument, seed, 0.
+/* Copies published segment `index` into out[8]: first, batches, phase, round, workers, argument, seed, lists.
  * 0 if it is not published yet. */
 int stallcast_segment(uint32_t index, uint64_t* out);
 
 /* Segments published so far; 0 if this run has no phases. */
 uint32_t stallcast_segments(void);
+
+/* 1 if epochs are too short for blocks, so that passes are to be joined (ControlBlock::joins_passes), else 0. */
+int stallcast_joins_passes(void);
 
 /* The consumer's line of the control block: armed (0/1), turns taken, first turn of the pass, turn after its last
  * (UINT64_MAX: not known), workers, prefetch factor, missed segments, record::PhaseSupport. Claims the line if need be.
@@ -29,6 +32,9 @@ void stallcast_phase_slot(uint64_t armed, uint64_t turns, uint64_t pass_first, u
 
 /* Only the turns taken, on the line that stallcast_phase_slot has filled. */
 void stallcast_phase_turn(uint64_t turns);
+
+/* Segment `index` begins. */
+void stallcast_phase_segment(uint32_t index);
 
 /* This process has come to the agreed end of the run, and exits now. */
 void stallcast_phase_left(void);

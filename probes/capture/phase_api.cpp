@@ -171,6 +171,15 @@ void tell_of_maps(const Thread& thread, const PhaseState& state, record::Control
   control.maps_read.store(1, k_relaxed);
 }
 
+/// This process's line, claimed if need be; nullptr: this run has no phases, or there are too many consumers.
+record::PhaseSlot* own_slot() {
+  record::ControlBlock* control = phased_control();
+  if (control == nullptr) return nullptr;
+  const Busy busy(t_thread);
+  const record::RankSlot* rank = rank_slot(process());
+  return rank != nullptr ? &control->phases[rank - control->ranks] : nullptr;
+}
+
 }  // namespace
 
 void at_batch_begin() {
@@ -195,7 +204,7 @@ STALLCAST_EXPORT int stallcast_segment(uint32_t index, uint64_t* out) {
   if (index >= control->segment_count.load(std::memory_order_acquire)) return 0;
   const record::Segment& segment = control->segments[index];
   const std::uint64_t fields[8] = {segment.first,   segment.batches,  segment.phase, segment.round,
-                                   segment.workers, segment.argument, segment.seed,  0};
+                                   segment.workers, segment.argument, segment.seed,  segment.lists};
   memcpy(out, fields, sizeof(fields));
   return 1;
 }
@@ -205,14 +214,16 @@ STALLCAST_EXPORT uint32_t stallcast_segments(void) {
   return control != nullptr ? control->segment_count.load(std::memory_order_acquire) : 0;
 }
 
+STALLCAST_EXPORT int stallcast_joins_passes(void) {
+  const record::ControlBlock* control = phased_control();
+  return control != nullptr && control->joins_passes.load(k_relaxed) != 0 ? 1 : 0;
+}
+
 STALLCAST_EXPORT void stallcast_phase_slot(uint64_t armed, uint64_t turns, uint64_t pass_first, uint64_t pass_end,
                                            uint32_t workers, uint32_t prefetch, uint64_t missed, uint32_t support) {
-  record::ControlBlock* control = phased_control();
-  if (control == nullptr) return;
-  const Busy busy(t_thread);
-  const record::RankSlot* rank = rank_slot(process());
-  if (rank == nullptr) return;
-  record::PhaseSlot& slot = control->phases[rank - control->ranks];
+  record::PhaseSlot* own = own_slot();
+  if (own == nullptr) return;
+  record::PhaseSlot& slot = *own;
   slot.pass_first.store(pass_first, k_relaxed);
   slot.pass_end.store(pass_end, k_relaxed);
   slot.workers.store(workers, k_relaxed);
@@ -225,21 +236,15 @@ STALLCAST_EXPORT void stallcast_phase_slot(uint64_t armed, uint64_t turns, uint6
 }
 
 STALLCAST_EXPORT void stallcast_phase_turn(uint64_t turns) {
-  record::ControlBlock* control = phased_control();
-  if (control == nullptr) return;
-  const Busy busy(t_thread);
-  const record::RankSlot* rank = rank_slot(process());
-  if (rank == nullptr) return;
-  control->phases[rank - control->ranks].turns.store(turns, std::memory_order_release);
+  if (record::PhaseSlot* slot = own_slot()) slot->turns.store(turns, std::memory_order_release);
+}
+
+STALLCAST_EXPORT void stallcast_phase_segment(uint32_t index) {
+  if (record::PhaseSlot* slot = own_slot()) slot->segment.store(index + 1, k_relaxed);
 }
 
 STALLCAST_EXPORT void stallcast_phase_left(void) {
-  record::ControlBlock* control = phased_control();
-  if (control == nullptr) return;
-  const Busy busy(t_thread);
-  const record::RankSlot* rank = rank_slot(process());
-  if (rank == nullptr) return;
-  control->phases[rank - control->ranks].left.store(1, std::memory_order_release);
+  if (record::PhaseSlot* slot = own_slot()) slot->left.store(1, std::memory_order_release);
 }
 
 STALLCAST_EXPORT void stallcast_phase_begin(uint32_t phase, uint32_t segment, uint32_t round, uint64_t argument,

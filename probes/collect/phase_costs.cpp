@@ -14,14 +14,15 @@ bool is_supply(const Segment& segment) {
 
 void PhaseCosts::follow(const Segment* segment, std::uint64_t turn, std::uint64_t now_ns) {
   if (followed_ns_ != 0) {
-    Spent& spent = spent_[followed_phase_];
+    Spent& spent = spent_[followed_ == nullptr ? 0 : followed_->phase];
     spent.seconds += static_cast<double>(now_ns - followed_ns_) * 1e-9;
-    if (turn > followed_turn_) {  // a rank that arms later is slower at first
-      spent.batches += static_cast<double>(turn - followed_turn_) + followed_supply_;
+    if (followed_ != nullptr && is_supply(*followed_)) {
+      if (followed_ != segment) spent.batches += followed_->batches;
+    } else if (turn > followed_turn_) {  // a rank that arms later is slower at first
+      spent.batches += static_cast<double>(turn - followed_turn_);
     }
   }
-  followed_phase_ = segment == nullptr ? 0 : segment->phase;
-  followed_supply_ = segment != nullptr && is_supply(*segment) ? segment->batches : 0;
+  followed_ = segment;
   followed_ns_ = now_ns;
   followed_turn_ = turn;
 }

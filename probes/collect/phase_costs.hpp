@@ -17,7 +17,7 @@ namespace stallcast::collect {
 class PhaseCosts {
  public:
   /// `segment`: that the slowest rank is in from now on, at `turn`; nullptr: as found. The time since the last call
-  /// goes to the segment of that call.
+  /// goes to the segment of that call, and so do the turns; the batches of a supply segment count once it is over.
   void follow(const record::Segment* segment, std::uint64_t turn, std::uint64_t now_ns);
 
   /// 0 where no batch of the phase was seen.
@@ -35,8 +35,7 @@ class PhaseCosts {
   std::array<Spent, 16> spent_{};  ///< by phase
   std::uint64_t followed_ns_ = 0;  ///< last call; 0: none yet
   std::uint64_t followed_turn_ = 0;
-  std::uint32_t followed_phase_ = 0;
-  std::uint32_t followed_supply_ = 0;  ///< batches that come before the turn
+  const record::Segment* followed_ = nullptr;
 };
 
 }  // namespace stallcast::collect

@@ -12,34 +12,10 @@ namespace {
 using record::Phase;
 using record::Segment;
 
-constexpr double k_as_is_s = 3.0;  ///< as found, before the first round
-constexpr double k_synthetic_s = 1.0;
-constexpr double k_block_s = 1.5;                ///< measured part of a block, at the rate as found
-constexpr double k_cached_s = 2.0;               ///< of blocks from memory, at the rate that they have had so far
+constexpr double k_as_is_s = 3.0;                ///< as found, before the first round
 constexpr double k_stream_block_s = 4.0;         ///< of a stream, which is read ahead and comes in lumps
 constexpr std::uint64_t k_fewest_measured = 12;  ///< and no fewer than there are workers: batches come in bunches
-constexpr std::uint64_t k_most_batches = 400;
-constexpr std::uint64_t k_fewest_replayed = 8;
-constexpr std::uint64_t k_slack_turns = 2;
-constexpr std::uint64_t k_ring_turns = 10;  ///< the shim keeps the first batches for replay
-constexpr double k_keeps_up = 0.8;          ///< of the rate without a loader: one that hardly keeps the script waiting
-constexpr std::uint64_t k_added_read_ns = 500'000;
-constexpr std::uint64_t k_added_cpu_ns = 500'000;
-
-Segment segment_of(Phase phase, std::uint64_t batches, std::uint32_t round) {
-  Segment segment{};
-  segment.phase = static_cast<std::uint32_t>(phase);
-  segment.batches = static_cast<std::uint32_t>(batches);
-  segment.round = round;
-  return segment;
-}
-
-/// Files are staged by the workers that read them earlier in the same round: in a cold block, or where none is wanted
-/// in one as found.
-bool needs_warming(const std::vector<Phase>& phases) {
-  const auto first = std::find_if(phases.begin(), phases.end(), [](Phase phase) { return phase != Phase::synthetic; });
-  return first != phases.end() && *first != Phase::cold && *first != Phase::supply_cold;
-}
+constexpr std::uint64_t k_ring_turns = 10;       ///< the shim keeps the first batches for replay
 
 const char* name_of(std::uint32_t phase) {
   constexpr const char* k_names[] = {"as found",     "cold",        "cached",       "synthetic",  "supply, cached",
@@ -59,6 +35,7 @@ PhaseSchedule::View PhaseSchedule::view() const {
     view.refused = view.refused || support == record::PhaseSupport::none;
     if (slot.armed.load(std::memory_order_acquire) == 0) continue;
     const std::uint64_t turns = slot.turns.load(std::memory_order_relaxed);
+    if (!view.armed || turns < view.slowest_turn) view.slowest_segment = slot.segment.load(std::memory_order_relaxed);
     view.slowest_turn = view.armed ? std::min(view.slowest_turn, turns) : turns;
     view.fastest_turn = std::max(view.fastest_turn, turns);
     view.replay_only = view.replay_only || support == record::PhaseSupport::replay_only;
@@ -73,7 +50,8 @@ PhaseSchedule::View PhaseSchedule::view() const {
   return view;
 }
 
-/// The segment that the slowest rank is in: supply batches come before the turn that they name. nullptr: as found.
+/// The segment that the slowest rank is in: supply batches come before the turn that they name, and of several supply
+/// segments before one turn the rank says which. nullptr: as found.
 const Segment* PhaseSchedule::current(const View& view) const {
   const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
   const Segment* found = nullptr;
@@ -82,8 +60,8 @@ const Segment* PhaseSchedule::current(const View& view) const {
     if (segment.phase == static_cast<std::uint32_t>(Phase::end)) break;
     const std::uint64_t turns = is_supply(segment) ? 1 : segment.batches;
     if (segment.first <= view.slowest_turn && view.slowest_turn < segment.first + turns) {
-      if (is_supply(segment)) return &segment;
-      found = &segment;
+      const bool comes_first = found == nullptr || !is_supply(*found) || i + 1 == view.slowest_segment;
+      if (comes_first) found = &segment;
     }
   }
   return found;
@@ -95,6 +73,7 @@ void PhaseSchedule::follow_passes(const View& view) {
   if (view.pass_first == pass_first_ && pass_end_ > 0) return;
   const bool was_known = pass_end_ != UINT64_MAX;
   if (was_known && view.pass_first > pass_first_ && view.pass_first < pass_end_) taken_ = view.pass_first - pass_first_;
+  if (was_known && joins_left_ > 0) --joins_left_;
   if (!was_known && view.pass_end != UINT64_MAX) {
     block_batches_ = 0;
     round_.clear();
@@ -116,6 +95,46 @@ void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
                                                     [&](std::uint64_t end) { return end <= view.slowest_turn; }));
 }
 
+/// Asks the ranks to join passes of `length` batches, which leave too little room for blocks. True while it is not
+/// known whether they do: a pass under way ends as the script's own, and a loader that is made anew for each cannot go
+/// on.
+bool PhaseSchedule::awaits_joining(const View& view, std::uint64_t length) {
+  constexpr std::uint64_t k_fewest_joined = 8;  // of fewer, most steps are the first or the last of their epoch
+  constexpr int k_passes = 3;
+  if (taken_ > 0 || view.replay_only || length < std::max<std::uint64_t>(k_fewest_joined, view.workers)) return false;
+  if (control_.joins_passes.exchange(1, std::memory_order_relaxed) == 0) {
+    joins_left_ = k_passes;
+    joined_length_ = length;
+  }
+  return joins_left_ > 0;
+}
+
+/// Turns of a block that lies within an epoch; `wanted` where there is room. 0: there is none, or it is not known yet.
+std::uint64_t PhaseSchedule::within_epoch(const View& view, std::uint64_t wanted, std::uint64_t transients) {
+  const std::uint64_t length = view.pass_end - view.pass_first;
+  const std::uint64_t times = reads_maps() ? 2 : 1;      // that a cached block goes over its lists
+  const std::uint64_t lost = 2ULL * view.in_flight + 6;  // turns of an epoch that are gone before a block can begin
+  // Cold and cached in one epoch; of maps, cached ones twice.
+  const std::uint64_t half = length > lost ? (length - lost) / (1 + times) : 0;
+  if (half < std::min(fewest_batches_, wanted) && awaits_joining(view, length)) return 0;
+  const std::uint64_t fewest = transients + k_fewest_replayed;
+  if (length < times * fewest) {
+    obstacle_ = "an epoch of " + std::to_string(length) + " batches is too short for a block of " +
+                std::to_string(times * fewest);
+    return 0;
+  }
+  // Replayed batches are gone quickly: up to a whole epoch.
+  most_synthetic_ = std::clamp<std::uint64_t>(2 * half, k_fewest_replayed, k_most_batches);
+  return std::min({wanted, std::max(half, fewest), (length - 2) / times});
+}
+
+/// Turns of a block that goes on over the ends of joined passes. An evaluation between two of them leaves the queue
+/// full: what was ready then does not count.
+std::uint64_t PhaseSchedule::over_epochs(const View& view, std::uint64_t measured, std::uint64_t transients) const {
+  const std::uint64_t lost = std::min<std::uint64_t>(view.in_flight + view.workers, joined_length_ * 3 / 4);
+  return std::min(transients + measured * joined_length_ / (joined_length_ - lost), k_most_batches);
+}
+
 /// How long blocks are, from the rate as found and the length of an epoch.
 void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
   const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
@@ -131,131 +150,20 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
   const auto measured =
       std::max({k_fewest_measured, std::uint64_t{view.workers}, static_cast<std::uint64_t>(std::ceil(rate * block_s))});
   const std::uint64_t transients = view.workers == 0 ? 1 : 2ULL * view.in_flight + view.workers;
+  const std::uint64_t fewest = std::max(k_fewest_measured, std::uint64_t{view.workers});
+  transients_ = transients;
+  fewest_batches_ = transients + fewest;
   std::uint64_t batches = std::min(measured + transients, k_most_batches);
   if (view.pass_end != UINT64_MAX) {
-    const std::uint64_t length = view.pass_end - view.pass_first;
-    const std::uint64_t times = reads_maps() ? 2 : 1;  // that a cached block goes over its lists
-    if (length < times * (transients + 8)) {
-      obstacle_ = "an epoch of " + std::to_string(length) + " batches is too short for a block of " +
-                  std::to_string(times * (transients + 8));
-      return;
-    }
-    const std::uint64_t lost = 2ULL * view.in_flight + 6;  // turns of an epoch that are gone before a block can begin
-    // Cold and cached in one epoch; of maps, cached ones twice.
-    const std::uint64_t half = length > lost ? (length - lost) / (1 + times) : 0;
-    batches = std::min({batches, std::max(half, transients + 8), (length - 2) / times});
-    // Replayed batches are gone quickly: up to a whole epoch.
-    most_synthetic_ = std::clamp<std::uint64_t>(2 * half, k_fewest_replayed, k_most_batches);
+    batches = within_epoch(view, batches, transients);
+    if (batches == 0) return;
+  } else if (joined_length_ > 0) {
+    batches = over_epochs(view, measured, transients);
+    fewest_batches_ = over_epochs(view, fewest, transients);
   }
   block_batches_ = batches;
-  fewest_batches_ = transients + std::max(k_fewest_measured, std::uint64_t{view.workers});
   rate_as_found_ = rate;
   next_turn_ = std::max(next_turn_, view.fastest_turn);
-}
-
-/// One further block a round, so that the model has something to be fitted on.
-std::optional<Segment> PhaseSchedule::extra(const View& view) const {
-  if (reads_maps()) {  // no half of a map can be evicted, no read of it delayed
-    if (view.workers < 2) return std::nullopt;
-    // Cold ones tell what of the waiting is shared by readers, which no probe of the storage tells of such data. A
-    // worker that rests keeps the pages that it has mapped: those of a cold block just before are few.
-    const auto& wanted = wants_.phases;
-    const bool has_cold = std::find(wanted.begin(), wanted.end(), Phase::supply_cold) != wanted.end();
-    Segment fewer = block(has_cold && next_round_ % 2 == 0 ? Phase::cold : Phase::cached);
-    fewer.workers = view.workers / 2;
-    return fewer;
-  }
-  Segment segment = segment_of(Phase::cached, block_batches_, next_round_);
-  // One block has no interval: two of a kind come before the next, and a job of few rounds has one kind at least.
-  constexpr std::uint32_t k_order[] = {0, 0, 1, 1, 2, 2, 3, 3};
-  const std::uint32_t left_out = view.workers < 2 ? 2 : 0;  // no fewer workers to be had
-  switch (k_order[left_out + next_round_ % (std::size(k_order) - left_out)]) {
-    case 0:
-      segment.workers = std::max(1U, view.workers / 2);
-      return segment;
-    case 1:
-      segment = segment_of(Phase::half_cached, block_batches_, next_round_);
-      segment.seed = next_round_ + 1;
-      return segment;
-    case 2:
-      segment = segment_of(Phase::perturb_cpu, block_batches_, next_round_);
-      segment.argument = k_added_cpu_ns;
-      return segment;
-    default:
-      segment = segment_of(Phase::perturb_read, block_batches_, next_round_);
-      segment.argument = k_added_read_ns;
-      return segment;
-  }
-}
-
-/// Whether batches are made of what lies in maps of files. Nobody knows which pages of those a sample needs until it
-/// has had them.
-bool PhaseSchedule::reads_maps() const {
-  return control_.maps_read.load(std::memory_order_relaxed) != 0;
-}
-
-/// Of a cold block. What the kernel reads around a page soon has mapped data in memory: the rate as found says nothing
-/// of cold batches then.
-std::uint64_t PhaseSchedule::cold_batches() const {
-  if (!reads_maps()) return block_batches_;
-  const auto wanted = static_cast<std::uint64_t>(std::ceil(costs_.batches_per_s(Phase::cold) * k_block_s));
-  return std::min(block_batches_, std::max(fewest_batches_, wanted));
-}
-
-/// At the fastest rate seen, which is that of replayed batches once there were some. The workers rest meanwhile: the
-/// shim holds back what would be made next.
-std::uint64_t PhaseSchedule::synthetic_batches() const {
-  const auto wanted = static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_synthetic_s));
-  return std::clamp<std::uint64_t>(wanted, k_fewest_replayed, most_synthetic_);
-}
-
-/// A block of `phase`. Batches from memory may be gone in a fraction of the time that the same ones take from storage,
-/// and a short block tells little: it then goes over them several times.
-Segment PhaseSchedule::block(Phase phase) const {
-  constexpr std::uint64_t k_most_times = 4;
-  constexpr double k_of_epoch = 0.6;  // a longer one waits for the next epoch to begin
-  Segment segment = segment_of(phase, block_batches_, next_round_);
-  if (phase == Phase::cold || phase == Phase::supply_cold) segment.batches = static_cast<std::uint32_t>(cold_batches());
-  if (phase != Phase::cached && phase != Phase::supply_cached) return segment;
-  const auto wanted = static_cast<std::uint64_t>(std::ceil(costs_.batches_per_s(Phase::cached) * k_cached_s));
-  const std::uint64_t first = reads_maps() ? cold_batches() : 0;  // to come into memory
-  std::uint64_t most = std::min(k_most_times * block_batches_, k_most_batches);
-  if (pass_end_ != UINT64_MAX) {
-    const auto room = static_cast<std::uint64_t>(k_of_epoch * static_cast<double>(pass_end_ - pass_first_));
-    const std::uint64_t before = block_batches_ + first;  // a cold one comes before it
-    most = std::min(most, room > before ? room - before : 0);
-  }
-  segment.batches = static_cast<std::uint32_t>(first + std::max(block_batches_, std::min(wanted, most)));
-  if (segment.batches > block_batches_) segment.seed = static_cast<std::uint32_t>(cold_batches());
-  return segment;
-}
-
-/// Where the loader keeps the script waiting, a cold supply block takes as long as a cold one and says little beyond
-/// it: then every second round does without.
-bool PhaseSchedule::tells_nothing(const Segment& segment) const {
-  return segment.phase == static_cast<std::uint32_t>(Phase::supply_cold) && segment.round % 2 == 1 &&
-         wants_.phases.size() > 1 &&
-         costs_.batches_per_s(Phase::cold) < k_keeps_up * costs_.batches_per_s(Phase::synthetic);
-}
-
-void PhaseSchedule::begin_round(const View& view) {
-  const std::vector<Phase> phases = view.replay_only ? std::vector{Phase::synthetic} : wants_.phases;
-  if (needs_warming(phases) || view.replay_only) {
-    round_.push_back(segment_of(Phase::as_is, block_batches_, next_round_));
-  }
-  for (const Phase phase : phases) {
-    const bool replayed = phase == Phase::synthetic;
-    round_.push_back(replayed ? segment_of(phase, synthetic_batches(), next_round_) : block(phase));
-  }
-  const auto more = wants_.extras && !view.replay_only ? extra(view) : std::nullopt;
-  if (more) round_.push_back(*more);
-  extras_ = more ? 1 : 0;
-  together_ = k_slack_turns;
-  for (const Segment& segment : round_) {
-    if (segment.phase == static_cast<std::uint32_t>(Phase::synthetic)) break;
-    together_ += is_supply(segment) ? 0 : segment.batches;
-  }
-  ++next_round_;
 }
 
 void PhaseSchedule::publish(Segment segment) {
@@ -344,7 +252,7 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
   const double ahead = 2.0 * now.in_flight + 6.0 + fastest_rate_ * 2.0 * k_look_s;
   while (static_cast<double>(next_turn_) < static_cast<double>(now.fastest_turn) + ahead) {
     if (out_of_time(now, now_ns)) {
-      publish_end();
+      end_behind_all();
       return;
     }
     if (!publish_next(now)) return;

@@ -6,6 +6,9 @@
 /// so a segment must be published before any rank's loader asks for its first index list: 2 W k turns ahead and what
 /// the fastest rank may take until we look again.
 ///
+/// Blocks lie within an epoch. Where one is too short for a cold and a cached block, the ranks are asked to join theirs
+/// (ControlBlock::joins_passes): one iterator then serves several, and blocks go on over their ends.
+///
 /// Worked example. W = 2, k = 2, 8 batches/s as found. A block must outlast its transients, W k at its start (made
 /// before it), W for the bunching of arrivals and W k at its end, and then measure 1.5 s: 4 + 2 + 4 + 12 = 22 batches.
 #pragma once
@@ -74,6 +77,9 @@ class PhaseSchedule {
   /// budget.
   [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
 
+  /// Batches of the epochs that were joined; 0: none were.
+  [[nodiscard]] std::uint64_t joined_epochs() const { return pass_end_ == UINT64_MAX ? joined_length_ : 0; }
+
  private:
   /// The ranks taken together.
   struct View {
@@ -81,6 +87,7 @@ class PhaseSchedule {
     bool refused = false;      ///< by a rank
     bool replay_only = false;  ///< a rank's loader is a stream
     std::uint64_t slowest_turn = 0;
+    std::uint32_t slowest_segment = 0;  ///< PhaseSlot::segment of the slowest rank
     std::uint64_t fastest_turn = 0;
     std::uint64_t pass_first = 0;
     std::uint64_t pass_end = UINT64_MAX;
@@ -92,6 +99,9 @@ class PhaseSchedule {
   [[nodiscard]] View view() const;
   void follow_passes(const View& view);
   void follow(const View& view, std::uint64_t now_ns);
+  bool awaits_joining(const View& view, std::uint64_t length);
+  std::uint64_t within_epoch(const View& view, std::uint64_t wanted, std::uint64_t transients);
+  [[nodiscard]] std::uint64_t over_epochs(const View& view, std::uint64_t measured, std::uint64_t transients) const;
   void plan_blocks(const View& view, std::uint64_t now_ns);
   [[nodiscard]] bool tells_nothing(const record::Segment& segment) const;
   [[nodiscard]] const record::Segment* next_of_rounds(const View& view);
@@ -99,6 +109,7 @@ class PhaseSchedule {
   bool publish_next(const View& view);
   void publish(record::Segment segment);
   void publish_end();
+  void end_behind_all();
   [[nodiscard]] bool all_have_left() const;
   void end_in_time(const View& view, std::uint64_t now_ns);
   void end_at_once(const View& view);
@@ -111,6 +122,7 @@ class PhaseSchedule {
   [[nodiscard]] std::uint64_t cold_batches() const;
   [[nodiscard]] std::uint64_t synthetic_batches() const;
   [[nodiscard]] record::Segment block(record::Phase phase) const;
+  [[nodiscard]] record::Segment repeating(record::Segment segment) const;
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
 
   record::ControlBlock& control_;
@@ -121,12 +133,15 @@ class PhaseSchedule {
   std::uint32_t next_round_ = 0;
   std::uint64_t next_turn_ = 0;       ///< after everything published
   std::uint64_t block_batches_ = 0;   ///< 0: not decided yet
+  std::uint64_t transients_ = 0;      ///< of these, at both ends of a block
   std::uint64_t fewest_batches_ = 0;  ///< that a block needs to tell anything
   std::uint64_t most_synthetic_ = 400;
   PhaseCosts costs_{};
-  std::uint64_t pass_first_ = 0;  ///< of the pass seen last
-  std::uint64_t pass_end_ = 0;    ///< as its loader's length has it
-  std::uint64_t taken_ = 0;       ///< batches after which the script left a pass; 0: it does not
+  std::uint64_t pass_first_ = 0;     ///< of the pass seen last
+  std::uint64_t pass_end_ = 0;       ///< as its loader's length has it
+  std::uint64_t taken_ = 0;          ///< batches after which the script left a pass; 0: it does not
+  std::uint64_t joined_length_ = 0;  ///< of the passes that the ranks were asked to join; 0: they were not
+  int joins_left_ = 0;               ///< passes until they are taken not to
   std::uint64_t armed_ns_ = 0;
   std::uint64_t last_look_ns_ = 0;
   std::uint64_t last_turn_ = 0;

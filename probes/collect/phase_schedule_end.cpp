@@ -44,6 +44,13 @@ void PhaseSchedule::publish_end() {
   ended_ = true;
 }
 
+/// The end comes before what else belongs to its turn: it leaves room for supply batches that were published.
+void PhaseSchedule::end_behind_all() {
+  const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
+  if (count > 0 && is_supply(control_.segments[count - 1])) ++next_turn_;
+  publish_end();
+}
+
 /// True where the next block would end after the budget, by what the batches of its phase have cost so far. How long it
 /// takes until a new epoch begins is a guess: not before there are rounds enough does it end a run.
 bool PhaseSchedule::out_of_time(const View& view, std::uint64_t now_ns) {

@@ -104,6 +104,13 @@ std::vector<DataIssue> PhasedRun::issues_at_end() const {
     issues.push_back({"phases-impossible", Severity::warning, 1, "no phases: " + schedule_.obstacle(),
                       "profile with fewer workers or a smaller prefetch factor, or with more data an epoch"});
   }
+  if (const std::uint64_t length = schedule_.joined_epochs(); length > 0) {
+    issues.push_back({"epochs-joined", Severity::info, 1,
+                      "epochs of " + std::to_string(length) +
+                          " batches are too short for blocks: while phases were run, the loader's workers went on from "
+                          "one to the next",
+                      "rates are those of steps; what the beginning of an epoch costs comes on top of them"});
+  }
   if (const std::uint64_t missed = schedule_.missed(); missed > 0) {
     issues.push_back({"phases-missed", Severity::info, static_cast<std::int64_t>(missed),
                       "blocks that a rank read of too late and left out",

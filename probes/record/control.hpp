@@ -46,10 +46,8 @@ struct Segment {
   std::uint32_t phase;
   std::uint32_t round;    ///< segments of one round share their index lists
   std::uint32_t workers;  ///< workers that may make batches; 0: all
-  /// half_cached: chooses the half. cached, supply_cached: lists of the round that it goes over, again and again; 0: as
-  /// many as it has batches.
-  std::uint32_t seed;
-  std::uint32_t unused;
+  std::uint32_t seed;     ///< half_cached: chooses the half
+  std::uint32_t lists;    ///< of its round, that it goes over again and again; 0: as many as it has batches
 };
 static_assert(sizeof(Segment) == 40);
 
@@ -71,6 +69,7 @@ struct alignas(64) PhaseSlot {
   std::atomic<std::uint64_t> missed;   ///< segments that came too late or did not fit
   std::atomic<std::uint32_t> support;  ///< PhaseSupport
   std::atomic<std::uint32_t> left;     ///< 1: it has come to the agreed end of the run, and leaves
+  std::atomic<std::uint32_t> segment;  ///< 1 + the one begun last: of several supply segments before one turn
 };
 static_assert(sizeof(PhaseSlot) == 64);
 
@@ -115,7 +114,8 @@ struct ControlBlock {
   std::atomic<std::uint64_t> stage_used_bytes;
   std::uint64_t stage_budget_bytes;
   Segment segments[k_max_segments];
-  std::atomic<std::uint32_t> maps_read;  ///< 1: batches are made of what lies in maps of files, and hardly read()
+  std::atomic<std::uint32_t> maps_read;     ///< 1: batches are made of what lies in maps of files, and hardly read()
+  std::atomic<std::uint32_t> joins_passes;  ///< 1: an iterator that begins now is to serve the passes after it as well
 };
 
 }  // namespace stallcast::record

@@ -301,7 +301,7 @@ TEST_CASE("a block that lacks batches counts for nothing") {
   CHECK(gap.block().rejected == "it was cut short");
 }
 
-TEST_CASE("a block with an evaluation in it counts for nothing; a second loader of every step is part of the step") {
+TEST_CASE("an evaluation divides a block; a second loader of every step is part of the step") {
   const auto with_other = [](double first_ms, double every_ms, int waits) {
     Recorded made = worked_example();
     made.consumer.loaders[2].batch_size = 4;
@@ -313,19 +313,39 @@ TEST_CASE("a block with an evaluation in it counts for nothing; a second loader 
       other.wait.end_ns = other.wait.begin_ns + 1000;
       made.consumer.passes[1].deliveries.push_back(other);
     }
-    return made.block().rejected;
+    return made.block();
   };
   Recorded saved = worked_example();
   saved.processes[0].texts.push_back(
       {record::TextKind::mark, fmt::format(R"({{"what":"checkpoint","begin_ns":{}}})", Recorded::at(92.0))});
-  CHECK(saved.block().rejected.find("checkpoint") != std::string::npos);
+  CHECK(saved.block().batches == 5);
   saved.processes[0].texts.back().json = R"({"what":7,"begin_ns":"x"})";
-  CHECK(saved.block().rejected.empty());
-  CHECK(with_other(92.0, 1.0, 3).find("evaluation") != std::string::npos);  // between two deliveries in the window
-  CHECK(with_other(0.0, 1.0, 3).empty());                                   // before the window
-  CHECK(with_other(215.0, 1.0, 3).empty());                                 // behind it
-  std::string every = with_other(0.5, 10.0, 21);
-  CHECK(every.empty());
+  CHECK(saved.block().batches == 11);
+  // Between deliveries 9 and 10 of the window 4..16. 14 is the first batch that was begun after it.
+  const PhaseBlock divided = with_other(95.0, 1.0, 3);
+  CHECK(divided.rejected.empty());
+  CHECK(divided.batches == 5);  // 6..9 and 16
+  CHECK(divided.samples == 40.0);
+  CHECK(divided.seconds == doctest::Approx(0.050));
+  CHECK(divided.left_out == 15);
+  CHECK(divided.evidence.read_bytes == 5000.0);
+  CHECK(with_other(0.0, 1.0, 3).batches == 11);    // before the window
+  CHECK(with_other(215.0, 1.0, 3).batches == 11);  // behind it
+  CHECK(with_other(0.5, 10.0, 21).batches == 11);  // in every step
+}
+
+TEST_CASE("the end of a pass that is joined with the next one divides a block, where it took its time") {
+  const auto with_end = [](double pause_ms) {
+    Recorded made = worked_example();
+    const std::uint64_t end = Recorded::at(92.0 + pause_ms);
+    made.processes[0].texts.push_back(
+        {record::TextKind::mark,
+         fmt::format(R"({{"what":"epoch","begin_ns":{},"end_ns":{}}})", Recorded::at(92.0), end)});
+    return made.block();
+  };
+  CHECK(with_end(0.5).batches == 11);  // of steps of 10 ms
+  CHECK(with_end(3.0).batches == 5);
+  CHECK(with_end(3.0).seconds < with_end(0.5).seconds);
 }
 
 TEST_CASE("a block whose transients leave too little counts for nothing, nor does one of unknown size") {

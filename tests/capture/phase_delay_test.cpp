@@ -97,10 +97,10 @@ TEST_CASE("a segment is seen once it is published") {
   PhasedRun run;
   record::ControlBlock& control = run.control();
   control.segments[0] = {
-      .first = 40, .argument = 7, .batches = 12, .phase = 8, .round = 3, .workers = 2, .seed = 9, .unused = 0};
+      .first = 40, .argument = 7, .batches = 12, .phase = 8, .round = 3, .workers = 2, .seed = 9, .lists = 5};
   control.segment_count.store(1, std::memory_order_release);
   const auto lines = run.guest({"phased", "segment:0", "segment:1"});
-  CHECK(lines == std::vector<std::string>{"1", "1 40 12 8 3 2 7 9 0", "0"});
+  CHECK(lines == std::vector<std::string>{"1", "1 40 12 8 3 2 7 9 5", "0"});
   control.mode = static_cast<std::uint32_t>(record::RunMode::passive);
   CHECK(run.guest({"phased", "segment:0"}) == std::vector<std::string>{"0", "0"});
 }

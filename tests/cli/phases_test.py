@@ -112,6 +112,27 @@ class DataSets(PhasesTest):
         self.assert_passes_whole(ran["less_than_a_round"], 100)
         self.assertIsNotNone(ran["less_than_a_round"].rate("synthetic"))
 
+    def test_epochs_shorter_than_a_block(self):
+        ran = self.run_all(
+            workers_0=dict(samples=100, workers=0, evaluate=13),
+            workers_2=dict(samples=100),
+            persistent=dict(samples=100, persistent=True, evaluate=13),
+            anew=dict(samples=100, anew=True, budget="6s"),
+        )
+        for name, run in ran.items():
+            with self.subTest(job=name):
+                self.assert_passes_whole(run, 100)
+                if name != "anew":  # else no iterator can go on from one pass to the next
+                    self.assert_measured(run)
+                    self.assertIsNone(run.issue("phases-impossible"))
+                    self.assertIn("epochs of 13 batches", run.issue("epochs-joined")["detail"])
+                    self.assertIsNone(run.issue("phases-missed"), run.issue("phases-missed"))
+                    self.assertIsNotNone(run.rate("synthetic"), run.profile["absent"])
+                    self.assertIsNotNone(run.rate("cached"), run.profile["absent"])
+        self.assertIsNone(ran["anew"].issue("epochs-joined"))
+        self.assertIn("13 batches", ran["anew"].issue("phases-impossible")["detail"])
+        self.assertEqual(self.processes_left(), [])
+
     def test_samples_that_differ_at_each_reading(self):
         ran = self.run_all(
             augment=dict(augment=True),

@@ -2,6 +2,8 @@
 #include <doctest/doctest.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "tests/collect/scheduled_job.hpp"
 
 namespace {
@@ -61,6 +63,66 @@ TEST_CASE("once every rank has left, whoever started them has some seconds to en
   CHECK_FALSE(schedule.is_over(job.now_ns));
   job.run(schedule, 3.0);
   CHECK(schedule.is_over(job.now_ns));
+}
+
+TEST_CASE("supply batches that were published are run before the end") {
+  for (double budget = 15.0; budget < 40.0; budget += 1.0) {
+    Job job;
+    PhaseWants wants = usual_wants();
+    wants.extras = true;
+    wants.budget = Seconds(budget);
+    PhaseSchedule schedule(*job.control, wants);
+    while (!schedule.progress(job.now_ns).ended) job.run(schedule, 0.1);
+    const auto segments = job.published();
+    REQUIRE(segments.size() > 1);
+    const Segment& last = segments[segments.size() - 2];
+    const bool is_last_supply = last.phase == static_cast<std::uint32_t>(Phase::supply_cached);
+    CHECK(segments.back().first == last.first + (is_last_supply ? 1 : last.batches));
+  }
+}
+
+TEST_CASE("what supply batches cost goes to their own segment, also where two of them come before one turn") {
+  Segment cached{
+      .first = 10, .argument = 0, .batches = 20, .phase = 4, .round = 0, .workers = 0, .seed = 0, .lists = 0};
+  Segment cold = cached;
+  cold.phase = static_cast<std::uint32_t>(Phase::supply_cold);
+  Segment after = cached;
+  after.phase = static_cast<std::uint32_t>(Phase::cached);
+  constexpr std::uint64_t k_s = 1'000'000'000;
+  PhaseCosts costs;
+  costs.follow(nullptr, 0, 1 * k_s);
+  costs.follow(&cached, 10, 2 * k_s);
+  costs.follow(&cached, 10, 3 * k_s);
+  costs.follow(&cold, 10, 4 * k_s);
+  costs.follow(&cold, 10, 9 * k_s);
+  costs.follow(&after, 10, 12 * k_s);
+  costs.follow(&after, 14, 14 * k_s);
+  CHECK(costs.batches_per_s(Phase::as_is) == doctest::Approx(10.0));
+  CHECK(costs.batches_per_s(Phase::supply_cached) == doctest::Approx(10.0));
+  CHECK(costs.batches_per_s(Phase::supply_cold) == doctest::Approx(2.5));
+  CHECK(costs.batches_per_s(Phase::cached) == doctest::Approx(2.0));
+}
+
+TEST_CASE("of two supply segments before one turn the slowest rank says which it is in") {
+  Job job;
+  PhaseWants wants = usual_wants();
+  wants.phases.push_back(Phase::supply_cold);
+  PhaseSchedule schedule(*job.control, wants);
+  const auto is_supply_cold = [](const Segment& segment) {
+    return segment.phase == static_cast<std::uint32_t>(Phase::supply_cold);
+  };
+  job.run(schedule, 4.0);
+  auto segments = job.published();
+  for (int beat = 0; beat < 200 && std::none_of(segments.begin(), segments.end(), is_supply_cold); ++beat) {
+    job.run(schedule, 0.1);
+    segments = job.published();
+  }
+  const auto found = std::find_if(segments.begin(), segments.end(), is_supply_cold);
+  REQUIRE(found != segments.end());
+  while (job.control->phases[0].turns.load() < found->first) job.run(schedule, 0.1);
+  CHECK(schedule.progress(job.now_ns).phase == "supply, cached");
+  job.control->phases[0].segment = static_cast<std::uint32_t>(found - segments.begin()) + 1;
+  CHECK(schedule.progress(job.now_ns).phase == "supply, cold");
 }
 
 }  // namespace

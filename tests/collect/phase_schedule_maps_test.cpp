@@ -48,8 +48,8 @@ TEST_CASE("of maps, cached blocks go over the lists once before they count, and 
   CHECK(fewer(Phase::cold) >= 2);
   for (const Segment& segment : segments) {
     if (segment.phase != static_cast<std::uint32_t>(Phase::cached)) continue;
-    CHECK(segment.seed == longest(Phase::cold));
-    CHECK(segment.batches >= segment.seed + 60);  // 1.5 s of 40 a second
+    CHECK(segment.lists == longest(Phase::cold));
+    CHECK(segment.batches >= segment.lists + 60);  // 1.5 s of 40 a second
   }
 }
 

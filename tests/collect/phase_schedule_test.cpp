@@ -59,31 +59,6 @@ TEST_CASE("a segment is published before any loader asks for its first index lis
   CHECK(seen > 4);
 }
 
-TEST_CASE("no block straddles the end of an epoch") {
-  Job job;
-  job.epoch = 57;
-  PhaseSchedule schedule(*job.control, usual_wants());
-  job.run(schedule, 40.0);
-  const auto segments = job.published();
-  REQUIRE(segments.size() > 5);
-  for (const Segment& segment : segments) {
-    if (length_of(segment) == 0) continue;
-    CHECK(segment.first / 57 == (segment.first + segment.batches) / 57);
-  }
-}
-
-TEST_CASE("an epoch too short for a block is said, and the run then ends with its budget") {
-  Job job;
-  job.epoch = 12;
-  PhaseSchedule schedule(*job.control, usual_wants());
-  job.run(schedule, 20.0);
-  CHECK(job.published().empty());
-  CHECK(schedule.obstacle().find("12 batches") != std::string::npos);
-  job.run(schedule, 45.0);
-  REQUIRE(job.published().size() == 1);
-  CHECK(job.published()[0].phase == static_cast<std::uint32_t>(Phase::end));
-}
-
 TEST_CASE("the end is published so that the run keeps to its budget") {
   Job job;
   PhaseWants wants = usual_wants();
@@ -224,12 +199,12 @@ TEST_CASE("batches that come much sooner from memory go over the round's lists s
     return segment.phase == static_cast<std::uint32_t>(Phase::cached);
   });
   CHECK(first.batches == lists);  // nobody knew yet
-  CHECK(first.seed == 0);
+  CHECK(first.lists == 0);
   const Segment later = longest(quick, Phase::cached);
   CHECK(later.batches > 2 * lists);
   CHECK(later.batches <= 4 * lists);
-  CHECK(later.seed == lists);
-  CHECK(longest(quick, Phase::supply_cached).seed == lists);
+  CHECK(later.lists == lists);
+  CHECK(longest(quick, Phase::supply_cached).lists == lists);
   // It leaves room for the cold one in the same epoch, and one that takes as long as found is no longer.
   CHECK(longest(played(50.0, 100), Phase::cached).batches <= 60 - lists);
   const auto slow = played(10.0, 0);

@@ -11,7 +11,8 @@ namespace stallcast::collect {
 
 inline constexpr std::uint64_t k_beat_ns = 100'000'000;
 
-/// A job of `ranks` that takes `rate` batches a second; epochs of `epoch` batches (0: not known).
+/// A job of `ranks` that takes `rate` batches a second; epochs of `epoch` batches (0: not known), which are joined
+/// where the schedule asks for that and the job `joins`.
 struct Job {
   std::unique_ptr<record::ControlBlock> control = std::make_unique<record::ControlBlock>();
   std::uint64_t now_ns = 1'000'000'000;
@@ -19,16 +20,21 @@ struct Job {
   std::uint64_t epoch = 0;
   std::uint32_t workers = 2;
   int ranks = 1;
+  bool joins = false;
+  double cold_rate = 0.0;  ///< in cold blocks; 0: as otherwise
 
   void arm() { put(0.0); }
 
   void put(double turn) {
     const auto turns = static_cast<std::uint64_t>(turn);
+    const std::uint64_t first = epoch == 0 ? 0 : turns / epoch * epoch;
+    if (joins && control->joins_passes.load() != 0 && joined_from_ == UINT64_MAX) joined_from_ = first + epoch;
+    const bool is_joined = first >= joined_from_;
     for (int rank = 0; rank < ranks; ++rank) {
       record::PhaseSlot& slot = control->phases[rank];
       slot.turns.store(turns);
-      slot.pass_first.store(epoch == 0 ? 0 : turns / epoch * epoch);
-      slot.pass_end.store(epoch == 0 ? UINT64_MAX : (turns / epoch + 1) * epoch);
+      slot.pass_first.store(is_joined ? joined_from_ : first);
+      slot.pass_end.store(epoch == 0 || is_joined ? UINT64_MAX : first + epoch);
       slot.workers.store(workers);
       slot.prefetch.store(2);
       slot.armed.store(1);
@@ -40,7 +46,7 @@ struct Job {
     const auto beats = static_cast<int>(seconds * 10.0);
     for (int beat = 0; beat < beats; ++beat) {
       now_ns += k_beat_ns;
-      turn_ += rate / 10.0;
+      turn_ += rate_now() / 10.0;
       put(turn_);
       schedule.step(now_ns);
     }
@@ -51,7 +57,18 @@ struct Job {
   }
 
  private:
+  [[nodiscard]] double rate_now() const {
+    for (const record::Segment& segment : published()) {
+      const bool is_cold = segment.phase == static_cast<std::uint32_t>(record::Phase::cold);
+      const auto turn = static_cast<std::uint64_t>(turn_);
+      if (is_cold && cold_rate > 0.0 && segment.first <= turn && turn < segment.first + segment.batches)
+        return cold_rate;
+    }
+    return rate;
+  }
+
   double turn_ = 0.0;
+  std::uint64_t joined_from_ = UINT64_MAX;
 };
 
 inline PhaseWants usual_wants() {

@@ -78,10 +78,10 @@ class PlanTest(unittest.TestCase):
     def test_a_longer_cached_block_goes_over_the_lists_again(self):
         numbers = iter(range(100))
         rounds = Rounds(lambda: next(numbers))
-        cold, cached = segment(0, 0, 3, COLD), segment(1, 3, 7, CACHED)._replace(seed=3)
+        cold, cached = segment(0, 0, 3, COLD), segment(1, 3, 7, CACHED)._replace(lists=3)
         self.assertEqual([rounds.index(cold, i) for i in range(3)], [0, 1, 2])
         self.assertEqual([rounds.index(cached, i) for i in range(7)], [0, 1, 2, 0, 1, 2, 0])
-        half = segment(2, 10, 3, phase_plan.CACHED + 20)._replace(seed=1)  # to others it means something else
+        half = segment(2, 10, 3, phase_plan.CACHED + 20)._replace(seed=1)  # which chooses the half
         self.assertEqual([rounds.index(half, i) for i in range(3)], [0, 1, 2])
 
 

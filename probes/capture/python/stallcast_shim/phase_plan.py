@@ -19,7 +19,7 @@ END = 15
 SUPPLY = (SUPPLY_CACHED, SUPPLY_COLD)
 SUPPLY_NUMBERS = 1 << 40  # a supply batch has no turn: its number is this + segment * 2^16 + position
 
-Segment = collections.namedtuple("Segment", "index first batches phase round workers argument seed")
+Segment = collections.namedtuple("Segment", "index first batches phase round workers argument seed lists", defaults=(0,))
 
 # What to make next: its number, its segment (None: as found), its position in the round's list of indices
 Item = collections.namedtuple("Item", "number segment position")
@@ -153,8 +153,8 @@ class Rounds:
         self._lists = collections.OrderedDict()
 
     def index(self, segment, position):
-        if segment.phase in (CACHED, SUPPLY_CACHED) and segment.seed:
-            position %= segment.seed  # batches from memory are gone sooner than those that brought them there
+        if segment.lists:
+            position %= segment.lists  # batches from memory are gone sooner than those that brought them there
         indices = self._lists.get(segment.round)
         if indices is None:
             indices = self._lists[segment.round] = []

@@ -50,6 +50,7 @@ class Run:
         self.armed_loader = None
         self.phased = None  # the Phased that was made last
         self.ring = replay.Ring()
+        self.last_ring = replay.Ring()  # of one batch: the last one of a pass
         self.steps_seen = False
         self.last_pass = None  # of the last wait
         self.missed = 0
@@ -76,10 +77,13 @@ def _bind():
     if not library.stallcast_phased():
         return False
     u32, u64 = ctypes.c_uint32, ctypes.c_uint64
+    library.stallcast_joins_passes.restype = ctypes.c_int
     library.stallcast_segment.argtypes = [u32, ctypes.POINTER(u64)]
     library.stallcast_segment.restype = ctypes.c_int
     library.stallcast_phase_slot.argtypes = [u64, u64, u64, u64, u32, u32, u64, u32]
     library.stallcast_phase_slot.restype = None
+    library.stallcast_phase_segment.argtypes = [u32]
+    library.stallcast_phase_segment.restype = None
     library.stallcast_phase_begin.argtypes = [u32, u32, u32, u64, u32, u64, u64]
     library.stallcast_phase_begin.restype = None
     for function in (library.stallcast_phase_end, library.stallcast_phase_left):
@@ -90,8 +94,7 @@ def _bind():
     def read(index):
         if not library.stallcast_segment(index, fields):
             return None
-        first, batches, phase, round_, workers, argument, seed, _ = fields
-        return phase_plan.Segment(index, first, batches, phase, round_, workers, argument, seed)
+        return phase_plan.Segment(index, *fields)
 
     run.plan = phase_plan.Plan(read, calls.segments)
     run.rounds = phase_plan.Rounds(lambda: run.draw())

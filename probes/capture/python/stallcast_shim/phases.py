@@ -1,21 +1,18 @@
-"""Phases: the schedule that the tool publishes, carried out on one live iterator of the training loader.
+"""Phases: which passes over which loader they are run on, and what carries them out.
 
-    _next_index -> take()     which index list a worker gets next, and the phase that its batch belongs to
-    __next__    -> deliver()  what the script gets: the worker's batch, or a replayed one
-
-Nothing here decides what is measured or for how long: phase_plan.py follows the segments, and whatever does not fit is
-run as found. The script sees as many batches in a pass as without us, and the last one is its own.
+    a pass of a loader that trains -> steered.py         its index lists are steered, its batches replayed
+                                      joined.py          ... and it goes on with the script's next pass
+                                      stream_phases.py   it is replayed between blocks as found
+                                      known_phases.py    ... of a loader that is not torch's
 """
 
-import collections
-import itertools
-
-from . import capture, phase_plan, replay
+from . import capture, joined
 from .capture import calls
 from .known_phases import KEPT_APART, KnownStream
 from .phase_run import Task, finish, is_armed, is_phased, run  # noqa: F401 (the rest of the shim knows phases alone)
+from .steered import Phased, length_of
 from .stream_phases import Stream
-from .taker import NO_PHASES, PASS, UNKNOWN_END, Taker  # noqa: F401
+from .taker import NO_PHASES, PASS, UNKNOWN_END
 
 ARM_AFTER = 8  # batches of a loader before it is armed: imports, lazy initialisation and the first steps are over
 ARM_WITHOUT_STEPS = 20  # the same where the script never calls an optimizer
@@ -27,161 +24,6 @@ _LOOPS = {
     "_StatefulSingleProcessDataLoaderIter": "torchdata.stateful_dataloader.worker",
     "_StatefulMultiProcessingDataLoaderIter": "torchdata.stateful_dataloader.worker",
 }
-
-
-class Phased(Taker):
-    """One armed pass whose index lists are steered.
-
-    Made in the middle of a pass, it finds batches under way: they are as found, and the issuer begins after them.
-    """
-
-    def __init__(self, iterator, current_pass):
-        super().__init__(iterator, current_pass)
-        begin = current_pass.sent if self.workers else current_pass.delivered
-        self.period = None if _length(iterator) is not None else current_pass.loader.period
-        length = self.period * (begin // self.period + 1) if self.period else _length(iterator)
-        end = None if length is None else self.base + length
-        self.issuer = phase_plan.Issuer(run.plan, self.base + begin, end, self.base, self.period)
-        self.sampler = iterator._sampler_iter
-        self.lists = phase_plan.Lists(itertools.islice(self.sampler, length - begin) if self.period else self.sampler)
-        self.limit = 0  # workers that may be given work; 0: all
-        self.taken = begin - 1  # number of the batch whose indices were taken last
-        self.under_way = collections.deque(range(current_pass.delivered, begin))  # numbers in order of delivery
-        run.draw = self.lists.draw
-        if isinstance(run.phased, Phased):
-            run.missed += run.phased.issuer.missed
-        run.phased = self
-        self.publish(self.end(), self.issuer.missed)
-
-    def end(self):
-        return self._end_after(self.turn()) if self.period else self.issuer.end
-
-    def begin(self):
-        return self.end() - self.period if self.period else self.base
-
-    def _end_after(self, turn):
-        """Of the epoch that a turn belongs to, where one iterator serves them all: to the tool each is a pass."""
-        return self.base + self.period * ((turn - self.base) // self.period + 1)
-
-    # --- what is made next ---------------------------------------------------------------------------------------
-
-    def take(self, iterator):
-        """The next index list (without workers) or the Task that carries it. StopIteration: nothing to make now."""
-        if self.limit and iterator._tasks_outstanding >= self.limit * self.prefetch:
-            self.held += 1
-            raise StopIteration
-        if self._rests():
-            self.held += 1
-            raise StopIteration
-        item = self.issuer.next()
-        if item is None:
-            raise StopIteration
-        self._choose_workers(iterator, item.segment)
-        payload = self._indices(item)
-        if self.period and item.number == self.issuer.end - 1:
-            self._next_epoch()
-        number = item.number if item.number >= phase_plan.SUPPLY_NUMBERS else item.number - self.base
-        self.taken = number
-        task = Task(payload, number, item.segment)
-        if self.workers:
-            self.under_way.append(number)
-            return task
-        task.begin(self.iterator_id)
-        return payload
-
-    def _rests(self):
-        return self.workers > 0 and self.issuer.rests(self.turn())
-
-    def _indices(self, item):
-        if item.segment is not None:
-            return run.rounds.index(item.segment, item.position)
-        if self.issuer.end is not None and item.number == self.issuer.end - 1:
-            return self.lists.last()
-        return self.lists.draw()
-
-    def _next_epoch(self):
-        self.issuer.end += self.period
-        self.lists = phase_plan.Lists(itertools.islice(self.sampler, self.period))
-        run.draw = self.lists.draw
-
-    def _choose_workers(self, iterator, segment):
-        wanted = segment.workers if segment is not None and segment.workers < self.workers else 0
-        if wanted != self.limit and self.workers:
-            self.limit = wanted
-            iterator._worker_queue_idx_cycle = itertools.cycle(range(wanted or self.workers))
-
-    def refill(self, iterator):
-        """Index lists that were held back while fewer workers were allowed, or while batches were replayed."""
-        while self.held > 0:
-            limit = (self.limit or self.workers) * self.prefetch
-            if iterator._tasks_outstanding >= limit or self._rests():
-                return
-            self.held -= 1
-            iterator._try_put_index()
-
-    # --- what the script gets ------------------------------------------------------------------------------------
-
-    def before(self, iterator, pull):
-        """Supply batches and the end of the run come before the script's wait begins. `pull()` gets one batch."""
-        self.issuer.check()
-        turn = self.turn()
-        if run.plan.ends(turn):
-            finish(iterator)
-        if self.issuer.end is not None and turn >= self.issuer.end:
-            return  # the script asks beyond the last batch: what comes next belongs to the next pass
-        self.refill(iterator)
-        for segment in run.plan.supplies(turn):
-            self.announce(segment, self.position)
-            for _ in range(segment.batches):
-                pull()
-        segment = self.segment()
-        if segment is None:
-            return
-        if segment.phase == phase_plan.SYNTHETIC and turn == segment.first:
-            self.prepare(iterator)
-        self.announce(segment, self.position)
-
-    def segment(self):
-        """That the script's next batch belongs to; beyond the last one it is the next pass's."""
-        turn = self.turn()
-        if self.issuer.end is not None and turn >= self.issuer.end:
-            return None
-        return run.plan.covering(turn)
-
-    def number(self):
-        """Of the batch that torch's iterator just delivered: it delivers in order."""
-        return self.under_way.popleft() if self.workers else self.taken
-
-    def delivered(self, iterator, batch, samples):
-        """After the script's wait was recorded, before it has the batch."""
-        if self._is_ring_turn(self.segment()):
-            run.ring.keep(batch, samples)
-        self.pass_turn(self.issuer.missed)
-        if self.period and self.turn() == self.begin():
-            self.publish(self.end(), self.issuer.missed)
-        if self.workers:
-            self.refill(iterator)
-
-    def failed(self, is_turn):
-        """A batch came as an exception, which the script may survive: it then goes on with the next one."""
-        if self.under_way:
-            self.under_way.popleft()
-        if is_turn:
-            self.pass_turn(self.issuer.missed)
-
-    def _is_ring_turn(self, segment):
-        """The ring is filled before the first segment, and renewed by the first batches of each cold one. The last batch
-        of a pass may be a smaller one."""
-        if segment is None:
-            return len(run.ring) < replay.RING and self.turn() + 1 != self.end()
-        return segment.phase == phase_plan.COLD and self.turn() - segment.first < 2
-
-
-def _length(iterator):
-    try:
-        return len(iterator._index_sampler)
-    except TypeError:
-        return None
 
 
 def arm(iterator, current_pass):
@@ -219,7 +61,7 @@ def arm_new_pass(iterator, current_pass):
     if current_pass.phased is not None or run.armed_loader is None or not is_phased():
         return
     if current_pass.loader is run.armed_loader and run.phased.is_over():
-        current_pass.phased = _arm(iterator, current_pass)
+        current_pass.phased = _arm(iterator, current_pass, is_new=True)
 
 
 def _is_due(current_pass):
@@ -247,11 +89,13 @@ def _is_successor(loader, armed):
     return dict(loader.text, loader_id=0) == dict(armed.text, loader_id=0)
 
 
-def _arm(iterator, current_pass):
-    """The pass with as many phases as can be run on it; None where that is none, which is said once."""
+def _arm(iterator, current_pass, is_new=False):
+    """The pass with as many phases as can be run on it; None where that is none, which is said once. `is_new`: no index
+    was taken of it yet."""
     obstacle = _obstacle(iterator, current_pass)
     if obstacle is None:
-        return Phased(iterator, current_pass)
+        is_joined = is_new and joined.is_wanted(iterator, current_pass)
+        return (joined.Joined if is_joined else Phased)(iterator, current_pass)
     if not getattr(iterator, "_in_order", True):
         _refuse(current_pass, "batches are delivered out of order (in_order=False)")
         return None
@@ -266,7 +110,7 @@ def _obstacle(iterator, current_pass):
         return "the loader (%s) takes batches from its workers in a way of its own" % type(iterator).__module__
     if not getattr(iterator, "_in_order", True):
         return "batches are delivered out of order (in_order=False)"
-    if _length(iterator) is None and current_pass.loader.period is None:
+    if length_of(iterator) is None and current_pass.loader.period is None:
         return "the loader's length is not known"
     return None
 

@@ -1,6 +1,6 @@
 """What the script is given in an armed pass: the worker's batch, or a replayed one; the turns that this takes.
 
-Phased (phases.py) also steers what the workers make; Stream (stream_phases.py) takes that as it comes.
+Phased (steered.py) also steers what the workers make; Stream (stream_phases.py) takes that as it comes.
 """
 
 import time
@@ -34,6 +34,7 @@ class Taker:
         self.replay_end = 0  # batches of the pass before it are replayed, as the schedule is known
         self.number_ahead = 0  # of a replayed batch's number before its position
         self.published_missed = 0
+        self.ring = run.ring
 
     def counts(self, iterator):
         """(workers, batches under way of each of them)."""
@@ -61,6 +62,7 @@ class Taker:
         if segment.index <= self.announced:
             return
         self.announced = segment.index
+        calls.library.stallcast_phase_segment(segment.index)
         content = {
             "segment": segment.index, "phase": segment.phase, "round": segment.round,
             "iterator_id": self.iterator_id, "first": first, "batches": segment.batches,
@@ -97,7 +99,7 @@ class Taker:
         """
         calls.wait_begin()
         run.last_pass = self.current_pass
-        batch, samples = run.ring.serve()
+        batch, samples = self.ring.serve()
         position = self.position
         self.position = position + 1
         calls.wait_end(self.iterator_id, position + self.number_ahead, samples, capture.UNKNOWN, 0)
