@@ -108,6 +108,9 @@ struct Stalls {
   /// storage nor more workers would shorten, and not part of prep.
   MeasuredEstimate<Fraction> receive{};
   MeasuredEstimate<Fraction> as_is_receive{};
+  /// From the beginning of an epoch (but the first) until its first batch: the iterator is made, workers are started,
+  /// the batch is waited for. Beside the steps, and so no part of any rate.
+  MeasuredEstimate<Seconds> epoch_pause{};
   /// What the loader's workers cost the compute itself (cores, memory, the GIL): not waiting, and not part of prep.
   /// Of the cold step: T_synthetic + interference + receive + prep + fetch = T_cold. Likewise of the step as found.
   MeasuredEstimate<Fraction> interference{};

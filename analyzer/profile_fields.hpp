@@ -101,6 +101,7 @@ void describe(A& a, As<A, Stalls>& v) {
   a.field("as_is_wait_frac", v.as_is_wait);
   a.field("receive_frac", v.receive);
   a.field("as_is_receive_frac", v.as_is_receive);
+  a.field("epoch_pause_s", v.epoch_pause);
   a.field("interference_frac", v.interference);
   a.field("as_is_interference_frac", v.as_is_interference);
   a.field("method", v.method);

@@ -66,6 +66,8 @@ void take_iterator(const json& text, PassMap& passes) {
   pass.iterator_id = id;
   pass.loader_id = id_of(text, "loader_id");
   pass.epoch = integer(text, "epoch");
+  const std::uint64_t begin_ns = id_of(text, "create_begin_ns");
+  pass.made_ns = std::max(id_of(text, "create_end_ns"), begin_ns) - begin_ns;
   const auto pids = text.find("worker_pids");
   if (pids == text.end() || !pids->is_array()) return;
   for (const json& pid : *pids) {

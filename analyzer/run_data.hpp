@@ -58,6 +58,7 @@ struct Pass {
   std::uint64_t loader_id = 0;
   std::int64_t epoch = 0;
   std::vector<std::int64_t> worker_pids{};
+  std::uint64_t made_ns = 0;  ///< that making its iterator took
   std::vector<Delivery> deliveries{};
 };
 

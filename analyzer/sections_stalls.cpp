@@ -347,6 +347,18 @@ void divide_waiting(const std::vector<RankView>& ranks, const std::vector<Replay
   name_core_waits(*found, profile);
 }
 
+/// The first epoch's pause holds imports and cold caches; the later ones are what repeats.
+MeasuredEstimate<Seconds> epoch_pause(const std::vector<RankView>& ranks) {
+  std::vector<double> pauses;
+  for (const RankView& rank : ranks) {
+    const std::vector<double>& own = rank.window.pauses_s;
+    if (own.size() > 1) pauses.insert(pauses.end(), own.begin() + 1, own.end());
+  }
+  if (pauses.size() < 2) return MeasuredEstimate<Seconds>::absent("fewer than three epochs began as found");
+  const Estimate<double> mean = mean_of(pauses);
+  return Estimate<Seconds>{Seconds(mean.mean), Seconds(std::max(0.0, mean.ci95_low)), Seconds(mean.ci95_high), mean.n};
+}
+
 }  // namespace
 
 bool uses_cuda(const RankView& rank) {
@@ -360,6 +372,7 @@ void fill_rates_and_stalls(const std::vector<RankView>& ranks, const std::vector
   add_premises(profile);
   profile.rates.as_is = rate_estimate(times.rate, times.rate_half / times.rate, times.n);
   profile.stalls.as_is_wait = times.wait;
+  profile.stalls.epoch_pause = epoch_pause(ranks);
   add_point(profile, "as_is", "plain", profile.rates.as_is);
   divide_waiting(ranks, machines, times, profile);
   if (times.samples <= 0.0) withdraw_rates(profile);

@@ -202,8 +202,9 @@ void take_pass(const Pass& pass, const LoaderFacts& facts, const std::vector<std
                SteadyWindow& window) {
   const std::vector<Ordered> deliveries = in_order_of_time(pass, facts);
   const record::WaitRecord& first = deliveries.front().delivery->wait;
-  if (first.batch == 0 || (first.header.aux & record::k_wait_first) != 0) {
-    window.first_wait_s.push_back(seconds(first.begin_ns, first.end_ns));
+  const bool is_first = first.batch == 0 || (first.header.aux & record::k_wait_first) != 0;
+  if (is_first && first.begin_ns < found.until_ns) {
+    window.pauses_s.push_back(static_cast<double>(pass.made_ns) * 1e-9 + seconds(first.begin_ns, first.end_ns));
   }
   const Trim trim = trim_of(facts, deliveries.size());
   for (std::size_t i = std::max<std::size_t>(trim.lead, 1); i + trim.tail < deliveries.size(); ++i) {

@@ -29,11 +29,11 @@ struct SteadyWindow {
   std::vector<const Pass*> passes{};  ///< over the training loader; they live with the consumer
   int loaders_seen = 0;
   std::vector<SteadyStep> steps{};
-  std::int64_t deliveries = 0;             ///< of the training loader, all of them
-  std::int64_t warm_up_steps = 0;          ///< left out because the job was still getting up to speed
-  std::int64_t interrupted_steps = 0;      ///< left out because another loader was iterated within them (evaluation);
-                                           ///< none where most steps have that: it is part of the step then
-  std::vector<double> first_wait_s{};      ///< waiting for the first batch of each pass: the pause at epoch boundaries
+  std::int64_t deliveries = 0;         ///< of the training loader, all of them
+  std::int64_t warm_up_steps = 0;      ///< left out because the job was still getting up to speed
+  std::int64_t interrupted_steps = 0;  ///< left out because another loader was iterated within them (evaluation);
+                                       ///< none where most steps have that: it is part of the step then
+  std::vector<double> pauses_s{};  ///< of each pass that began as found: making its iterator, waiting for a first batch
   double optimizer_steps_per_batch = 0.0;  ///< 0 where no optimizer step was seen
 };
 

@@ -11,6 +11,7 @@ namespace stallcast::reports {
 namespace {
 
 constexpr double k_hour_s = 3600.0;
+constexpr double k_least_pause = 0.01;  ///< of an epoch: a shorter one is not worth a word
 
 /// Why the rate and the size of the data set do not make an epoch; empty if they do.
 std::string why_none(const Profile& p, const MeasuredEstimate<SamplesPerSecond>& rate) {
@@ -112,6 +113,9 @@ Epochs epochs_of(const Profile& p, const std::vector<Breakdown>& breakdowns, con
     }
   }
   if (!epochs.passes.empty()) epochs.absent.clear();
+  if (const auto* pause = usable(p.stalls.epoch_pause); pause != nullptr && !epochs.passes.empty()) {
+    if (pause->mean.value() >= k_least_pause * epochs.passes.front().whole.time.mean.value()) epochs.pause = *pause;
+  }
   return epochs;
 }
 
@@ -138,8 +142,11 @@ std::string price_words(const Epochs& epochs) {
                      with_currency(fmt::format("{:.10g}", epochs.price->per_machine_hour), *epochs.price), each);
 }
 
-std::string epoch_note() {
-  return "Steady steps alone: starting up, evaluating and saving checkpoints come on top.";
+std::string epoch_note(const Epochs& epochs) {
+  if (!epochs.pause) return "Steady steps alone: starting up, evaluating and saving checkpoints come on top.";
+  return "Steady steps alone. On top of them come " + duration(*epochs.pause) +
+         " at the beginning of each epoch, until its first batch is there, and starting up, evaluating and saving "
+         "checkpoints.";
 }
 
 }  // namespace stallcast::reports

@@ -34,9 +34,10 @@ struct Epochs {
   std::int64_t samples = 0;
   int machines = 1;
   std::optional<Price> price{};
-  std::vector<Epoch> passes{};  ///< one for each breakdown, the headline's first
-  std::string absent{};         ///< why there is none; empty where there is one
-  std::string no_copy{};        ///< why copying to the device is no part of its own
+  std::vector<Epoch> passes{};               ///< one for each breakdown, the headline's first
+  std::string absent{};                      ///< why there is none; empty where there is one
+  std::optional<Estimate<Seconds>> pause{};  ///< at the beginning of each, where it is a hundredth of one or more
+  std::string no_copy{};                     ///< why copying to the device is no part of its own
 };
 
 [[nodiscard]] Epochs epochs_of(const Profile& profile, const std::vector<Breakdown>& breakdowns,
@@ -52,6 +53,6 @@ struct Epochs {
 /// "at 32 USD an hour for each of 2 machines"; empty without a price.
 [[nodiscard]] std::string price_words(const Epochs& epochs);
 /// What an epoch's time leaves out, in one sentence.
-[[nodiscard]] std::string epoch_note();
+[[nodiscard]] std::string epoch_note(const Epochs& epochs);
 
 }  // namespace stallcast::reports

@@ -72,7 +72,7 @@ void add_epochs(const Epochs& epochs, data& page) {
   page.set("epoch_samples", plural(epochs.samples, "sample"));
   page.set("no_epoch", not_measured(epochs.absent));
   page.set("no_copy", not_measured(epochs.no_copy));
-  page.set("epoch_note", epoch_note() + (epochs.price ? " Costs are " + price_words(epochs) + "." : ""));
+  page.set("epoch_note", epoch_note(epochs) + (epochs.price ? " Costs are " + price_words(epochs) + "." : ""));
 }
 
 data prediction_data(const Prediction& p) {

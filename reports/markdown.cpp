@@ -49,7 +49,7 @@ std::string epochs_part(const Epochs& epochs) {
   if (!epochs.absent.empty()) return "\nWhat an epoch takes: " + markdown_text(not_measured(epochs.absent)) + ".\n";
   std::string out;
   for (const Epoch* epoch : telling_passes(epochs)) out += epoch_table(*epoch, epochs);
-  out += "\nCopy to the device: " + markdown_text(not_measured(epochs.no_copy)) + ". " + epoch_note();
+  out += "\nCopy to the device: " + markdown_text(not_measured(epochs.no_copy)) + ". " + epoch_note(epochs);
   if (epochs.price) out += " Costs are " + markdown_text(price_words(epochs)) + ".";
   return out + "\n";
 }

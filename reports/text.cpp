@@ -87,7 +87,7 @@ void print_epochs(const ReportData& data, TextPage& page) {
     print_epoch_row(epoch->whole, epochs, page);
   }
   page.item("", 2, "Copy to the device: " + not_measured(epochs.no_copy) + ".", Paint::dim);
-  page.item("", 2, epoch_note() + (epochs.price ? " Costs are " + price_words(epochs) + "." : ""), Paint::dim);
+  page.item("", 2, epoch_note(epochs) + (epochs.price ? " Costs are " + price_words(epochs) + "." : ""), Paint::dim);
 }
 
 void print_operators(const ReportData& data, TextPage& page) {

@@ -162,6 +162,7 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
     fewest_batches_ = over_epochs(view, fewest, transients);
   }
   block_batches_ = batches;
+  if (begun_.empty()) begun_s_ = elapsed;
   rate_as_found_ = rate;
   next_turn_ = std::max(next_turn_, view.fastest_turn);
 }

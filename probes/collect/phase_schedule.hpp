@@ -77,6 +77,10 @@ class PhaseSchedule {
   /// budget.
   [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
 
+  /// The budget that the fewest rounds would have needed, where they did not fit into the one there was: by what
+  /// batches have cost so far. Absent where they did, or where no round was begun.
+  [[nodiscard]] std::optional<Seconds> budget_needed() const;
+
   /// Batches of the epochs that were joined; 0: none were.
   [[nodiscard]] std::uint64_t joined_epochs() const { return pass_end_ == UINT64_MAX ? joined_length_ : 0; }
 
@@ -128,6 +132,8 @@ class PhaseSchedule {
   record::ControlBlock& control_;
   PhaseWants wants_;
   std::vector<record::Segment> round_{};  ///< still to be published of the current round; `first` not set yet
+  std::vector<record::Segment> begun_{};  ///< all of the round begun last
+  double begun_s_ = 0.0;                  ///< from arming until the first round was begun
   std::size_t extras_ = 0;                ///< at the end of `round_`, for the model only
   std::uint64_t together_ = 0;            ///< turns of the current round that should lie within one epoch
   std::uint32_t next_round_ = 0;

@@ -75,6 +75,16 @@ bool PhaseSchedule::out_of_time(const View& view, std::uint64_t now_ns) {
   return needed > wants_.budget.value();
 }
 
+std::optional<Seconds> PhaseSchedule::budget_needed() const {
+  if (!ended_ || begun_.empty() || complete_rounds_ >= wants_.fewest_rounds) return std::nullopt;
+  double round_s = 0.0;
+  for (const Segment& segment : begun_) {
+    round_s += costs_.seconds_of(static_cast<Phase>(segment.phase), segment.batches, rate_as_found_);
+  }
+  const double needed = begun_s_ + round_s * wants_.fewest_rounds;
+  return needed > wants_.budget.value() ? std::optional(Seconds(needed)) : std::nullopt;
+}
+
 /// Where no block can be run, the state as found is all there is to measure: until the budget is spent.
 void PhaseSchedule::end_in_time(const View& view, std::uint64_t now_ns) {
   if (static_cast<double>(now_ns - armed_ns_) / k_second_ns < wants_.budget.value()) return;

@@ -145,6 +145,7 @@ void PhaseSchedule::begin_round(const View& view) {
   const auto more = wants_.extras && !view.replay_only ? extra(view) : std::nullopt;
   if (more) round_.push_back(*more);
   extras_ = more ? 1 : 0;
+  begun_ = round_;
   together_ = k_slack_turns;
   for (const Segment& segment : round_) {
     if (segment.phase == static_cast<std::uint32_t>(Phase::synthetic)) break;

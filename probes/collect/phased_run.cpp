@@ -1,6 +1,7 @@
 #include "probes/collect/phased_run.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <optional>
 
@@ -12,6 +13,16 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t k_progress_ns = 1'000'000'000ULL;
+
+/// As the user would give it: with room for what costs more next time and for the look at the storage, in steps of 10
+/// s.
+std::string budget_words(Seconds needed) {
+  constexpr double k_more = 1.1;
+  constexpr double k_storage_s = 4.0;
+  constexpr double k_step_s = 10.0;
+  const double seconds = std::ceil((needed.value() * k_more + k_storage_s) / k_step_s) * k_step_s;
+  return "--budget " + std::to_string(static_cast<std::int64_t>(seconds)) + "s";
+}
 
 }  // namespace
 
@@ -110,6 +121,12 @@ std::vector<DataIssue> PhasedRun::issues_at_end() const {
                           " batches are too short for blocks: while phases were run, the loader's workers went on from "
                           "one to the next",
                       "rates are those of steps; what the beginning of an epoch costs comes on top of them"});
+  }
+  if (const auto needed = schedule_.budget_needed()) {
+    issues.push_back({"budget-short", Severity::warning, 1,
+                      "the budget ended after " + std::to_string(schedule_.complete_rounds()) +
+                          " rounds of blocks, and three are the fewest that tell anything of their spread",
+                      "batches of this job take their time: " + budget_words(*needed) + " gives three"});
   }
   if (const std::uint64_t missed = schedule_.missed(); missed > 0) {
     issues.push_back({"phases-missed", Severity::info, static_cast<std::int64_t>(missed),

@@ -65,6 +65,28 @@ TEST_CASE("once every rank has left, whoever started them has some seconds to en
   CHECK(schedule.is_over(job.now_ns));
 }
 
+TEST_CASE("where rounds do not fit into the budget, the run tells which one would do") {
+  Job job;
+  job.rate = 1.0;
+  PhaseWants wants = usual_wants();
+  wants.budget = Seconds(60.0);
+  PhaseSchedule schedule(*job.control, wants);
+  job.run(schedule, 10.0);
+  CHECK_FALSE(schedule.budget_needed().has_value());  // it has not ended yet
+  job.run(schedule, 70.0);
+  REQUIRE(schedule.progress(job.now_ns).ended);
+  REQUIRE(schedule.budget_needed().has_value());
+  // Rounds of 22 + 22 + 8 batches and the supply's 22, at one a second, after some seconds as found.
+  CHECK(schedule.budget_needed()->value() > 3 * 60.0);
+  CHECK(schedule.budget_needed()->value() < 3 * 80.0);
+  Job quick;
+  quick.rate = 50.0;
+  PhaseSchedule fits(*quick.control, wants);
+  quick.run(fits, 80.0);
+  REQUIRE(fits.progress(quick.now_ns).ended);
+  CHECK_FALSE(fits.budget_needed().has_value());
+}
+
 TEST_CASE("supply batches that were published are run before the end") {
   for (double budget = 15.0; budget < 40.0; budget += 1.0) {
     Job job;

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "reports/format.hpp"
 #include "reports/render.hpp"
 #include "sample_profiles.hpp"
 
@@ -137,6 +138,23 @@ TEST_CASE("without a data set size, a rate or all ranks there is no epoch, and a
   p = testing::prep_bound();
   p.job.ranks_expected = 8;
   CHECK(reason(p) == "only 1 of 8 ranks were seen, so the rate of the whole job is not known");
+}
+
+TEST_CASE("what an epoch begins with is told beside its steps, where it is worth a word") {
+  Profile p = testing::fetch_bound();
+  CHECK(epoch_note(epochs(p)).find("On top") == std::string::npos);
+  const double whole_s = epochs(p).passes.front().whole.time.mean.value();
+  const auto pause = [](double seconds) {
+    return Estimate<Seconds>{Seconds(seconds), Seconds(seconds * 0.9), Seconds(seconds * 1.1), 9};
+  };
+  p.stalls.epoch_pause = pause(0.005 * whole_s);
+  CHECK_FALSE(epochs(p).pause.has_value());
+  p.stalls.epoch_pause = pause(0.02 * whole_s);
+  const Epochs longer = epochs(p);
+  REQUIRE(longer.pause.has_value());
+  CHECK(epoch_note(longer).find("On top of them come " + duration(*longer.pause) + " at the beginning") !=
+        std::string::npos);
+  CHECK(report(p, ReportFormat::md, "").find("at the beginning of each epoch") != std::string::npos);
 }
 
 TEST_CASE("text, Markdown, HTML and JSON say the same of an epoch") {
