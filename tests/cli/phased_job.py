@@ -5,6 +5,7 @@ Each pass over the training loader is one line of JSON in `seen`, written when t
 within a pass leaves no line of it. Several ranks are started as launchers do, reduce a gradient in every step, and write
 to `seen`.0, `seen`.1 and so on.
 """
+import itertools
 import json
 import os
 import random
@@ -37,6 +38,7 @@ DEFAULTS = {
     "anew": False,  # the loader is made anew for every pass
     "second": False,  # another loader is iterated beside
     "evaluate": 0,  # training batches between evaluations within the pass
+    "counts": False,  # the script asks for as many batches as its loader has, and never beyond
     "stop_after": None,  # batches after which the script leaves a pass
     "save": None,  # file to write a checkpoint to, from the second pass on
     "forgive": False,  # go on after a sample that cannot be read
@@ -166,7 +168,7 @@ class Job:
     def passes(self):
         """The batches of one pass, and the errors where these are forgiven."""
         iterator = iter(self.loader)
-        while True:
+        for _ in range(len(self.loader)) if self.wanted["counts"] else itertools.count():
             try:
                 yield next(iterator), None
             except StopIteration:

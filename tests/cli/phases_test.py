@@ -117,6 +117,7 @@ class DataSets(PhasesTest):
             workers_0=dict(samples=100, workers=0, evaluate=13),
             workers_2=dict(samples=100),
             persistent=dict(samples=100, persistent=True, evaluate=13),
+            counting=dict(samples=100, counts=True),
             anew=dict(samples=100, anew=True, budget="6s"),
         )
         for name, run in ran.items():

@@ -27,7 +27,7 @@ class Joined(Phased):
     def __init__(self, iterator, current_pass):
         self.length = length_of(iterator)
         self.until = self.length  # position at which the script's pass ends
-        self.stopped_ns = 0  # since when the script is between two passes; 0: it is in one
+        self.stopped_ns = 0  # when the script was told that its pass is over; 0: it was not
         self.epoch = 0  # that index lists are taken of
         self.source = iterator._index_sampler
         super().__init__(iterator, current_pass)
@@ -40,9 +40,6 @@ class Joined(Phased):
 
     def end(self):
         return self.base + self.until
-
-    def is_over(self):
-        return self.stopped_ns > 0 or super().is_over()
 
     # --- what is made next ---------------------------------------------------------------------------------------
 
@@ -68,11 +65,11 @@ class Joined(Phased):
     # --- what the script gets ------------------------------------------------------------------------------------
 
     def before(self, iterator, pull):
-        if self.position >= self.until:
+        if self.has_all():
             self.issuer.check()
             if run.plan.ends(self.turn()):
                 finish(iterator)
-            self._stop(iterator)
+            self.stopped_ns = self.stopped_ns or time.monotonic_ns()
             raise StopIteration
         super().before(iterator, pull)
 
@@ -85,19 +82,24 @@ class Joined(Phased):
     def serve(self):
         is_last = self.position + 1 == self.until and len(run.last_ring) > 0
         self.ring = run.last_ring if is_last else run.ring
-        return super().serve()
+        batch = super().serve()
+        self._keep()
+        return batch
 
-    def _stop(self, iterator):
-        """The script's pass is over. Its loader keeps the iterator, which the script lets go of."""
-        if self.stopped_ns == 0:
-            self.stopped_ns = time.monotonic_ns()
-            self.current_pass.loader.kept = iterator
+    def pass_turn(self, missed):
+        super().pass_turn(missed)
+        self._keep()
+
+    def _keep(self):
+        """The loader keeps the iterator, which the script lets go of between two passes."""
+        if self.has_all():
+            self.current_pass.loader.kept = self.iterator()
 
     def goes_on(self):
-        """The script's next pass begins."""
-        capture.text(
-            capture.TEXT_MARK, {"what": "epoch", "begin_ns": self.stopped_ns, "end_ns": time.monotonic_ns()}
-        )
+        """The script's next pass begins. One that counts batches does not ask beyond the last one: how long it was
+        between two passes is not known then."""
+        now_ns = time.monotonic_ns()
+        capture.text(capture.TEXT_MARK, {"what": "epoch", "begin_ns": self.stopped_ns or now_ns, "end_ns": now_ns})
         self.until += self.length
         self.stopped_ns = 0
         self.current_pass.loader.kept = None
@@ -124,7 +126,7 @@ def resumed(iterator):
     """Whether `iterator`, with which a script's pass has ended, serves the one that begins now."""
     current_pass = getattr(iterator, PASS, None)
     phased = current_pass.phased if current_pass is not None else None
-    if not isinstance(phased, Joined) or phased.stopped_ns == 0 or phased is not run.phased or not calls.enabled:
+    if not isinstance(phased, Joined) or not phased.has_all() or phased is not run.phased or not calls.enabled:
         return False
     if getattr(iterator, "_shutdown", False):  # by the script itself
         return False

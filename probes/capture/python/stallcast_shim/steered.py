@@ -45,6 +45,14 @@ class Phased(Taker):
         length = self.period * (begin // self.period + 1) if self.period else length_of(iterator)
         return None if length is None else self.base + length
 
+    def is_over(self):
+        return self.has_all() or super().is_over()
+
+    def has_all(self):
+        """Whether the script was given all batches of its pass. One that counts them does not ask beyond the last."""
+        end = self.end()
+        return end is not None and self.turn() >= end
+
     def end(self):
         return self._end_after(self.turn()) if self.period else self.issuer.end
 
