@@ -21,9 +21,13 @@ class Library:
     def __init__(self):
         self.slots = []
         self.texts = []
+        self.segments = []
 
     def stallcast_phase_slot(self, *fields):
         self.slots.append(fields)
+
+    def stallcast_phase_segment(self, index):
+        self.segments.append(index)
 
     def stallcast_text(self, kind, text):
         self.texts.append(text.decode())
@@ -238,6 +242,7 @@ class StreamTest(unittest.TestCase):
         self.segment(16, 10, AS_IS)
         self.one_pass(lambda p: Workers([20, 20], 3, p), on_replay=lambda it: seen.append(it.under_way()))
         self.assertEqual(seen, [0])
+        self.assertEqual(self.library.segments, [0, 1])
 
     def test_workers_that_end_early_lose_nothing(self):
         for lengths in ([20, 3], [0, 15], [12, 12, 1], [9, 0, 0, 7], [30, 9]):

@@ -109,7 +109,9 @@ def _wrap_creation(owner, name):
 
 def _wrap_get_iterator(owner):
     """iter(loader) where workers live for one pass."""
-    real = owner._get_iterator
+    real = getattr(owner, "_get_iterator", None)
+    if real is None:
+        return
 
     @functools.wraps(real)
     def _get_iterator(self):

@@ -19,7 +19,9 @@ END = 15
 SUPPLY = (SUPPLY_CACHED, SUPPLY_COLD)
 SUPPLY_NUMBERS = 1 << 40  # a supply batch has no turn: its number is this + segment * 2^16 + position
 
-Segment = collections.namedtuple("Segment", "index first batches phase round workers argument seed lists", defaults=(0,))
+Segment = collections.namedtuple(
+    "Segment", "index first batches phase round workers argument seed lists", defaults=(0,)
+)
 
 # What to make next: its number, its segment (None: as found), its position in the round's list of indices
 Item = collections.namedtuple("Item", "number segment position")
