@@ -110,3 +110,8 @@ build_jobs() {
   if [ "$cores" -lt 1 ]; then cores=1; fi
   printf '%s\n' "$cores"
 }
+
+# How many tests at once, in slots of half a core: most tests take two of them (tests/CMakeLists.txt).
+test_slots() {
+  printf '%s\n' $(($(nproc) * 2))
+}

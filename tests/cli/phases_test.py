@@ -38,28 +38,6 @@ class Usual(PhasesTest):
         self.assertIsNone(ran["workers_0"].issue("checkpoint-discarded"))
         self.assertEqual(self.processes_left(), [])
 
-    def test_a_cold_block_on_this_disk_reads_storage(self):
-        kind = file_system(self.folder)
-        if kind != "ext2/ext3":
-            self.skipTest("what may be cold on %s is not known here" % kind)
-        data = self.make_data(SAMPLES)
-        # As where a script looks at one sample before it trains: not this run's pages, and no reason to leave the rest.
-        with open(data / "00000.bin", "rb") as stranger:
-            stranger.read()
-        ran = self.run_alone(data=data, workers=2, persistent=True)
-        self.assert_measured(ran)
-        cold = next(premise for premise in ran.profile["premises"] if premise["phase"] == "cold")
-        self.assertTrue(cold["holds"], cold)
-        self.assertIsNotNone(ran.rate("cold"), ran.profile["absent"])
-        self.assertIsNotNone(ran.profile["stalls"]["fetch_frac"], ran.profile["absent"])
-        storage = ran.profile["storage"]
-        self.assertEqual(storage["path"], os.path.realpath(data))
-        self.assertEqual([rate["in_flight"] for rate in storage["rates"]][:2], [1, 2])
-        self.assertGreater(storage["rates"][0]["bandwidth_bytes_per_s"]["mean"], 0)
-        again = self.folder / "again"
-        self.assert_status(self.cli("analyze", ran.out, "-o", again, "--quiet"), 0)
-        self.assertEqual(json.loads((again / "profile.json").read_text())["storage"], storage)
-
     def test_phases_that_draw_more_than_they_repeat(self):
         ran = self.run_all(supply=dict(phases="supply"), cold=dict(phases="cold,supply_cold", workers=0))
         for name, run in ran.items():
@@ -93,6 +71,30 @@ class Usual(PhasesTest):
         self.finish(self.begin("alone", phases="synthetic", options=["--force"], workers=2, persistent=True))
         self.assertTrue((ran.out / "recordings/tool.jsonl").exists())
         self.assertEqual([path for path in (ran.out / "recordings").iterdir() if path.is_dir()], [])
+
+
+class Disk(PhasesTest):
+    def test_a_cold_block_on_this_disk_reads_storage(self):
+        kind = file_system(self.folder)
+        if kind != "ext2/ext3":
+            self.skipTest("what may be cold on %s is not known here" % kind)
+        data = self.make_data(SAMPLES)
+        # As where a script looks at one sample before it trains: not this run's pages, and no reason to leave the rest.
+        with open(data / "00000.bin", "rb") as stranger:
+            stranger.read()
+        ran = self.run_alone(data=data, workers=2, persistent=True)
+        self.assert_measured(ran)
+        cold = next(premise for premise in ran.profile["premises"] if premise["phase"] == "cold")
+        self.assertTrue(cold["holds"], cold)
+        self.assertIsNotNone(ran.rate("cold"), ran.profile["absent"])
+        self.assertIsNotNone(ran.profile["stalls"]["fetch_frac"], ran.profile["absent"])
+        storage = ran.profile["storage"]
+        self.assertEqual(storage["path"], os.path.realpath(data))
+        self.assertEqual([rate["in_flight"] for rate in storage["rates"]][:2], [1, 2])
+        self.assertGreater(storage["rates"][0]["bandwidth_bytes_per_s"]["mean"], 0)
+        again = self.folder / "again"
+        self.assert_status(self.cli("analyze", ran.out, "-o", again, "--quiet"), 0)
+        self.assertEqual(json.loads((again / "profile.json").read_text())["storage"], storage)
 
 
 class DataSets(PhasesTest):
