@@ -16,7 +16,6 @@ namespace {
 using fields::CollectedNumber;
 using fields::Collector;
 
-constexpr double k_alpha = 0.05;
 /// Two series of five blocks each, the fewest that an interval rests on.
 constexpr double k_fewest_degrees = 8.0;
 
@@ -36,7 +35,7 @@ double p_value_of(const Tested& tested, double degrees) {
   if (std::abs(tested.center) <= k_rounding) return 1.0;
   if (!(tested.half > 0.0)) return 0.0;  // both known exactly
   const boost::math::students_t t(degrees);
-  const double z = std::abs(tested.center) / tested.half * boost::math::quantile(t, 1.0 - k_alpha / 2.0);
+  const double z = std::abs(tested.center) / tested.half * boost::math::quantile(t, 1.0 - k_significance / 2.0);
   return 2.0 * boost::math::cdf(boost::math::complement(t, z));
 }
 
@@ -93,10 +92,10 @@ void give_verdicts(std::vector<ComparedNumber>& numbers) {
             [](const ComparedNumber* a, const ComparedNumber* b) { return a->p_value < b->p_value; });
   bool stands = true;
   for (std::size_t i = 0; i < tested.size(); ++i) {
-    stands = stands && tested[i]->p_value * static_cast<double>(tested.size() - i) < k_alpha;
-    tested[i]->verdict = stands                         ? Verdict::changed
-                         : tested[i]->p_value < k_alpha ? Verdict::perhaps
-                                                        : Verdict::within_noise;
+    stands = stands && tested[i]->p_value * static_cast<double>(tested.size() - i) < k_significance;
+    tested[i]->verdict = stands                                ? Verdict::changed
+                         : tested[i]->p_value < k_significance ? Verdict::perhaps
+                                                               : Verdict::within_noise;
   }
 }
 

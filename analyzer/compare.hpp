@@ -16,6 +16,9 @@
 
 namespace stallcast {
 
+/// Chance at which a change that is none may be called one.
+inline constexpr double k_significance = 0.05;
+
 /// From `before` to `after`. Every estimate of rates, stalls, resources and overhead is compared; settings of job,
 /// machine, software and data set are listed where they differ.
 [[nodiscard]] Comparison compare(const Profile& before, const Profile& after);

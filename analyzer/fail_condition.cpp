@@ -10,7 +10,6 @@
 namespace stallcast {
 namespace {
 
-constexpr double k_alpha = 0.05;
 constexpr double k_largest_percent = 1e6;
 
 Error usage(std::string what, std::string hint) {
@@ -46,7 +45,7 @@ ConditionState state_of(const FailCondition& condition, const ComparedNumber& nu
   const double scale = absolute ? std::abs(number.before->mean) : 1.0;
   const double change = condition.rises ? number.change->mean : -number.change->mean;
   if (!(change > condition.threshold * scale)) return ConditionState::not_exceeded;
-  const bool beyond = number.p_value * static_cast<double>(conditions) < k_alpha;
+  const bool beyond = number.p_value * static_cast<double>(conditions) < k_significance;
   return beyond ? ConditionState::holds : ConditionState::within_noise;
 }
 

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "analyzer/json_fields.hpp"
+
 namespace stallcast {
 namespace {
 
@@ -11,28 +13,18 @@ using nlohmann::json;
 
 constexpr std::uint64_t k_widest_ns = 10'000'000'000ULL;  ///< a bin that is wider is damage
 
-std::uint64_t natural(const json& object, const char* key) {
-  const auto field = object.find(key);
-  return field != object.end() && field->is_number_unsigned() ? field->get<std::uint64_t>() : 0;
-}
-
 std::int64_t count(const json& object, const char* key) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(natural(object, key), 1ULL << 53U));
 }
 
-std::string text(const json& object, const char* key) {
-  const auto field = object.find(key);
-  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
-}
-
 void take_device(const json& line, GpuRecording& recording) {
   GpuCourse& device = recording.devices[count(line, "device")];
-  device.name = text(line, "name");
+  device.name = word(line, "name");
   device.memory_bytes = natural(line, "memory_bytes");
   device.multiprocessors = count(line, "multiprocessors");
-  device.pci = text(line, "pci");
-  const std::string speed = text(line, "link_speed");
-  const std::string width = text(line, "link_width");
+  device.pci = word(line, "pci");
+  const std::string speed = word(line, "link_speed");
+  const std::string width = word(line, "link_width");
   device.link = speed.empty() || width.empty() ? speed : speed + " x" + width;
 }
 
@@ -70,11 +62,11 @@ bool take_bins(const json& line, GpuRecording& recording) {
 
 bool take_line(const json& line, GpuRecording& recording) {
   if (!line.is_object()) return false;
-  const std::string kind = text(line, "kind");
+  const std::string kind = word(line, "kind");
   if (kind == "gpu") {
     recording.pid = count(line, "pid");
-    recording.library = text(line, "library");
-    recording.run_folder = text(line, "run_folder");
+    recording.library = word(line, "library");
+    recording.run_folder = word(line, "run_folder");
     recording.begin_ns = natural(line, "begin_ns");
   } else if (kind == "device") {
     take_device(line, recording);
@@ -86,7 +78,7 @@ bool take_line(const json& line, GpuRecording& recording) {
     recording.dropped = count(line, "dropped");
     recording.late = count(line, "late");
   } else if (kind == "absent") {
-    recording.absent = text(line, "reason");
+    recording.absent = word(line, "reason");
   }
   return true;  // kinds that we do not know are of a later version
 }

@@ -4,11 +4,6 @@ namespace stallcast {
 
 using nlohmann::json;
 
-std::string word(const json& object, const char* key) {
-  const auto field = object.find(key);
-  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
-}
-
 std::vector<json> marks_of(const RunData& run, const Consumer& consumer, std::string_view what) {
   std::vector<json> marks;
   for (const record::ProcessRecording& process : run.processes) {

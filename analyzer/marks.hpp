@@ -6,12 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "analyzer/json_fields.hpp"
 #include "analyzer/run_data.hpp"
 
 namespace stallcast {
-
-/// The text under `key`; empty where there is none.
-[[nodiscard]] std::string word(const nlohmann::json& object, const char* key);
 
 /// Those of the consumer whose "what" is `what`, in the order in which they were written.
 [[nodiscard]] std::vector<nlohmann::json> marks_of(const RunData& run, const Consumer& consumer, std::string_view what);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "analyzer/first_reads.hpp"
+#include "analyzer/json_fields.hpp"
 #include "analyzer/phase_interruptions.hpp"
 #include "analyzer/phase_windows.hpp"
 #include "analyzer/steady.hpp"
@@ -22,11 +23,6 @@ constexpr std::int64_t k_fewest_batches = 4;
 
 bool is_supply(Phase phase) {
   return phase == Phase::supply_cached || phase == Phase::supply_cold;
-}
-
-std::uint64_t natural(const json& text, const char* key) {
-  const auto field = text.find(key);
-  return field != text.end() && field->is_number_unsigned() ? field->get<std::uint64_t>() : 0;
 }
 
 /// Phase records of the processes that made a pass's batches, by segment and batch.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/json_fields.hpp"
 #include "analyzer/steady.hpp"
 
 namespace stallcast {
@@ -11,11 +12,6 @@ namespace {
 using nlohmann::json;
 
 constexpr double k_least_pause = 0.1;  ///< of a step: a shorter one fills no queue
-
-std::uint64_t natural(const json& text, const char* key) {
-  const auto field = text.find(key);
-  return field != text.end() && field->is_number_unsigned() ? field->get<std::uint64_t>() : 0;
-}
 
 void add_marks(const record::ProcessRecording& process, std::vector<Interruption>& found) {
   for (const record::TextEntry& entry : process.texts) {

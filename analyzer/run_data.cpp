@@ -14,11 +14,6 @@ using nlohmann::json;
 using record::ProcessRecording;
 using record::TextKind;
 
-std::int64_t integer(const json& object, const char* key) {
-  const auto field = object.find(key);
-  return field != object.end() && field->is_number_integer() ? field->get<std::int64_t>() : -1;
-}
-
 std::uint64_t id_of(const json& object, const char* key) {
   const auto field = object.find(key);
   return field != object.end() && field->is_number_integer() ? field->get<std::uint64_t>() : 0;

@@ -7,33 +7,18 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "analyzer/json_fields.hpp"
+
 namespace stallcast {
 namespace {
 
 using nlohmann::json;
 
 /// What no counter can hold reads as not known: casting it would be undefined.
-std::int64_t integer(const json& object, const char* key, std::int64_t fallback = -1) {
-  constexpr double k_beyond = 9.2e18;
-  const auto field = object.find(key);
-  if (field == object.end() || !field->is_number()) return fallback;
-  return std::abs(field->get<double>()) < k_beyond ? field->get<std::int64_t>() : fallback;
-}
-
 int small_integer(const json& object, const char* key, int fallback) {
   const std::int64_t value = integer(object, key, fallback);
   const bool fits = value >= std::numeric_limits<int>::min() && value <= std::numeric_limits<int>::max();
   return fits ? static_cast<int>(value) : fallback;
-}
-
-std::uint64_t natural(const json& object, const char* key) {
-  const auto field = object.find(key);
-  return field != object.end() && field->is_number_unsigned() ? field->get<std::uint64_t>() : 0;
-}
-
-std::string text(const json& object, const char* key) {
-  const auto field = object.find(key);
-  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
 }
 
 double number(const json& object, const char* key, double fallback) {
@@ -47,10 +32,10 @@ Measured<Bytes> bytes_or(const json& object, const char* key, const char* reason
 }
 
 void take_run(const json& line, RunLog& log) {
-  log.run_id = text(line, "run_id");
-  log.tool_version = text(line, "tool_version");
-  log.job = text(line, "job");
-  log.watched = text(line, "mode") != "unwatched";
+  log.run_id = word(line, "run_id");
+  log.tool_version = word(line, "tool_version");
+  log.job = word(line, "job");
+  log.watched = word(line, "mode") != "unwatched";
   log.start_monotonic_ns = natural(line, "start_monotonic_ns");
   log.start_realtime_ns = natural(line, "start_realtime_ns");
   log.ranks_expected = small_integer(line, "ranks_expected", 1);
@@ -63,13 +48,13 @@ void take_run(const json& line, RunLog& log) {
 
 void take_host(const json& line, RunLog& log) {
   Host host;
-  host.name = text(line, "name");
-  host.kernel = text(line, "kernel");
-  host.cpu_model = text(line, "cpu_model");
+  host.name = word(line, "name");
+  host.kernel = word(line, "kernel");
+  host.cpu_model = word(line, "cpu_model");
   host.logical_cpus = small_integer(line, "logical_cpus", 0);
   host.physical_cpus = small_integer(line, "physical_cpus", 0);
   host.usable_cpus = number(line, "usable_cpus", 0.0);
-  host.usable_cpus_limited_by = text(line, "usable_cpus_limited_by");
+  host.usable_cpus_limited_by = word(line, "usable_cpus_limited_by");
   host.memory = Bytes(number(line, "memory_bytes", 0.0));
   host.memory_limit = bytes_or(line, "memory_limit_bytes", "no memory limit below the machine's memory was found");
   host.shm_free = bytes_or(line, "shm_free_bytes", "/dev/shm could not be examined");
@@ -110,7 +95,7 @@ void take_disks(const json& line, Emulation& emulation, std::set<std::uint64_t>&
   if (disks == line.end() || !disks->is_array()) return;
   for (const json& disk : *disks) {
     if (!disk.is_object()) continue;
-    emulation.disks.push_back(text(disk, "disk") + " " + text(disk, "name"));
+    emulation.disks.push_back(word(disk, "disk") + " " + word(disk, "name"));
     const auto systems = disk.find("st_devs");
     if (systems == disk.end() || !systems->is_array()) continue;
     for (const json& device : *systems) {
@@ -146,7 +131,7 @@ void take_kernel(const json& line, RunLog& log, Emulation& emulation) {
 /// Once as asked for, and once more, with what became of it, when the command has ended.
 void take_emulation(const json& line, RunLog& log) {
   Emulation emulation;
-  emulation.with = text(line, "with");
+  emulation.with = word(line, "with");
   if (const auto settings = line.find("settings"); settings != line.end() && settings->is_object()) {
     for (const auto& [key, value] : settings->items()) {
       if (value.is_string()) emulation.settings[key] = value.get<std::string>();
@@ -187,8 +172,8 @@ ProcessTick process_tick(const json& item) {
   process.pss_anon_bytes = integer(item, "pss_anon_bytes");
   process.pss_swap_bytes = integer(item, "pss_swap_bytes");
   process.swap_bytes = integer(item, "swap_bytes");
-  process.cpus = text(item, "cpus");
-  process.name = text(item, "name");
+  process.cpus = word(item, "cpus");
+  process.name = word(item, "name");
   return process;
 }
 
@@ -229,7 +214,7 @@ void take_end(const json& line, RunLog& log) {
 }
 
 void take_line(const json& line, RunLog& log) {
-  const std::string kind = text(line, "kind");
+  const std::string kind = word(line, "kind");
   if (kind == "run") take_run(line, log);
   if (kind == "host") take_host(line, log);
   if (kind == "filesystems") take_filesystems(line, log);
@@ -237,8 +222,8 @@ void take_line(const json& line, RunLog& log) {
   if (kind == "tick") take_tick(line, log);
   if (kind == "end") take_end(line, log);
   if (kind == "issue") {
-    add_issue(log.issues, {text(line, "id"), severity_from_name(text(line, "severity")), integer(line, "count", 1),
-                           text(line, "detail"), text(line, "hint")});
+    add_issue(log.issues, {word(line, "id"), severity_from_name(word(line, "severity")), integer(line, "count", 1),
+                           word(line, "detail"), word(line, "hint")});
   }
 }
 

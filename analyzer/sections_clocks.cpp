@@ -11,7 +11,7 @@
 namespace stallcast::sections {
 namespace {
 
-constexpr std::size_t k_fewest = 20;
+constexpr std::size_t k_fewest_together = 20;
 constexpr const char* k_few = "too few steps of this rank and the first one were recorded under the same number";
 constexpr const char* k_apart = "this rank and the first one do not end their steps together";
 
@@ -67,7 +67,7 @@ Measured<Seconds> offset_of(const Times& first, const Times& other) {
     if (before) lengths.push_back(end - *before);
     before = end;
   }
-  if (ahead.size() < k_fewest) return Measured<Seconds>::absent(k_few);
+  if (ahead.size() < k_fewest_together) return Measured<Seconds>::absent(k_few);
   const auto middle = ahead.begin() + static_cast<std::ptrdiff_t>(ahead.size() / 2);
   std::vector<double> early(ahead.begin(), middle);
   std::vector<double> late(middle, ahead.end());
@@ -95,7 +95,7 @@ void compare(const std::vector<Times>& deliveries, std::vector<Rank>& rows) {
     for (std::size_t rank = 0; rank < rows.size(); ++rank) late[rank].push_back(at[rank] - first);
   }
   for (std::size_t rank = 0; rank < rows.size(); ++rank) {
-    if (late[rank].size() < k_fewest) {
+    if (late[rank].size() < k_fewest_together) {
       rows[rank].late = MeasuredEstimate<Seconds>::absent(k_few);
       rows[rank].last = Measured<Fraction>::absent(k_few);
       continue;

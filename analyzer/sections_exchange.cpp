@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t k_fewest = 3;
+constexpr std::size_t k_fewest_iterations = 3;
 
 /// One iteration of one rank, in seconds.
 struct Timed {
@@ -134,7 +134,7 @@ Exchange exchange_of(const std::vector<RankView>& ranks, int world) {
   }
   const std::vector<Together> all = together(same);
   out.iterations = static_cast<std::int64_t>(all.size());
-  if (all.size() < k_fewest) {
+  if (all.size() < k_fewest_iterations) {
     const std::string reason =
         "fewer than three iterations were timed: PyTorch times one in ten on CPUs, in a hundred on GPUs";
     out.forward = out.backward = MeasuredEstimate<Seconds>::absent(reason);

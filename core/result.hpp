@@ -24,6 +24,11 @@ struct Error {
   std::string hint{};
 };
 
+/// The arguments are wrong.
+[[nodiscard]] inline Error usage_error(std::string what, std::string hint) {
+  return Error{ErrorCode::usage, std::move(what), std::move(hint)};
+}
+
 /// A value of type T or the Error that kept it from being delivered.
 template <class T>
 class [[nodiscard]] Result {

@@ -40,21 +40,17 @@ constexpr std::array<Refusal, 9> k_refused{{
      "change it in the script, profile that and compare: stallcast diff"},
 }};
 
-Error usage(std::string what, std::string hint) {
-  return Error{ErrorCode::usage, std::move(what), std::move(hint)};
-}
-
 Status check_keys(const Scenario& scenario) {
   for (const ScenarioItem& item : scenario.items) {
     if (asks_beyond_machine(item.key)) {
-      return usage(
+      return usage_error(
           "the scenario key '" + item.key + "' cannot be verified: this command runs as one job on this machine",
           "profile there and compare: stallcast diff");
     }
     const auto* refused =
         std::find_if(k_refused.begin(), k_refused.end(), [&](const Refusal& r) { return r.key == item.key; });
     if (refused == k_refused.end()) continue;
-    return usage("the scenario key '" + item.key + "' cannot be verified: " + refused->why, refused->instead);
+    return usage_error("the scenario key '" + item.key + "' cannot be verified: " + refused->why, refused->instead);
   }
   return {};
 }
@@ -67,8 +63,9 @@ std::string in_place_of(const Measured<std::int64_t>& found) {
 Status check_loader(const Profile& profile, const std::string& key) {
   const bool is_torch = profile.job.framework == "pytorch";
   if (is_torch && (profile.job.loader_kind == "map" || profile.job.loader_kind == "iterable")) return {};
-  return usage("the scenario key '" + key + "' cannot be verified: the profiled job loads without PyTorch's DataLoader",
-               "change the loader in the job itself, profile that and compare: stallcast diff");
+  return usage_error(
+      "the scenario key '" + key + "' cannot be verified: the profiled job loads without PyTorch's DataLoader",
+      "change the loader in the job itself, profile that and compare: stallcast diff");
 }
 
 Status apply_workers(const Scenario& scenario, const Profile& profile, AppliedSettings& out) {
@@ -83,8 +80,8 @@ Status apply_workers(const Scenario& scenario, const Profile& profile, AppliedSe
 Status apply_prefetch(const Scenario& scenario, const Profile& profile, AppliedSettings& out) {
   STALLCAST_RETURN_IF_ERROR(check_loader(profile, "prefetch"));
   if (scenario.workers.value_or(static_cast<int>(profile.job.num_workers.value_or(0))) == 0) {
-    return usage("this job loads without workers, so a prefetch factor means nothing",
-                 "ask for at least one worker as well, for example workers=2");
+    return usage_error("this job loads without workers, so a prefetch factor means nothing",
+                       "ask for at least one worker as well, for example workers=2");
   }
   out.prefetch = scenario.prefetch;
   out.keys.push_back({"prefetch", std::to_string(*scenario.prefetch),
@@ -104,11 +101,12 @@ Status apply_cpus(const Scenario& scenario, double usable_cpus, AppliedSettings&
   const double cpus = *scenario.cpus;
   const bool whole = cpus == std::floor(cpus);
   if (!whole && !out.by_kernel) {
-    return usage("cpus=" + number(cpus) + " cannot be verified: affinity gives whole CPUs, a part of one takes a quota",
-                 "ask for a whole number of CPUs, or for a quota, as root: --emulate-with kernel");
+    return usage_error(
+        "cpus=" + number(cpus) + " cannot be verified: affinity gives whole CPUs, a part of one takes a quota",
+        "ask for a whole number of CPUs, or for a quota, as root: --emulate-with kernel");
   }
   if (cpus > usable_cpus) {
-    return usage(
+    return usage_error(
         "cpus=" + number(cpus) + " cannot be verified: " + number(usable_cpus) + " may be used on this machine",
         "ask for fewer, or verify on a machine that has as many");
   }
@@ -137,17 +135,18 @@ Status check_cache(const Scenario& scenario, bool by_kernel) {
   const ScenarioItem* item = cache != nullptr ? cache : item_of(scenario, "cache_policy");
   if (item == nullptr) return {};
   if (by_kernel) {
-    return usage(item->key + " cannot be verified with the kernel's limits: it emulates no cache",
-                 "leave --emulate-with kernel out, with cache_policy=minio");
+    return usage_error(item->key + " cannot be verified with the kernel's limits: it emulates no cache",
+                       "leave --emulate-with kernel out, with cache_policy=minio");
   }
   if (!scenario.storage_bandwidth && !scenario.storage_iops) {
-    return usage(item->key + " cannot be verified alone: how fast a miss is served by the real storage is not known",
-                 "say what storage a miss goes to, for example storage_bandwidth=200MB/s");
+    return usage_error(
+        item->key + " cannot be verified alone: how fast a miss is served by the real storage is not known",
+        "say what storage a miss goes to, for example storage_bandwidth=200MB/s");
   }
-  if (cache == nullptr) return usage("cache_policy means nothing without a cache", "add its size: cache=35%");
+  if (cache == nullptr) return usage_error("cache_policy means nothing without a cache", "add its size: cache=35%");
   if (scenario.cache_policy == CachePolicy::minio) return {};
-  return usage("cache cannot be verified with Linux' own policy, which has no exact model",
-               "ask for cache_policy=minio as well");
+  return usage_error("cache cannot be verified with Linux' own policy, which has no exact model",
+                     "ask for cache_policy=minio as well");
 }
 
 /// Without a cache every byte comes from the emulated storage: the profiled run must have read its bytes there, too.
@@ -157,7 +156,7 @@ Status check_all_from_storage(const Scenario& scenario, const Profile& profile) 
   const std::string found = share ? "read " + number(std::round(100.0 * *share)) + " % of its bytes from storage"
                                   : "does not show how much came from storage (" + share.reason() + ")";
   const std::string key = scenario.storage_bandwidth ? "storage_bandwidth" : "storage_iops";
-  return usage(
+  return usage_error(
       key + " cannot be verified: the profiled run " + found + ", emulated storage without a cache serves them all",
       "add a cache, for example cache=35% cache_policy=minio, or profile with the data evicted");
 }

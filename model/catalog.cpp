@@ -10,6 +10,7 @@
 
 #include "core/utf8.hpp"
 #include "model/nearest_word.hpp"
+#include "model/scenario.hpp"
 
 namespace stallcast {
 namespace {
@@ -18,7 +19,6 @@ using nlohmann::json;
 
 constexpr int k_schema_version = 1;
 constexpr std::size_t k_most_machines = 1000;
-constexpr int k_most_nodes = 100'000;
 constexpr int k_most_gpus = 1024;
 constexpr const char* k_hint = "model/schema/catalog.schema.json describes the file; samples/catalog has an example";
 

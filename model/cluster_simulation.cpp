@@ -16,15 +16,11 @@ namespace {
 constexpr double k_most_rank_steps = 1e8;
 constexpr double k_most_bytes = 2147483648.0;
 constexpr double k_many_reads = 4e7;  ///< of items; beyond, an item stands for several samples
-constexpr int k_most_nodes = 65534;
+constexpr int k_most_simulated_nodes = 65534;
 constexpr double k_most_items_per_batch = 65535.0;
 constexpr double k_most_items = 4e9;  ///< that 32 bits can number
 constexpr double k_shares_differ = 0.02;
 constexpr double k_straggling_matters = 0.05;
-
-Error refused(std::string what, std::string hint) {
-  return Error{ErrorCode::usage, std::move(what), std::move(hint)};
-}
 
 std::string number(const char* form, double value) {
   char text[48];
@@ -36,34 +32,35 @@ std::string number(const char* form, double value) {
 Status check_known(const JobModel& job, const Setting& setting, const SimulationAsk& ask) {
   const char* leave_out = "leave out --simulate, or the key";
   if (setting.jobs > 1 || setting.uses != 1.0) {
-    return refused("--simulate plays one job that trains once on each batch: no jobs, coordinated_prep or echo",
-                   leave_out);
+    return usage_error("--simulate plays one job that trains once on each batch: no jobs, coordinated_prep or echo",
+                       leave_out);
   }
   if (setting.staging || setting.latency_factor != 1.0 || setting.demand_factor != 1.0) {
-    return refused("--simulate reads single samples from where they are: no staging, and no layout=shards", leave_out);
+    return usage_error("--simulate reads single samples from where they are: no staging, and no layout=shards",
+                       leave_out);
   }
   if (setting.prep_cores) {
-    return refused("--simulate plays workers on the hosts that train: no prep_cpus", leave_out);
+    return usage_error("--simulate plays workers on the hosts that train: no prep_cpus", leave_out);
   }
   if (job.overlapped) {
-    return refused("--simulate plays workers that make one batch after another, and this job's loader (" +
-                       job.loader_kind + ") fetches and prepares side by side",
-                   "leave out --simulate");
+    return usage_error("--simulate plays workers that make one batch after another, and this job's loader (" +
+                           job.loader_kind + ") fetches and prepares side by side",
+                       "leave out --simulate");
   }
   if (!job.in_order && setting.workers > 0) {
-    return refused("--simulate delivers batches in order, and this job takes them as they come (in_order=False)",
-                   "leave out --simulate");
+    return usage_error("--simulate delivers batches in order, and this job takes them as they come (in_order=False)",
+                       "leave out --simulate");
   }
   if (std::abs(setting.ranks_per_node - std::round(setting.ranks_per_node)) > 1e-6) {
-    return refused("--simulate needs as many ranks on each node, and the run had " +
-                       number("%.3g", setting.ranks_per_node) + " on average",
-                   "add gpus_per_node=8");
+    return usage_error("--simulate needs as many ranks on each node, and the run had " +
+                           number("%.3g", setting.ranks_per_node) + " on average",
+                       "add gpus_per_node=8");
   }
   if (ask.lose_node && !setting.cached) {
-    return refused("--lose-node needs a cache whose content can be lost", "add for example cache=35%");
+    return usage_error("--lose-node needs a cache whose content can be lost", "add for example cache=35%");
   }
   if (ask.lose_node && ask.epochs < 2) {
-    return refused("--lose-node needs an epoch before the one in which a node is lost", "write --simulate=3");
+    return usage_error("--lose-node needs an epoch before the one in which a node is lost", "write --simulate=3");
   }
   if (!job.dataset_samples) {
     return Error{ErrorCode::not_enough_data,
@@ -208,25 +205,26 @@ Status check_size(const simulation::Cluster& cluster, double samples) {
   const double ranks = static_cast<double>(cluster.nodes) * cluster.ranks_per_node;
   const double rank_steps = ranks * static_cast<double>(cluster.steps) * cluster.epochs;
   if (rank_steps > k_most_rank_steps) {
-    return refused("--simulate would play " + number("%.3g", rank_steps) + " batches, and the most is " +
-                       number("%.3g", k_most_rank_steps),
-                   "simulate fewer epochs, for example --simulate=2");
+    return usage_error("--simulate would play " + number("%.3g", rank_steps) + " batches, and the most is " +
+                           number("%.3g", k_most_rank_steps),
+                       "simulate fewer epochs, for example --simulate=2");
   }
-  if (cluster.nodes > k_most_nodes) {
-    return refused("--simulate plays at most " + std::to_string(k_most_nodes) + " nodes", "simulate fewer nodes");
+  if (cluster.nodes > k_most_simulated_nodes) {
+    return usage_error("--simulate plays at most " + std::to_string(k_most_simulated_nodes) + " nodes",
+                       "simulate fewer nodes");
   }
   if (cluster.caches.policy == simulation::Caching::locality && cluster.order.samples_per_item > 1.0) {
-    return refused("--simulate deals out samples by place for batches of at most " +
-                       number("%.0f", k_most_items_per_batch) + " samples",
-                   "simulate a smaller batch");
+    return usage_error("--simulate deals out samples by place for batches of at most " +
+                           number("%.0f", k_most_items_per_batch) + " samples",
+                       "simulate a smaller batch");
   }
   const bool too_many = samples / cluster.order.samples_per_item > k_most_items;
   const double bytes = simulation::memory_bytes(cluster);
   if (bytes > k_most_bytes || too_many) {
-    return refused("--simulate would need " + number("%.3g", bytes / 1e9) + " GB of memory for " +
-                       number("%.3g", samples) + " samples on " + std::to_string(cluster.nodes) +
-                       " nodes, and the most is " + number("%.3g", k_most_bytes / 1e9) + " GB",
-                   "simulate fewer epochs, or a smaller cache");
+    return usage_error("--simulate would need " + number("%.3g", bytes / 1e9) + " GB of memory for " +
+                           number("%.3g", samples) + " samples on " + std::to_string(cluster.nodes) +
+                           " nodes, and the most is " + number("%.3g", k_most_bytes / 1e9) + " GB",
+                       "simulate fewer epochs, or a smaller cache");
   }
   return {};
 }

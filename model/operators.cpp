@@ -25,10 +25,6 @@ constexpr const char* k_example =
     "write for example operator=Resize:x2, operator=Resize:off, or operator=Resize:gpu20 on the accelerator";
 constexpr const char* k_unlocked_by = "a profile of a map-style data set, with at least 32 samples timed";
 
-Error usage(std::string what, std::string hint) {
-  return Error{ErrorCode::usage, std::move(what), std::move(hint)};
-}
-
 /// "x2", "2x", "2", "off", which is endlessly fast, or "gpu20": on the accelerator, 20 times as fast as in a worker.
 Result<OperatorChange> parse_change(std::string_view text) {
   OperatorChange change;
@@ -39,7 +35,7 @@ Result<OperatorChange> parse_change(std::string_view text) {
   if (!text.empty() && text.front() == 'x') text.remove_prefix(1);
   auto factor = parse_factor(text);
   if (!factor || factor.value() < 1.0 / k_largest_factor || factor.value() > k_largest_factor) {
-    return usage("'" + std::string(text) + "' is neither off nor a factor of 0.001 to 1000", k_example);
+    return usage_error("'" + std::string(text) + "' is neither off nor a factor of 0.001 to 1000", k_example);
   }
   change.speedup = factor.value();
   return change;
@@ -62,8 +58,8 @@ Error unknown(const JobModel& job, const std::string& name) {
     if (!candidate.where.empty()) known.push_back(candidate.where);
   }
   const auto nearest = nearest_word(name, known);
-  return usage("this job has no operator '" + name + "'",
-               nearest ? "did you mean '" + std::string(*nearest) + "'?" : "operators: " + list);
+  return usage_error("this job has no operator '" + name + "'",
+                     nearest ? "did you mean '" + std::string(*nearest) + "'?" : "operators: " + list);
 }
 
 }  // namespace
@@ -76,14 +72,14 @@ Status set_operators(Scenario& scenario, std::string_view value) {
     value.remove_prefix(std::min(plus + 1, value.size()));
     const std::size_t colon = one.rfind(':');
     if (colon == std::string_view::npos || colon == 0) {
-      return usage("'" + std::string(one) + "' does not say how much faster", k_example);
+      return usage_error("'" + std::string(one) + "' does not say how much faster", k_example);
     }
     auto change = parse_change(one.substr(colon + 1));
     if (!change) return change.error();
     const std::string name(one.substr(0, colon));
     const bool twice =
         std::any_of(changes.begin(), changes.end(), [&](const auto& other) { return other.name == name; });
-    if (twice) return usage("the operator '" + name + "' is changed twice", "change each operator once");
+    if (twice) return usage_error("the operator '" + name + "' is changed twice", "change each operator once");
     change.value().name = name;
     changes.push_back(std::move(change).value());
   }

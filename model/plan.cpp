@@ -26,7 +26,7 @@ std::string text(const char* format, double value) {
 }
 
 /// A configuration to ask for.
-struct Candidate {
+struct MachineCandidate {
   const Machine* machine = nullptr;
   int nodes = 1;
   int workers = 0;

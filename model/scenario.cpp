@@ -47,10 +47,6 @@ bool contains(const List& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-Error usage(std::string what, std::string hint) {
-  return Error{ErrorCode::usage, std::move(what), std::move(hint)};
-}
-
 std::string joined(std::span<const std::string_view> words) {
   std::string text;
   for (const std::string_view word : words) text += (text.empty() ? "" : ", ") + std::string(word);
@@ -62,12 +58,12 @@ Status check_key(const Scenario& scenario, std::string_view key) {
   const std::string name(key);
   if (!contains(k_answered, key)) {
     const auto nearest = nearest_word(key, k_answered);
-    return usage("there is no scenario key '" + name + "'",
-                 nearest ? "did you mean '" + std::string(*nearest) + "'?" : "keys: " + joined(k_answered));
+    return usage_error("there is no scenario key '" + name + "'",
+                       nearest ? "did you mean '" + std::string(*nearest) + "'?" : "keys: " + joined(k_answered));
   }
   const bool twice = std::any_of(scenario.items.begin(), scenario.items.end(),
                                  [&](const ScenarioItem& item) { return item.key == name; });
-  if (twice) return usage("the scenario key '" + name + "' is set twice", "set each key once");
+  if (twice) return usage_error("the scenario key '" + name + "' is set twice", "set each key once");
   return {};
 }
 
@@ -76,15 +72,15 @@ bool contradicts_itself(const Scenario& scenario) {
 }
 
 Error contradiction() {
-  return usage("workers=0 prefetches nothing, so a prefetch factor means nothing beside it",
-               "leave out prefetch, or ask for at least one worker");
+  return usage_error("workers=0 prefetches nothing, so a prefetch factor means nothing beside it",
+                     "leave out prefetch, or ask for at least one worker");
 }
 
 /// "key=value" cut in two; an error that shows how to write it.
 Result<std::pair<std::string, std::string>> cut(const std::string& setting) {
   const std::size_t equals = setting.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == setting.size()) {
-    return usage("'" + setting + "' is not KEY=VALUE", "write for example workers=4 or cache=35%");
+    return usage_error("'" + setting + "' is not KEY=VALUE", "write for example workers=4 or cache=35%");
   }
   return std::pair(setting.substr(0, equals), setting.substr(equals + 1));
 }
@@ -102,7 +98,7 @@ Result<Sweep> parse_sweep(const std::string& text) {
   const std::string& list = parts.value().second;
   for (std::size_t begin = 0; begin <= list.size();) {
     const std::size_t comma = std::min(list.find(',', begin), list.size());
-    if (comma == begin) return usage("'" + text + "' has an empty value", "write for example workers=1,2,4");
+    if (comma == begin) return usage_error("'" + text + "' has an empty value", "write for example workers=1,2,4");
     sweep.values.push_back(list.substr(begin, comma - begin));
     begin = comma + 1;
   }
@@ -150,8 +146,8 @@ Result<std::vector<Scenario>> parse_grid(std::span<const std::string> settings, 
     if (!sweep) return sweep.error();
     size *= sweep.value().values.size();
     if (size > k_largest_grid) {
-      return usage("the sweeps make a grid of more than " + std::to_string(k_largest_grid) + " scenarios",
-                   "use fewer values, or several smaller sweeps");
+      return usage_error("the sweeps make a grid of more than " + std::to_string(k_largest_grid) + " scenarios",
+                         "use fewer values, or several smaller sweeps");
     }
     axes.push_back(std::move(sweep).value());
   }

@@ -87,6 +87,9 @@ struct Scenario {
 /// A scenario from "KEY=VALUE" texts. Errors as set_key, and settings that contradict each other.
 [[nodiscard]] Result<Scenario> parse_scenario(std::span<const std::string> settings);
 
+/// Most nodes that a scenario or a catalogue may name.
+inline constexpr int k_most_nodes = 100'000;
+
 /// Most scenarios of one grid.
 inline constexpr std::size_t k_largest_grid = 100'000;
 

@@ -15,13 +15,8 @@ namespace {
 constexpr int k_most_workers = 1024;
 constexpr int k_most_prefetch = 1024;
 constexpr int k_largest_batch = 1 << 24;
-constexpr int k_most_nodes = 100'000;
 constexpr int k_most_ranks = 1024;  ///< of a node, and jobs on it
 constexpr double k_most_echoes = 1000.0;
-
-Error usage(std::string what, std::string hint) {
-  return Error{ErrorCode::usage, std::move(what), std::move(hint)};
-}
 
 Status set_cache(Scenario& scenario, std::string_view value) {
   if (!value.empty() && value.back() == '%') {
@@ -32,8 +27,8 @@ Status set_cache(Scenario& scenario, std::string_view value) {
   }
   auto size = parse_bytes(value);
   if (!size) {
-    return usage("'" + std::string(value) + "' is neither a share of the data set nor a size",
-                 "write it with its unit, for example 35% or 100GiB");
+    return usage_error("'" + std::string(value) + "' is neither a share of the data set nor a size",
+                       "write it with its unit, for example 35% or 100GiB");
   }
   scenario.cache_size = size.value();
   return {};
@@ -46,8 +41,8 @@ Result<std::size_t> one_of(const std::array<std::string_view, N>& words, std::st
   const auto found = std::find(words.begin(), words.end(), value);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
   const auto nearest = nearest_word(value, words);
-  return usage("there is no " + std::string(what) + " '" + std::string(value) + "'",
-               nearest ? "did you mean '" + std::string(*nearest) + "'?" : write);
+  return usage_error("there is no " + std::string(what) + " '" + std::string(value) + "'",
+                     nearest ? "did you mean '" + std::string(*nearest) + "'?" : write);
 }
 
 Status set_policy(Scenario& scenario, std::string_view value) {
@@ -66,12 +61,12 @@ Status set_layout(Scenario& scenario, std::string_view value) {
   if (!layout) return layout.error();
   const bool in_shards = layout.value() == 1;
   if (in_shards != (colon < value.size())) {
-    return usage(in_shards ? "shards need their size" : "files have the size that they have", k_write);
+    return usage_error(in_shards ? "shards need their size" : "files have the size that they have", k_write);
   }
   if (in_shards) {
     const auto size = parse_bytes(value.substr(colon + 1));
     if (!size) return size.error();
-    if (!(size.value().value() > 0.0)) return usage("shards of no bytes hold nothing", k_write);
+    if (!(size.value().value() > 0.0)) return usage_error("shards of no bytes hold nothing", k_write);
     scenario.shard = size.value();
   }
   scenario.in_shards = in_shards;
@@ -98,8 +93,9 @@ Status set_count(std::optional<int>& target, std::string_view value, int least, 
   auto count = parse_count(value);
   if (!count) return count.error();
   if (count.value() < least || count.value() > most) {
-    return usage("'" + std::string(value) + "' is outside " + std::to_string(least) + " to " + std::to_string(most),
-                 "write for example " + std::to_string(std::max(least, 2)));
+    return usage_error(
+        "'" + std::string(value) + "' is outside " + std::to_string(least) + " to " + std::to_string(most),
+        "write for example " + std::to_string(std::max(least, 2)));
   }
   target = count.value();
   return {};
@@ -115,8 +111,8 @@ Status set_parsed(std::optional<Q>& target, Result<Q> parsed) {
 Status set_cpus(std::optional<double>& target, std::string_view value) {
   auto cpus = parse_factor(value);
   if (!cpus || cpus.value() > 100'000.0 || value.back() == 'x') {
-    return usage("'" + std::string(value) + "' is not a number of CPUs above zero",
-                 "write for example 4, or 1.5 for a quota");
+    return usage_error("'" + std::string(value) + "' is not a number of CPUs above zero",
+                       "write for example 4, or 1.5 for a quota");
   }
   target = cpus.value();
   return {};
@@ -126,14 +122,16 @@ Status set_speedup(Scenario& scenario, std::string_view value) {
   auto factor = parse_factor(value);
   if (!factor) return factor.error();
   if (factor.value() < 1e-3 || factor.value() > 1e3) {
-    return usage("a gpu_speedup of " + std::string(value) + " is outside 0.001 to 1000", "write for example 2 or 0.5x");
+    return usage_error("a gpu_speedup of " + std::string(value) + " is outside 0.001 to 1000",
+                       "write for example 2 or 0.5x");
   }
   scenario.gpu_speedup = factor.value();
   return {};
 }
 
 Status set_switch(std::optional<bool>& target, std::string_view value) {
-  if (value != "on" && value != "off") return usage("'" + std::string(value) + "' is neither on nor off", "write on");
+  if (value != "on" && value != "off")
+    return usage_error("'" + std::string(value) + "' is neither on nor off", "write on");
   target = value == "on";
   return {};
 }
@@ -145,7 +143,7 @@ Status set_coefficient(std::optional<double>& target, std::string_view value) {
   const bool is_zero = value == "0";
   const auto share = is_percent ? parse_percent(value) : is_zero ? Result<double>(0.0) : parse_factor(value);
   if (!share || share.value() > k_most || (!is_percent && value.back() == 'x')) {
-    return usage("'" + std::string(value) + "' is not a coefficient from 0 to 1", "write for example 2% or 0.02");
+    return usage_error("'" + std::string(value) + "' is not a coefficient from 0 to 1", "write for example 2% or 0.02");
   }
   target = share.value();
   return {};
@@ -155,7 +153,7 @@ Status set_echo(Scenario& scenario, std::string_view value) {
   auto times = parse_factor(value);
   if (!times) return times.error();
   if (times.value() < 1.0 || times.value() > k_most_echoes) {
-    return usage("an echo of " + std::string(value) + " is outside 1 to 1000", "write for example 2");
+    return usage_error("an echo of " + std::string(value) + " is outside 1 to 1000", "write for example 2");
   }
   scenario.echo = times.value();
   return {};

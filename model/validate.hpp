@@ -17,6 +17,10 @@ enum class RowKind {
 /// "identity", "fitted" or "predicted".
 [[nodiscard]] const char* row_kind_name(RowKind kind);
 
+/// Source of rows in more than one part of the ledger.
+inline constexpr char k_nopfs[] =
+    "Dryden et al., Clairvoyant Prefetching for Distributed Machine Learning I/O, SC 2021";
+
 struct LedgerRow {
   std::string source{};
   std::string system{};  ///< what was run

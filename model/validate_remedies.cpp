@@ -12,7 +12,6 @@ namespace {
 
 constexpr const char* k_diesel =
     "Wang et al., DIESEL: A Dataset-Based Distributed Storage and Caching System, ICPP 2020";
-constexpr const char* k_nopfs = "Dryden et al., Clairvoyant Prefetching for Distributed Machine Learning I/O, SC 2021";
 
 /// The same constants in the same formula: proves that it is the published one.
 void add_shards(std::vector<LedgerRow>& rows) {

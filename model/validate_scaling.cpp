@@ -12,7 +12,6 @@ namespace {
 
 constexpr const char* k_locality =
     "Yang & Cong, Accelerating Data Loading in Deep Neural Network Training, HiPC 2019, read off its figures";
-constexpr const char* k_nopfs = "Dryden et al., Clairvoyant Prefetching for Distributed Machine Learning I/O, SC 2021";
 
 /// Seconds of an epoch on 16 to 256 nodes.
 struct LoadingRow {

@@ -21,7 +21,7 @@ std::string capitalised(std::string text) {
 }
 
 /// A rate whose lower end is 0 takes for ever at its upper end: said, not left out.
-std::string forecast_words(double mean, double low, double high, const Scale& scale) {
+std::string range_words(double mean, double low, double high, const Scale& scale) {
   if (std::isfinite(high)) return with_interval(mean, low, high, scale);
   return scaled(mean, scale) + " (at least " + scaled(low, scale) + ", without an upper end)";
 }
@@ -55,8 +55,7 @@ std::string configuration_words(const PlanOption& option) {
 
 std::string time_words(const PlanOption& option) {
   const auto& time = option.time;
-  return forecast_words(time.mean.value(), time.ci90_low.value(), time.ci90_high.value(),
-                        time_scale(time.mean.value()));
+  return range_words(time.mean.value(), time.ci90_low.value(), time.ci90_high.value(), time_scale(time.mean.value()));
 }
 
 std::string currency_word(const Catalog& catalog) {
@@ -67,7 +66,7 @@ std::string currency_word(const Catalog& catalog) {
 std::string cost_words(const PlanOption& option, const Catalog& catalog) {
   const std::string currency = currency_word(catalog);
   const auto& cost = option.cost;
-  return forecast_words(cost.mean, cost.ci90_low, cost.ci90_high, {1.0, ""}) + (currency.empty() ? "" : " " + currency);
+  return range_words(cost.mean, cost.ci90_low, cost.ci90_high, {1.0, ""}) + (currency.empty() ? "" : " " + currency);
 }
 
 std::string as_given(double value) {

@@ -81,7 +81,7 @@ void file_opened(int fd, const char* path, int flags) {
     state->seen.opened_bytes.fetch_add(size, k_relaxed);  // reads go past the page cache: nothing is resident for them
     return;
   }
-  const Part whole{
+  const FilePart whole{
       .fd = fd, .file = &file, .range = {0, size}, .key = file_key(file), .is_cold = is_cold(*state, opened.file_id)};
   settle(state->seen, whole);
   mark_whole_file(*state, whole.key);

@@ -135,7 +135,7 @@ bool with_file(const Map& map, Take take) {
   const bool same = fd >= 0 && raw::stat_fd(fd, &file) == 0 && file.st_ino == map.inode && file.st_dev == map.device;
   if (same) {
     const auto size = static_cast<std::uint64_t>(file.st_size);
-    take(Part{.fd = fd, .file = &file, .range = {0, size}, .key = file_key(file), .is_cold = true});
+    take(FilePart{.fd = fd, .file = &file, .range = {0, size}, .key = file_key(file), .is_cold = true});
   }
   if (fd >= 0) raw::close_fd(fd);
   return same;
@@ -143,7 +143,7 @@ bool with_file(const Map& map, Take take) {
 
 /// One file: drops its pages if this run may, and counts. Unlike settle() it tries once: what other workers have mapped
 /// stays, and each try waits for all processors.
-void evict_map(const Part& part, Resident found, MapsSeen& seen) {
+void evict_map(const FilePart& part, Resident found, MapsSeen& seen) {
   const record::Evict may = record::Evict{process().writer.control->evict};
   const bool own = is_own(part);
   if (may != record::Evict::all && !(may == record::Evict::own && own)) {
@@ -158,7 +158,7 @@ void evict_map(const Part& part, Resident found, MapsSeen& seen) {
 }
 
 /// One file: asks what is resident, and counts that; `evicts`: of what is left after what may go went.
-void look_at(const Part& part, bool evicts, MapsSeen& seen) {
+void look_at(const FilePart& part, bool evicts, MapsSeen& seen) {
   seen.file_bytes += part.range.bytes;
   const Resident found = resident_in(part.fd, *part.file, part.range);
   if (!found.known) {
@@ -180,7 +180,7 @@ void look(MapsSeen& seen, bool evicts) {
   seen.file_bytes = seen.resident_bytes = seen.foreign_bytes = 0;
   each_map([&](const Map& map) {
     ++seen.files;
-    if (!with_file(map, [&](const Part& part) { look_at(part, evicts, seen); })) ++seen.unknown;
+    if (!with_file(map, [&](const FilePart& part) { look_at(part, evicts, seen); })) ++seen.unknown;
   });
 }
 
@@ -190,7 +190,7 @@ void count_maps(MapsSeen& seen) {
     ++seen.files;
     seen.file_bytes += map.file_bytes;
     const std::uint64_t words[] = {record::own_file_key(map.device, map.inode), k_looked};
-    if (!is_ours(hash_words(words, 2))) with_file(map, [](const Part& part) { claim_absent(part.fd, *part.file); });
+    if (!is_ours(hash_words(words, 2))) with_file(map, [](const FilePart& part) { claim_absent(part.fd, *part.file); });
   });
 }
 

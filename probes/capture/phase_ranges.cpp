@@ -53,7 +53,7 @@ bool has_mark(const Reading& reading, std::uint64_t granule, Mark mark) {
 }
 
 /// Granules first..end-1, all of one chunk.
-Part part_of(const Reading& reading, std::uint64_t first, std::uint64_t end) {
+FilePart part_of(const Reading& reading, std::uint64_t first, std::uint64_t end) {
   const auto size = static_cast<std::uint64_t>(reading.file.st_size);
   const std::uint64_t key = record::own_chunk_key(reading.file.st_dev, reading.file.st_ino, first / k_chunk);
   const Range range{first * k_granule, std::min(end * k_granule, size) - first * k_granule};
@@ -105,7 +105,7 @@ void settle_granules(const Reading& reading, std::uint64_t first, std::uint64_t 
            !has_mark(reading, next, Mark::counted)) {
       set_mark(reading, next++, Mark::counted);
     }
-    const Part part = part_of(reading, at, std::max(next, at + 1));
+    const FilePart part = part_of(reading, at, std::max(next, at + 1));
     if (cleared) {
       reading.state.seen.opened_bytes.fetch_add(part.range.bytes, k_relaxed);
     } else {
@@ -133,7 +133,7 @@ void clear(const Reading& reading, std::uint64_t from, std::uint64_t end) {
   for (std::uint64_t at = from; at < end;) {
     const std::uint64_t next = chunk_end(at, end);
     if (!has_mark(reading, next - 1, Mark::cleared)) {
-      const Part part = part_of(reading, at, next);
+      const FilePart part = part_of(reading, at, next);
       if (part.is_cold && clear_pages(part)) {
         for (std::uint64_t granule = at; granule < next; ++granule) set_mark(reading, granule, Mark::cleared);
       }

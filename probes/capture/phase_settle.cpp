@@ -21,7 +21,7 @@ record::Evict permission() {
 
 /// Drops the part's pages and says how many bytes are left. The second try takes along the blocks that the part begins
 /// and ends in the middle of, and finds what was under way the first time.
-std::uint64_t evict(const Part& part) {
+std::uint64_t evict(const FilePart& part) {
   drop_pages(part.fd, part.range);
   std::uint64_t left = resident_in(part.fd, *part.file, part.range).bytes;
   if (left == 0) return 0;
@@ -33,11 +33,11 @@ std::uint64_t evict(const Part& part) {
 
 }  // namespace
 
-bool is_own(const Part& part) {
+bool is_own(const FilePart& part) {
   return is_ours(part.key) || is_ours(file_key(*part.file));
 }
 
-void settle(PhaseSeen& seen, const Part& part) {
+void settle(PhaseSeen& seen, const FilePart& part) {
   seen.opened_bytes.fetch_add(part.range.bytes, k_relaxed);
   if (emulating()) {
     // The emulated storage says what counts as cached, wherever the bytes really are: nothing is evicted.
@@ -66,7 +66,7 @@ void settle(PhaseSeen& seen, const Part& part) {
   seen.resident_bytes.fetch_add(left, k_relaxed);
 }
 
-bool clear_pages(const Part& part) {
+bool clear_pages(const FilePart& part) {
   if (emulating()) return false;
   const Resident found = resident_in(part.fd, *part.file, part.range);
   if (!found.known) return false;

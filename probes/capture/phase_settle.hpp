@@ -7,7 +7,7 @@
 
 namespace stallcast::capture {
 
-struct Part {
+struct FilePart {
   int fd;
   const struct stat* file;
   Range range;
@@ -23,13 +23,13 @@ inline std::uint64_t file_key(const struct stat& file) {
 }
 
 /// Whether this run brought the part's pages in.
-bool is_own(const Part& part);
+bool is_own(const FilePart& part);
 
 /// Asks what is resident, evicts what may be, and counts both.
-void settle(PhaseSeen& seen, const Part& part);
+void settle(PhaseSeen& seen, const FilePart& part);
 
 /// Evicts what may be of the part, uncounted. True if nothing of it is resident now.
-bool clear_pages(const Part& part);
+bool clear_pages(const FilePart& part);
 
 /// A file (file_key) was settled as a whole in this batch, whichever descriptor it is read through.
 void mark_whole_file(PhaseState& state, std::uint64_t file);

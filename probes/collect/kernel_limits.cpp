@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "fmt/format.h"
+#include "probes/collect/or_null.hpp"
 #include "probes/collect/run_folder.hpp"
 #include "probes/collect/text_file.hpp"
 
@@ -35,10 +36,6 @@ Json json_of(const BlockDevice& disk) {
     if (const auto number = st_dev_of(device)) systems.push_back(*number);
   }
   return {{"disk", disk.number}, {"name", disk.name}, {"st_devs", std::move(systems)}};
-}
-
-Json or_null(const std::optional<std::uint64_t>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 }  // namespace

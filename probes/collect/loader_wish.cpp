@@ -4,16 +4,12 @@
 
 #include "core/utf8.hpp"
 #include "core/write_file.hpp"
+#include "probes/collect/or_null.hpp"
 
 namespace stallcast::collect {
 namespace {
 
 constexpr char k_loader_file[] = "loader.json";
-
-template <class T>
-nlohmann::json or_null(const std::optional<T>& value) {
-  return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-}
 
 }  // namespace
 

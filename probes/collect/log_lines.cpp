@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "probes/collect/or_null.hpp"
 #include "probes/collect/text_file.hpp"
 
 namespace stallcast::collect {
@@ -13,11 +14,6 @@ using Json = nlohmann::ordered_json;
 
 std::string text_of(const Json& object) {
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
 }
 
 Json rank_json(const RankReading& rank) {

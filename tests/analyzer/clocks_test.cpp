@@ -16,10 +16,6 @@ namespace {
 constexpr double k_step_s = 0.1;
 constexpr double k_ahead_s = 5000.0;  // the second machine's wall clock
 
-std::uint64_t ns(double seconds) {
-  return static_cast<std::uint64_t>(std::llround(seconds * 1e9));
-}
-
 /// Two nodes of two ranks whose steps end at the same true time, but for what `jitter_s(rank, step)` says; rank 2 gets
 /// its batches 30 ms after the others.
 std::vector<RunData> in_step(const std::function<double(std::size_t, std::size_t)>& jitter_s) {

@@ -31,10 +31,6 @@ double resident_s(const JobSpec& spec) {
          k_bytes_per_sample * spec.batch_size * k_resident_s_per_byte;
 }
 
-std::uint64_t ns(double seconds) {
-  return static_cast<std::uint64_t>(std::llround(seconds * 1e9));
-}
-
 }  // namespace
 
 Draws draw(const JobSpec& spec, int batches, Random& random) {

@@ -48,11 +48,6 @@ JobSpec short_job() {
   return spec;
 }
 
-const DataIssue* issue_of(const std::vector<DataIssue>& issues, const std::string& id) {
-  const auto found = std::find_if(issues.begin(), issues.end(), [&](const DataIssue& issue) { return issue.id == id; });
-  return found != issues.end() ? &*found : nullptr;
-}
-
 /// The bytes of a recording that the next version of stallcast might have written.
 std::string newer_recording() {
   auto bytes = record::encode(make_recordings(short_job()).processes.at(0));

@@ -59,10 +59,4 @@ Profile merged(std::vector<RunData> nodes) {
   return analyze_nodes(joined(std::move(nodes)));
 }
 
-const DataIssue* issue_of(const Profile& profile, const std::string& id) {
-  const auto found = std::find_if(profile.issues.begin(), profile.issues.end(),
-                                  [&](const DataIssue& issue) { return issue.id == id; });
-  return found != profile.issues.end() ? &*found : nullptr;
-}
-
 }  // namespace stallcast::synthetic

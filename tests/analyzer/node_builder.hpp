@@ -23,7 +23,4 @@ namespace stallcast::synthetic {
 
 [[nodiscard]] Profile merged(std::vector<RunData> nodes);
 
-/// nullptr if the profile has no such issue.
-[[nodiscard]] const DataIssue* issue_of(const Profile& profile, const std::string& id);
-
 }  // namespace stallcast::synthetic

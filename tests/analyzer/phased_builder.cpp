@@ -22,10 +22,6 @@ constexpr std::uint32_t k_no_segment = UINT32_MAX;
 constexpr double k_replay_s = 2e-6;
 constexpr std::uint32_t k_opens = 8;  ///< of a batch
 
-std::uint64_t ns(double seconds) {
-  return static_cast<std::uint64_t>(std::llround(seconds * 1e9));
-}
-
 bool reads(Phase phase) {
   return phase == Phase::cold || phase == Phase::as_is;
 }

@@ -28,12 +28,6 @@ PhasedSpec quiet(PhasedSpec spec) {
   return spec;
 }
 
-const DataIssue* issue_of(const Profile& profile, const std::string& id) {
-  const auto found = std::find_if(profile.issues.begin(), profile.issues.end(),
-                                  [&](const DataIssue& issue) { return issue.id == id; });
-  return found != profile.issues.end() ? &*found : nullptr;
-}
-
 const Premise* premise_of(const Profile& profile, const std::string& phase) {
   const auto found = std::find_if(profile.premises.begin(), profile.premises.end(),
                                   [&](const Premise& premise) { return premise.phase == phase; });

@@ -14,10 +14,6 @@ namespace {
 using record::ProcessRecording;
 using record::TextKind;
 
-std::uint64_t ns(double seconds) {
-  return static_cast<std::uint64_t>(std::llround(seconds * 1e9));
-}
-
 /// Records of one rank's processes while its passes are played one after another.
 class RankWriter {
  public:
@@ -239,6 +235,15 @@ RunData make_run(const JobSpec& spec) {
   RunData run = make_recordings(spec);
   join_run(run);
   return run;
+}
+
+const DataIssue* issue_of(const std::vector<DataIssue>& issues, const std::string& id) {
+  const auto found = std::find_if(issues.begin(), issues.end(), [&](const DataIssue& issue) { return issue.id == id; });
+  return found != issues.end() ? &*found : nullptr;
+}
+
+const DataIssue* issue_of(const Profile& profile, const std::string& id) {
+  return issue_of(profile.issues, id);
 }
 
 }  // namespace stallcast::synthetic

@@ -14,6 +14,10 @@
 
 namespace stallcast::synthetic {
 
+[[nodiscard]] inline std::uint64_t ns(double seconds) {
+  return static_cast<std::uint64_t>(std::llround(seconds * 1e9));
+}
+
 /// A stretch of the run in which nothing was recorded, in seconds since its start.
 struct Off {
   double from_s = 0.0;
@@ -100,5 +104,9 @@ struct Truth {
 
 /// Of the job at large: `batches` fresh draws, evaluation and gaps left out.
 [[nodiscard]] Truth truth_of(const JobSpec& spec, int batches = 4000);
+
+/// nullptr if there is no such issue.
+[[nodiscard]] const DataIssue* issue_of(const std::vector<DataIssue>& issues, const std::string& id);
+[[nodiscard]] const DataIssue* issue_of(const Profile& profile, const std::string& id);
 
 }  // namespace stallcast::synthetic

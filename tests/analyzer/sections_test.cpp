@@ -10,15 +10,7 @@
 using namespace stallcast;
 using namespace stallcast::synthetic;
 
-namespace {
-
-const DataIssue* issue_of(const Profile& profile, const std::string& id) {
-  const auto found = std::find_if(profile.issues.begin(), profile.issues.end(),
-                                  [&](const DataIssue& issue) { return issue.id == id; });
-  return found != profile.issues.end() ? &*found : nullptr;
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("the share of the bytes that came from storage is found, and with it cold and cached") {
   for (const double share : {1.0, 0.5, 0.0}) {

@@ -12,7 +12,7 @@ MeasuredEstimate<SamplesPerSecond> rate(double mean, double half) {
 }
 
 /// A job that computes nearly all the time.
-Rates compute_bound(MeasuredEstimate<SamplesPerSecond> supply) {
+Rates rates_of_compute(MeasuredEstimate<SamplesPerSecond> supply) {
   Rates rates;
   rates.cold = rate(206.0, 1.0);
   rates.cached = rate(207.0, 1.0);
@@ -22,15 +22,15 @@ Rates compute_bound(MeasuredEstimate<SamplesPerSecond> supply) {
 }
 
 TEST_CASE("Every rate of the job must be as tight as wanted") {
-  const Rates rates = compute_bound(rate(500.0, 5.0));
+  const Rates rates = rates_of_compute(rate(500.0, 5.0));
   CHECK(rates_are_tight(rates, 0.02));
   CHECK_FALSE(rates_are_tight(rates, 0.004));
 }
 
 TEST_CASE("A supply far beyond the job need not be tight, one that may bind must be") {
-  CHECK(rates_are_tight(compute_bound(rate(500.0, 100.0)), 0.02));
-  CHECK_FALSE(rates_are_tight(compute_bound(rate(220.0, 30.0)), 0.02));
-  CHECK(rates_are_tight(compute_bound(rate(210.0, 4.0)), 0.02));
+  CHECK(rates_are_tight(rates_of_compute(rate(500.0, 100.0)), 0.02));
+  CHECK_FALSE(rates_are_tight(rates_of_compute(rate(220.0, 30.0)), 0.02));
+  CHECK(rates_are_tight(rates_of_compute(rate(210.0, 4.0)), 0.02));
 }
 
 TEST_CASE("A supply alone must be tight: there is nothing that it lies beyond") {
@@ -41,7 +41,7 @@ TEST_CASE("A supply alone must be tight: there is nothing that it lies beyond") 
 }
 
 TEST_CASE("What is absent does not keep a run from ending") {
-  Rates rates = compute_bound(MeasuredEstimate<SamplesPerSecond>::absent("not wanted"));
+  Rates rates = rates_of_compute(MeasuredEstimate<SamplesPerSecond>::absent("not wanted"));
   rates.cold = MeasuredEstimate<SamplesPerSecond>::absent("no block could be proven cold");
   CHECK(rates_are_tight(rates, 0.02));
 }

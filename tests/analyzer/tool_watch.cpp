@@ -14,10 +14,6 @@ namespace {
 
 using nlohmann::json;
 
-std::uint64_t ns(double seconds) {
-  return static_cast<std::uint64_t>(std::llround(seconds * 1e9));
-}
-
 json rank_json(const RankTick& rank) {
   return {{"pid", rank.pid},
           {"rank", rank.rank < 0 ? json(nullptr) : json(rank.rank)},
