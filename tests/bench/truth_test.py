@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import random
 import subprocess
 import sys
 import tempfile
@@ -101,6 +102,18 @@ class Statistics(unittest.TestCase):
 
     def test_a_command_without_limits_is_itself(self):
         self.assertEqual(limits.Limits().wrap(["true"]), ["true"])
+
+
+class Statistics(unittest.TestCase):
+    def test_results_that_repeat_equally_well_stay_within_the_critical_range(self):
+        self.assertAlmostEqual(statistics.critical_range([94, 97, 100, 103, 106], 5), 18.5, delta=0.05)
+        draw = random.Random(1)
+        many = [draw.gauss(100, 2) for _ in range(2000)]
+        limit = statistics.critical_range(many, 5)
+        inside = [statistics.spread([draw.gauss(100, 2) for _ in range(5)]) <= limit for _ in range(4000)]
+        self.assertAlmostEqual(sum(inside) / len(inside), 0.95, delta=0.02)
+        wider = [statistics.spread([draw.gauss(100, 5) for _ in range(5)]) <= limit for _ in range(1000)]
+        self.assertLess(sum(wider) / len(wider), 0.4)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,20 @@ def spread(values):
     return max(values) - min(values)
 
 
+# Of 2, 3, ... results of a normal distribution: the range, in standard deviations, that 95 % of such samples stay within
+# (ISO 5725-6:1994, Table 1: critical range factors).
+CRITICAL_RANGE_FACTORS = (2.8, 3.3, 3.6, 3.9, 4.0, 4.2, 4.3, 4.4, 4.5)
+
+
+def critical_range(values, count):
+    """How far `count` results may lie apart if they repeat as well as `values` do: ISO 5725-6's critical range, of the
+    standard deviation of `values`. Two samples of five that repeat equally well differ in their spread by chance alone:
+    one of them is the wider one every time.
+
+    Worked example: 94, 97, 100, 103 and 106 have a standard deviation of 4.7; five others may span 3.9 * 4.7 = 18.5."""
+    return CRITICAL_RANGE_FACTORS[min(count, 10) - 2] * statistics.stdev(values)
+
+
 def alternate(rounds, variants):
     """Runs the callables of {name: callable} in turn (A B C A B C ...); returns {name: [result, ...]}."""
     results = {name: [] for name in variants}
