@@ -93,9 +93,9 @@ void give_verdicts(std::vector<ComparedNumber>& numbers) {
   bool stands = true;
   for (std::size_t i = 0; i < tested.size(); ++i) {
     stands = stands && tested[i]->p_value * static_cast<double>(tested.size() - i) < k_significance;
-    tested[i]->verdict = stands                                ? Verdict::changed
-                         : tested[i]->p_value < k_significance ? Verdict::perhaps
-                                                               : Verdict::within_noise;
+    tested[i]->verdict = stands                                ? ChangeVerdict::changed
+                         : tested[i]->p_value < k_significance ? ChangeVerdict::perhaps
+                                                               : ChangeVerdict::within_noise;
   }
 }
 

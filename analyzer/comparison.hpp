@@ -10,7 +10,7 @@
 
 namespace stallcast {
 
-enum class Verdict {
+enum class ChangeVerdict {
   changed,         ///< beyond noise, with every number that was compared allowed for
   perhaps,         ///< beyond its own 95 % interval, but among so many numbers one may be so by chance
   within_noise,    ///< the interval of the change holds 0
@@ -37,7 +37,7 @@ struct ComparedNumber {
   std::optional<Estimate<double>> after{};
   std::optional<Change> change{};
   double p_value = 1.0;  ///< of no change, for this number alone
-  Verdict verdict = Verdict::not_comparable;
+  ChangeVerdict verdict = ChangeVerdict::not_comparable;
   std::string reason{};  ///< why it cannot be compared; else empty
 };
 

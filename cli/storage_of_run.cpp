@@ -8,7 +8,7 @@
 namespace stallcast::cli {
 namespace {
 
-void not_measured(Profile& profile, const std::string& reason) {
+void tell_unmeasured(Profile& profile, const std::string& reason) {
   add_issue(profile.issues, {"storage-not-measured", Severity::info, 1,
                              "how the storage serves more reads at once was not measured: " + reason,
                              "stallcast storage PATH measures it apart from a run"});
@@ -20,8 +20,8 @@ void probe_storage_of(Profile& profile, std::span<const RunData> launches, const
                       const StorageWish& wish) {
   const std::string& folder = profile.dataset.folder;
   if (folder.empty()) {
-    return not_measured(profile, profile.dataset.files_seen ? "the files of the data set lie in no one folder"
-                                                            : profile.dataset.files_seen.reason());
+    return tell_unmeasured(profile, profile.dataset.files_seen ? "the files of the data set lie in no one folder"
+                                                               : profile.dataset.files_seen.reason());
   }
   show_progress("reading some of the files in " + folder + " ...");
   collect::StorageOptions options;
@@ -34,9 +34,9 @@ void probe_storage_of(Profile& profile, std::span<const RunData> launches, const
   options.usable_cpus = profile.host.usable_cpus;
   const auto seen = collect::probe_storage(options);
   clear_progress();
-  if (!seen) return not_measured(profile, seen.error().what);
+  if (!seen) return tell_unmeasured(profile, seen.error().what);
   Storage storage = storage_summary(seen.value(), job_reading(profile));
-  if (storage.rates.empty()) return not_measured(profile, storage.ceiling_rate.reason());
+  if (storage.rates.empty()) return tell_unmeasured(profile, storage.ceiling_rate.reason());
   if (const Status saved = save_storage(storage, recordings); !saved.ok()) print_error(saved.error());
   profile.storage = std::move(storage);
 }

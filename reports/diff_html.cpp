@@ -44,7 +44,7 @@ data row_data(const ComparedNumber& number, const Comparison& comparison) {
   const bool points = number.key.ends_with("_frac");
   const bool drawn = points || number.change->kind == ChangeKind::ratio;
   const Mark mark = drawn ? mark_of(*number.change, largest_of(comparison, points)) : Mark{};
-  const int good = number.verdict == Verdict::within_noise ? 0 : goodness(number);
+  const int good = number.verdict == ChangeVerdict::within_noise ? 0 : goodness(number);
   data row;
   row.set("key", number_name(number));
   row.set("before", side_words(number, number.before));
@@ -62,7 +62,7 @@ data row_data(const ComparedNumber& number, const Comparison& comparison) {
 
 data numbers_data(const Comparison& comparison) {
   data rows{data::type::list};
-  for (const Verdict verdict : {Verdict::changed, Verdict::perhaps, Verdict::within_noise}) {
+  for (const ChangeVerdict verdict : {ChangeVerdict::changed, ChangeVerdict::perhaps, ChangeVerdict::within_noise}) {
     for (const ComparedNumber* number : with_verdict(comparison, verdict))
       rows.push_back(row_data(*number, comparison));
   }
@@ -120,7 +120,7 @@ const char* level_of(const DiffData& diff) {
   for (const JudgedCondition& judged : diff.conditions) {
     if (judged.state == ConditionState::holds) return "high";
   }
-  return with_verdict(diff.comparison, Verdict::changed).empty() ? "fine" : "moderate";
+  return with_verdict(diff.comparison, ChangeVerdict::changed).empty() ? "fine" : "moderate";
 }
 
 }  // namespace

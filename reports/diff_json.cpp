@@ -21,15 +21,15 @@ json estimate_json(const std::optional<Estimate<double>>& estimate) {
           {"n", estimate->n}};
 }
 
-const char* verdict_name(Verdict verdict) {
+const char* verdict_name(ChangeVerdict verdict) {
   switch (verdict) {
-    case Verdict::changed:
+    case ChangeVerdict::changed:
       return "changed";
-    case Verdict::perhaps:
+    case ChangeVerdict::perhaps:
       return "perhaps";
-    case Verdict::within_noise:
+    case ChangeVerdict::within_noise:
       return "within_noise";
-    case Verdict::not_comparable:
+    case ChangeVerdict::not_comparable:
       break;
   }
   return "not_comparable";

@@ -21,7 +21,7 @@ std::string conditions_list(const DiffData& data) {
 }
 
 std::string row_of(const ComparedNumber& number) {
-  const int good = number.verdict == Verdict::within_noise ? 0 : goodness(number);
+  const int good = number.verdict == ChangeVerdict::within_noise ? 0 : goodness(number);
   const std::string word = good > 0 ? ", better" : good < 0 ? ", worse" : "";
   return fmt::format("| `{}` | {} | {} | {} | {}{} |\n", number_name(number), side_words(number, number.before),
                      side_words(number, number.after), change_words(number), verdict_words(number.verdict), word);
@@ -30,10 +30,11 @@ std::string row_of(const ComparedNumber& number) {
 std::string numbers_table(const DiffData& data) {
   std::string told;
   std::string noise;
-  for (const Verdict verdict : {Verdict::changed, Verdict::perhaps}) {
+  for (const ChangeVerdict verdict : {ChangeVerdict::changed, ChangeVerdict::perhaps}) {
     for (const ComparedNumber* number : with_verdict(data.comparison, verdict)) told += row_of(*number);
   }
-  for (const ComparedNumber* number : with_verdict(data.comparison, Verdict::within_noise)) noise += row_of(*number);
+  for (const ComparedNumber* number : with_verdict(data.comparison, ChangeVerdict::within_noise))
+    noise += row_of(*number);
   const std::string head = "| Number | A | B | Change (95 % interval) | Verdict |\n|---|---|---|---|---|\n";
   std::string out;
   if (!told.empty()) out += "\n" + head + told;

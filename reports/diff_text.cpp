@@ -35,13 +35,13 @@ const char* mark_of(ConditionState state) {
   return "  ?";
 }
 
-void print_numbers(const DiffData& data, Verdict verdict, const char* title, TextPage& page) {
+void print_numbers(const DiffData& data, ChangeVerdict verdict, const char* title, TextPage& page) {
   const auto numbers = with_verdict(data.comparison, verdict);
   if (numbers.empty()) return;
   page.heading(title);
   for (const ComparedNumber* number : numbers) {
     const int good = goodness(*number);
-    const bool told = verdict != Verdict::within_noise;
+    const bool told = verdict != ChangeVerdict::within_noise;
     const Paint paint = !told || good == 0 ? Paint::plain : good > 0 ? Paint::green : Paint::red;
     const std::string word = !told || good == 0 ? "" : good > 0 ? ", better" : ", worse";
     page.item("  " + number_name(*number), 36, change_words(*number) + word, paint);
@@ -86,9 +86,9 @@ std::string diff_text(const DiffData& data) {
   for (const JudgedCondition& judged : data.conditions) {
     page.item(mark_of(judged.state), 8, condition_words(judged) + ".", paint_of(judged.state));
   }
-  print_numbers(data, Verdict::changed, "Changed beyond noise (95 %, all numbers together)", page);
-  print_numbers(data, Verdict::perhaps, "Perhaps changed (beyond its own 95 % interval only)", page);
-  print_numbers(data, Verdict::within_noise, "Within noise", page);
+  print_numbers(data, ChangeVerdict::changed, "Changed beyond noise (95 %, all numbers together)", page);
+  print_numbers(data, ChangeVerdict::perhaps, "Perhaps changed (beyond its own 95 % interval only)", page);
+  print_numbers(data, ChangeVerdict::within_noise, "Within noise", page);
   print_settings(data, page);
   print_rest(data, page);
   return page.take();

@@ -52,7 +52,7 @@ const char* rate_name(const ComparedNumber& number) {
 
 std::string rate_words(const ComparedNumber& number) {
   const Change& change = *number.change;
-  if (number.verdict == Verdict::within_noise) {
+  if (number.verdict == ChangeVerdict::within_noise) {
     return fmt::format("Samples a second {}: {}, no more than noise", rate_name(number), change_words(number));
   }
   if (change.kind != ChangeKind::ratio) {
@@ -64,7 +64,7 @@ std::string rate_words(const ComparedNumber& number) {
   const double high = fewer ? -change.ci95_low : change.ci95_high;
   return fmt::format("{} {} samples a second {}: {}", with_interval(sign * change.mean, low, high, percent_scale(), 3),
                      fewer ? "fewer" : "more", rate_name(number),
-                     number.verdict == Verdict::changed ? "beyond noise" : "perhaps noise");
+                     number.verdict == ChangeVerdict::changed ? "beyond noise" : "perhaps noise");
 }
 
 }  // namespace
@@ -89,15 +89,15 @@ std::string change_words(const ComparedNumber& number) {
   return with_sign(change.mean, with_interval(change.mean, change.ci95_low, change.ci95_high, scale, 3));
 }
 
-std::string verdict_words(Verdict verdict) {
+std::string verdict_words(ChangeVerdict verdict) {
   switch (verdict) {
-    case Verdict::changed:
+    case ChangeVerdict::changed:
       return "changed";
-    case Verdict::perhaps:
+    case ChangeVerdict::perhaps:
       return "perhaps";
-    case Verdict::within_noise:
+    case ChangeVerdict::within_noise:
       return "within noise";
-    case Verdict::not_comparable:
+    case ChangeVerdict::not_comparable:
       break;
   }
   return "not compared";
@@ -118,9 +118,9 @@ const char* state_name(ConditionState state) {
 }
 
 std::string headline_words(const Comparison& comparison) {
-  const std::size_t changed = with_verdict(comparison, Verdict::changed).size();
-  const std::size_t compared = changed + with_verdict(comparison, Verdict::perhaps).size() +
-                               with_verdict(comparison, Verdict::within_noise).size();
+  const std::size_t changed = with_verdict(comparison, ChangeVerdict::changed).size();
+  const std::size_t compared = changed + with_verdict(comparison, ChangeVerdict::perhaps).size() +
+                               with_verdict(comparison, ChangeVerdict::within_noise).size();
   if (compared == 0) return "Nothing could be compared: no number was measured on both sides with an interval.";
   const std::string of = plural(static_cast<std::int64_t>(compared), "number");
   std::string text = changed == 0 ? fmt::format("Nothing changed beyond noise in {}", of)
@@ -148,12 +148,12 @@ std::string number_name(const ComparedNumber& number) {
 std::map<std::string, std::vector<std::string>> not_compared(const Comparison& comparison) {
   std::map<std::string, std::vector<std::string>> keys;
   for (const ComparedNumber& number : comparison.numbers) {
-    if (number.verdict == Verdict::not_comparable) keys[number.reason].push_back(number_name(number));
+    if (number.verdict == ChangeVerdict::not_comparable) keys[number.reason].push_back(number_name(number));
   }
   return keys;
 }
 
-std::vector<const ComparedNumber*> with_verdict(const Comparison& comparison, Verdict verdict) {
+std::vector<const ComparedNumber*> with_verdict(const Comparison& comparison, ChangeVerdict verdict) {
   std::vector<const ComparedNumber*> numbers;
   for (const ComparedNumber& number : comparison.numbers) {
     if (number.verdict == verdict) numbers.push_back(&number);

@@ -26,7 +26,7 @@ struct DiffData {
 /// "-12 % (-15 to -9)"; "+6.1 points (5.0 to 7.2)".
 [[nodiscard]] std::string change_words(const ComparedNumber& number);
 /// "changed", "perhaps", "within noise", "not compared": as in the JSON, with blanks.
-[[nodiscard]] std::string verdict_words(Verdict verdict);
+[[nodiscard]] std::string verdict_words(ChangeVerdict verdict);
 [[nodiscard]] const char* state_name(ConditionState state);
 [[nodiscard]] std::string headline_words(const Comparison& comparison);
 /// A setting as people read it: sizes with their unit, "nothing" for an empty text.
@@ -37,7 +37,7 @@ struct DiffData {
 /// Keys that could not be compared, by reason.
 [[nodiscard]] std::map<std::string, std::vector<std::string>> not_compared(const Comparison& comparison);
 /// The numbers with this verdict, in the order of the profile: rates and stalls first.
-[[nodiscard]] std::vector<const ComparedNumber*> with_verdict(const Comparison& comparison, Verdict verdict);
+[[nodiscard]] std::vector<const ComparedNumber*> with_verdict(const Comparison& comparison, ChangeVerdict verdict);
 [[nodiscard]] std::string joined_words(const std::vector<std::string>& words, const char* between = ", ");
 
 [[nodiscard]] std::string diff_text(const DiffData& data);

@@ -44,7 +44,7 @@ const std::string* value_after(const Comparison& comparison, const std::string& 
 
 bool any_changed(const Comparison& comparison) {
   return std::any_of(comparison.numbers.begin(), comparison.numbers.end(),
-                     [](const ComparedNumber& n) { return n.verdict == Verdict::changed; });
+                     [](const ComparedNumber& n) { return n.verdict == ChangeVerdict::changed; });
 }
 
 ConditionState state_of(const Comparison& comparison, const std::string& text) {
@@ -86,7 +86,7 @@ TEST_CASE("the worked example of the header") {
   CHECK(rate.change->mean == doctest::Approx(-0.10));
   CHECK(rate.change->ci95_low == doctest::Approx(-0.143).epsilon(0.01));
   CHECK(rate.change->ci95_high == doctest::Approx(-0.055).epsilon(0.02));
-  CHECK(rate.verdict == Verdict::changed);
+  CHECK(rate.verdict == ChangeVerdict::changed);
 }
 
 TEST_CASE("a profile does not differ from itself") {
@@ -95,27 +95,27 @@ TEST_CASE("a profile does not differ from itself") {
   const Comparison c = compare(profile, profile);
   CHECK(c.settings.empty());
   CHECK_FALSE(any_changed(c));
-  CHECK(number(c, "as_is_samples_per_s").verdict == Verdict::within_noise);
+  CHECK(number(c, "as_is_samples_per_s").verdict == ChangeVerdict::within_noise);
   CHECK(number(c, "as_is_fetch_frac").change->mean == 0.0);
 }
 
 TEST_CASE("overlapping intervals may still differ, and a wide interval hides a large change") {
   // 400 +- 20 and 440 +- 25 overlap; the difference, +- 32, leaves 0 out.
   CHECK(number(compare(with_rate(400.0, 20.0), with_rate(440.0, 25.0)), "as_is_samples_per_s").verdict !=
-        Verdict::within_noise);
+        ChangeVerdict::within_noise);
   CHECK(number(compare(with_rate(400.0, 200.0), with_rate(520.0, 150.0)), "as_is_samples_per_s").verdict ==
-        Verdict::within_noise);
+        ChangeVerdict::within_noise);
 }
 
 TEST_CASE("among many numbers, one at the edge of its interval is only perhaps a change") {
   Profile before = with_rate(400.0, 10.0);
   Profile after = with_rate(415.5, 10.0);
-  CHECK(number(compare(before, after), "as_is_samples_per_s").verdict == Verdict::changed);
+  CHECK(number(compare(before, after), "as_is_samples_per_s").verdict == ChangeVerdict::changed);
   for (Profile* profile : {&before, &after}) {
     profile->rates.cold = profile->rates.cached = profile->rates.synthetic = about<SamplesPerSecond>(500.0, 10.0);
     profile->stalls.prep = profile->stalls.fetch = about<Fraction>(0.2, 0.05);
   }
-  CHECK(number(compare(before, after), "as_is_samples_per_s").verdict == Verdict::perhaps);
+  CHECK(number(compare(before, after), "as_is_samples_per_s").verdict == ChangeVerdict::perhaps);
 }
 
 TEST_CASE("shares of the step are compared in points, also around 0") {
@@ -135,7 +135,7 @@ TEST_CASE("a number cut off at 0 counts with the wide side of its interval") {
   Profile after;
   before.stalls.fetch = Estimate<Fraction>{0.0, 0.0, 0.04, 50};
   after.stalls.fetch = Estimate<Fraction>{0.03, 0.0, 0.09, 50};
-  CHECK(number(compare(before, after), "fetch_frac").verdict == Verdict::within_noise);
+  CHECK(number(compare(before, after), "fetch_frac").verdict == ChangeVerdict::within_noise);
 }
 
 TEST_CASE("what is absent on a side is not comparable, and says why") {
@@ -144,12 +144,12 @@ TEST_CASE("what is absent on a side is not comparable, and says why") {
   after.rates.as_is = MeasuredEstimate<SamplesPerSecond>::absent("the run was too short");
   const Comparison c = compare(before, after);
   const ComparedNumber& rate = number(c, "as_is_samples_per_s");
-  CHECK(rate.verdict == Verdict::not_comparable);
+  CHECK(rate.verdict == ChangeVerdict::not_comparable);
   CHECK(rate.reason == "not measured after: the run was too short");
   CHECK(rate.before.has_value());
   CHECK_FALSE(rate.after.has_value());
   CHECK(state_of(c, "as_is_samples_per_s<-5%") == ConditionState::not_enough_data);
-  CHECK(number(compare(with_rate(400.0, 0.0), before), "as_is_samples_per_s").verdict == Verdict::not_comparable);
+  CHECK(number(compare(with_rate(400.0, 0.0), before), "as_is_samples_per_s").verdict == ChangeVerdict::not_comparable);
 }
 
 TEST_CASE("settings of job, machine and software are listed where they differ") {
