@@ -70,6 +70,7 @@ void take_mapped(const record::MappedRecord& seen, double samples, MappedEvidenc
 
 void take_evidence(const Delivery& delivery, double samples, const BlockEvidence& evidence, PhaseBlock& block) {
   if (delivery.made_known) block.evidence.read_bytes += static_cast<double>(delivery.made.io.read_bytes);
+  block.evidence.received_bytes += static_cast<double>(delivery.received_bytes);
   const auto found = evidence.find({block.run.segment, delivery.wait.batch});
   if (found == evidence.end()) return;
   if (found->second.mapped != nullptr) take_mapped(*found->second.mapped, samples, block.evidence.mapped);

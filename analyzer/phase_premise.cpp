@@ -93,12 +93,16 @@ Premise cached_premise(const PhaseBlock& block, Premise premise) {
   const bool staged = seen.opens > 0 && seen.staged_opens == seen.opens;
   const bool resident = seen.unknown_opens == 0 && seen.opened_bytes > 0.0 &&
                         seen.resident_bytes >= (1.0 - k_cold_resident) * seen.opened_bytes;
-  const bool quiet = !seen.storage_known || seen.storage_bytes <= k_cached_storage * seen.read_bytes;
+  const double fetched = (seen.storage_known ? seen.storage_bytes : 0.0) + seen.received_bytes;
+  const bool quiet = fetched <= k_cached_storage * seen.read_bytes;
   premise.check = seen.storage_known ? "staging, storage_bytes" : "staging";
   premise.seen = percent(static_cast<double>(seen.staged_opens), static_cast<double>(seen.opens)) +
                  " of the opens staged, " + percent(seen.resident_bytes, seen.opened_bytes) +
                  " of the opened bytes resident";
   if (seen.storage_known) premise.seen += ", " + percent(seen.storage_bytes, seen.read_bytes) + " from storage";
+  if (seen.received_bytes > 0.0) {
+    premise.seen += ", " + percent(seen.received_bytes, seen.read_bytes) + " over the network";
+  }
   const bool kept_open = seen.opens == 0 && seen.storage_known && seen.read_bytes > 0.0;  // shards: read, never opened
   premise.holds = quiet && (staged || resident || kept_open);
   return premise;

@@ -126,12 +126,13 @@ struct Dataset {
   Measured<Bytes> bytes_seen{};                 ///< sizes of the distinct files seen
   Measured<Bytes> bytes_total{};                ///< extrapolated to dataset_samples
   Measured<BytesPerSample> bytes_per_sample{};  ///< read per sample
+  Measured<BytesPerSample> received_per_sample{};  ///< of them, over the network
   /// What storage gives of a sample that is not in memory, from cold blocks: what the kernel reads ahead, or around a
   /// page fault, is in it. Of data read through maps of files it is there without `bytes_per_sample`.
   Measured<BytesPerSample> stored_bytes_per_sample{};
   Measured<Distribution> file_size_bytes{};
   Measured<Fraction> small_files{};  ///< of the files seen, smaller than 128 KiB: each costs a request, however small
-  std::string layout{};              ///< files | shards | mapped | unknown
+  std::string layout{};              ///< files | shards | mapped | network | unknown
   std::string format{};  ///< what most of the bytes lie in, by the files' names: jpeg, tar, hdf5, ...; empty: unknown
   std::string filesystem{};  ///< ext4, nfs, ... that most of the files lie on; empty: not known
   std::string folder{};      ///< that nearly all of the files seen lie below; empty: there is none, or it is a root

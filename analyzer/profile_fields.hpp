@@ -113,6 +113,7 @@ void describe(A& a, As<A, Dataset>& v) {
   a.field("bytes", v.bytes_seen);
   a.field("bytes_total", v.bytes_total);
   a.field("bytes_per_sample", v.bytes_per_sample);
+  a.optional("received_bytes_per_sample", v.received_per_sample);
   a.field("stored_bytes_per_sample", v.stored_bytes_per_sample);
   a.field("file_size_bytes", v.file_size_bytes);
   a.optional("small_files_frac", v.small_files);

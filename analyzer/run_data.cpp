@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "analyzer/marks.hpp"
+#include "analyzer/received.hpp"
 
 namespace stallcast {
 namespace {
@@ -100,30 +101,40 @@ void take_waits(const ProcessRecording& process, PassMap& passes) {
     if ((wait.header.aux & record::k_wait_end_of_epoch) != 0) continue;
     Pass& pass = passes[wait.iterator_id];
     pass.iterator_id = wait.iterator_id;
-    pass.deliveries.push_back({wait, false, {}, false});
+    pass.deliveries.push_back({.wait = wait});
   }
 }
 
 /// Batches of one process by the iterator they say they belong to.
-using MadeByIterator = std::map<std::uint64_t, std::vector<const record::BatchRecord*>>;
+struct Made {
+  const record::BatchRecord* batch = nullptr;
+  std::uint64_t received_bytes = 0;
+};
+using MadeByIterator = std::map<std::uint64_t, std::vector<Made>>;
 
 MadeByIterator made_by_iterator(const ProcessRecording& process) {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> received;
+  for (const record::ReceivedRecord& of : process.received) received[{of.iterator_id, of.batch}] += of.bytes;
   MadeByIterator made;
-  for (const record::BatchRecord& batch : process.batches) made[batch.iterator_id].push_back(&batch);
+  for (const record::BatchRecord& batch : process.batches) {
+    const auto found = received.find({batch.iterator_id, batch.batch});
+    made[batch.iterator_id].push_back({&batch, found != received.end() ? found->second : 0});
+  }
   return made;
 }
 
-void attach_batch(Delivery& delivery, const record::BatchRecord& made) {
-  delivery.made = made;
+void attach_batch(Delivery& delivery, const Made& made) {
+  delivery.made = *made.batch;
   delivery.made_known = true;
+  count_received(delivery, made.received_bytes);
 }
 
-void attach(Pass& pass, const std::vector<const record::BatchRecord*>& made) {
-  std::map<std::uint64_t, const record::BatchRecord*> by_number;
-  for (const record::BatchRecord* batch : made) by_number[batch->batch] = batch;
+void attach(Pass& pass, const std::vector<Made>& made) {
+  std::map<std::uint64_t, Made> by_number;
+  for (const Made& one : made) by_number[one.batch->batch] = one;
   for (Delivery& delivery : pass.deliveries) {
     const auto found = by_number.find(delivery.wait.batch);
-    if (found != by_number.end() && !delivery.made_known) attach_batch(delivery, *found->second);
+    if (found != by_number.end() && !delivery.made_known) attach_batch(delivery, found->second);
   }
 }
 

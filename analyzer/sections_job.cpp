@@ -9,6 +9,7 @@
 #include "analyzer/file_format.hpp"
 #include "analyzer/files_read.hpp"
 #include "analyzer/marks.hpp"
+#include "analyzer/received.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
 #include "analyzer/timed_samples.hpp"
@@ -175,10 +176,23 @@ Dataset no_files(const char* reason) {
   out.files_seen = Measured<std::int64_t>::absent(reason);
   out.bytes_seen = out.bytes_total = Measured<Bytes>::absent(reason);
   out.bytes_per_sample = Measured<BytesPerSample>::absent(reason);
+  out.received_per_sample = Measured<BytesPerSample>::absent(reason);
   out.stored_bytes_per_sample = Measured<BytesPerSample>::absent(k_no_cold_block);
   out.file_size_bytes = Measured<Distribution>::absent(reason);
   out.small_files = Measured<Fraction>::absent(reason);
   out.layout = "unknown";
+  return out;
+}
+
+/// Nobody knows how samples lie where they come from.
+Dataset of_network(const std::vector<RankView>& ranks, std::int64_t samples) {
+  Dataset out = no_files("the data come over the network");
+  out.stored_bytes_per_sample = Measured<BytesPerSample>::absent("the data come over the network");
+  out.layout = "network";
+  out.received_per_sample = BytesPerSample(received_per_sample(ranks));
+  out.bytes_per_sample = BytesPerSample(read_per_sample(ranks));
+  out.bytes_total = samples > 0 ? Measured<Bytes>(Bytes(read_per_sample(ranks) * static_cast<double>(samples)))
+                                : Measured<Bytes>::absent("the number of samples of the data set is not known");
   return out;
 }
 
@@ -299,9 +313,11 @@ Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks) {
   std::map<std::uint64_t, FileRead> files;  // of one path on several nodes, one file
   out.stored_bytes_per_sample = Measured<BytesPerSample>::absent(k_no_cold_block);
   for (const Launch& node : nodes) files.merge(files_read(*node.run));
+  const std::int64_t data_set = ranks.empty() ? -1 : ranks.front().window.loader.dataset_samples;
+  if (is_over_network(ranks)) return of_network(ranks, data_set);
   if (files.empty()) return no_files("no sample was seen reading a file (mapped files are read unseen)");
   out.files_seen = static_cast<std::int64_t>(files.size());
-  const std::int64_t data_set = ranks.empty() ? -1 : ranks.front().window.loader.dataset_samples;
+  out.received_per_sample = BytesPerSample(received_per_sample(ranks));
   const std::int64_t distinct = samples_read(nodes);
   out.layout = is_shard_layout(distinct, *out.files_seen, data_set, ranks) ? "shards" : "files";
   out.folder = folder_of(files);

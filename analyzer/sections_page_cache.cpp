@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "analyzer/received.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
 #include "analyzer/tick_span.hpp"
@@ -109,6 +110,7 @@ std::string reason_against(Nodes nodes, const std::vector<RankView>& ranks, doub
   const RunData& run = *nodes.front().run;
   if (storage_is_emulated(run)) return "the storage was emulated: the page cache had another part";
   if (per_sample <= 0.0) return "no read of a file was seen while batches were made";
+  if (is_over_network(ranks)) return "the data come over the network, and no page cache holds them";
   for (const RankView& rank : ranks) {
     if (rank.consumer->host != ranks.front().consumer->host) return "the ranks lie on several hosts";
   }
@@ -178,7 +180,7 @@ PageCache page_cache_of(Nodes nodes, const std::vector<RankView>& ranks, const D
                         const Resources& resources) {
   PageCache out;
   out.room = room_of(dataset, resources);
-  const double per_sample = read_per_sample(ranks);
+  const double per_sample = read_per_sample(ranks);  // of files, as good as all where it is looked at
   const std::string against = reason_against(nodes, ranks, per_sample);
   if (!against.empty()) {
     out.hit = MeasuredEstimate<Fraction>::absent(against);

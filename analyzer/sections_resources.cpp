@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "analyzer/received.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
 #include "analyzer/tick_span.hpp"
@@ -124,7 +125,8 @@ Measured<BytesPerSecond> storage_bandwidth(const Launch& node) {
   if (!span.known()) return Measured<BytesPerSecond>::absent(k_no_span);
   const auto share = storage_share(*node.run, node.ranks);
   const bool emulated = storage_is_emulated(*node.run) && share;
-  const double bytes = emulated ? *share * read_per_sample(node.ranks) * span.samples : span.storage_bytes();
+  const double received = received_per_sample(node.ranks) * span.samples;
+  const double bytes = emulated ? *share * read_per_sample(node.ranks) * span.samples : span.storage_bytes() + received;
   return BytesPerSecond(bytes / (static_cast<double>(span.last->t_ns - span.first->t_ns) * 1e-9));
 }
 
@@ -295,19 +297,23 @@ bool storage_is_emulated(const RunData& run) {
 }
 
 Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>& ranks) {
+  constexpr double k_nearly_all = 0.98;
+  const double read = read_per_sample(ranks);
+  const double received = received_per_sample(ranks);
+  if (received > 0.0 && received >= k_nearly_all * read) return 1.0;
   if (storage_is_emulated(run)) {
     const auto& hit = run.log.emulation.hit_bytes;
-    return hit ? Measured<Fraction>(1.0 - *hit) : Measured<Fraction>::absent(hit.reason());
+    if (!hit) return Measured<Fraction>::absent(hit.reason());
+    return read > 0.0 ? 1.0 - *hit * (read - received) / read : 1.0 - *hit;
   }
   const TickSpan span = delivering_span(run);
   if (!span.known()) return Measured<Fraction>::absent(k_no_span);
   const std::string unseen = unseen_reading(run, ranks);
   if (!unseen.empty()) return Measured<Fraction>::absent(unseen);
-  const double read = read_per_sample(ranks);
   const bool by_process = !ranks.empty() && ranks.front().window.loader.composition != "serial";
   if (read <= 0.0 && by_process) return share_of_processes(run, span, ranks);
   if (read <= 0.0) return Measured<Fraction>::absent("no read of a file was seen while batches were made");
-  return std::min(1.0, span.storage_bytes() / span.samples / read);
+  return std::min(1.0, (span.storage_bytes() / span.samples + received) / read);
 }
 
 Resources resources_of(Nodes nodes, const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines) {

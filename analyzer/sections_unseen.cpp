@@ -1,4 +1,5 @@
-/// Reading that no probe sees: of data in maps of files, and by programs that the loader starts.
+/// Reading that no probe sees: of data in maps of files, and by programs that the loader starts, whose output comes
+/// through pipes.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -71,11 +72,35 @@ double reading_share(const std::vector<RankView>& ranks) {
   return making_ns > 0.0 ? reading_ns / making_ns : 1.0;
 }
 
-std::string words_of(const std::set<std::string>& programs) {
-  if (programs.empty()) return "the data come from storage by a way that is not seen (io_uring, direct system calls)";
+std::string listed(const std::set<std::string>& programs) {
   std::string names;
   for (const std::string& name : programs) names += (names.empty() ? "" : ", ") + name;
-  return "the data are read by programs that the loader starts (" + names + "), which is not seen";
+  return names.empty() ? names : " (" + names + ")";
+}
+
+std::string words_of(const std::set<std::string>& programs) {
+  if (programs.empty()) return "the data come from storage by a way that is not seen (io_uring, direct system calls)";
+  return "the data are read by programs that the loader starts" + listed(programs) + ", which is not seen";
+}
+
+/// Bytes that workers read from pipes and from sockets within the machine, per sample that they made. A process that
+/// trains has pipes and sockets of other kinds.
+double piped_per_sample(const RunData& run) {
+  double bytes = 0.0;
+  double samples = 0.0;
+  for (const record::ProcessRecording& process : run.processes) {
+    if (process.batches.empty() || !process.waits.empty()) continue;
+    bytes += static_cast<double>(process.info.stream_read_bytes);
+    for (const record::ReceivedRecord& received : process.received) bytes -= static_cast<double>(received.bytes);
+    for (const record::BatchRecord& batch : process.batches) samples += batch.samples;
+  }
+  return samples > 0.0 ? bytes / samples : 0.0;
+}
+
+/// Where what samples are made of comes through pipes, nobody sees what is waited for behind them.
+bool comes_through_pipes(const RunData& run, double read_per_sample) {
+  const double piped = piped_per_sample(run);
+  return piped >= static_cast<double>(record::k_hardly_read_bytes) && piped > read_per_sample;
 }
 
 }  // namespace
@@ -85,7 +110,12 @@ std::string unseen_reading(const RunData& run, const std::vector<RankView>& rank
   // Of loaders that mark no batch's making, what read() gave is not known here.
   if (ranks.empty() || ranks.front().window.loader.composition != "serial") return {};
   const TickSpan span = delivering_span(run);
-  if (!span.known() || span.storage_bytes() < k_much) return {};
+  if (!span.known()) return {};
+  if (comes_through_pipes(run, read_per_sample(ranks))) {
+    return "the data come through pipes from programs" + listed(made_of(run, span).programs) +
+           ", and what these wait for is not seen";
+  }
+  if (span.storage_bytes() < k_much) return {};
   const double seen = read_per_sample(ranks) * span.samples;
   if (mapped_bytes(run) >= k_much) {
     const bool through_maps = seen < k_hardly * span.storage_bytes();

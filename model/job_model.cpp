@@ -299,7 +299,8 @@ void read_data_and_memory(const Profile& profile, JobModel& job) {
   }
   read_exchange(profile, job);
   job.filesystem = profile.dataset.filesystem;
-  job.storage_is_shared = is_network_filesystem(job.filesystem);
+  job.over_network = profile.dataset.layout == "network";
+  job.storage_is_shared = job.over_network || is_network_filesystem(job.filesystem);
   if (profile.dataset.layout == "files") job.files_per_sample = 1.0;
   if (!job.files_per_sample) {
     miss_input(job, "files read per sample", "samples do not lie in files of their own",

@@ -118,7 +118,8 @@ struct JobModel {
   std::optional<double> backward_share{};       ///< of a step as found: its backward pass
   std::optional<double> exposed_s{};            ///< of a step as found: exchanging gradients after the backward pass
   std::string filesystem{};                     ///< of the data
-  bool storage_is_shared = false;               ///< by other hosts: a network file system
+  bool storage_is_shared = false;               ///< by other hosts: a network file system, an object store
+  bool over_network = false;                    ///< data come through sockets: Linux' page cache holds none of them
   std::optional<double> dataset_bytes{};
   std::optional<double> dataset_samples{};
   std::optional<double> page_cache_bytes{};

@@ -56,7 +56,10 @@ std::vector<Option> cache_options(const JobModel& job) {
     cost = gigabytes(*job.dataset_bytes) + " of memory for the data set";
     if (job.page_cache_bytes) cost += ", where " + gigabytes(*job.page_cache_bytes) + " are free for it now";
   }
-  options.push_back({"the whole data set in memory", cost, {{"cache", "100%"}}});
+  if (job.over_network) cost += ", or as much of a local disk that is fast enough";
+  options.push_back({job.over_network ? "a copy of the whole data set here" : "the whole data set in memory",
+                     cost,
+                     {{"cache", "100%"}}});
   const bool partly = job.dataset_bytes && job.page_cache_bytes && *job.page_cache_bytes < *job.dataset_bytes;
   if (partly) {
     options.push_back({"a cache that never evicts (MinIO) in the memory there is",
@@ -196,8 +199,11 @@ Result<Recommendation> recommend(const Profile& profile) {
     add_remedies(predictor, job, out);
   }
   if (job.storage_is_shared && job.miss > 0.0 && out.as_found.stall >= k_no_stall && !job.overlapped) {
-    out.notes.emplace_back("the data lie on a file system that others use as well (" + job.filesystem +
-                           "): what copying them to a local disk brings, tell stallcast whatif --set staging=overlap "
+    const std::string where = job.over_network
+                                  ? "come from a store that others use as well"
+                                  : "lie on a file system that others use as well (" + job.filesystem + ")";
+    out.notes.emplace_back("the data " + where +
+                           ": what copying them to a local disk brings, tell stallcast whatif --set staging=overlap "
                            "local_disk_bandwidth=2GB/s");
   }
   out.loader_line = loader_line(profile, out.best);

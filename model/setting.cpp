@@ -137,7 +137,11 @@ Status apply_cache(const JobModel& job, const Scenario& scenario, Setting& setti
   if (!scenario.cache_fraction && !scenario.cache_size && !scenario.cache_policy) return {};
   auto share = cached_share(job, scenario);
   if (!share) return share.error();
-  const auto policy = scenario.cache_policy.value_or(CachePolicy::page_cache);
+  if (job.over_network && scenario.cache_policy == CachePolicy::page_cache) {
+    return usage_error("the data come over the network, and Linux' page cache holds none of them",
+                       "ask for a cache of the loader's own: cache_policy=minio");
+  }
+  const auto policy = scenario.cache_policy.value_or(job.over_network ? CachePolicy::minio : CachePolicy::page_cache);
   setting.cached = share.value();
   setting.policy = policy;
   if (policy == CachePolicy::partitioned || policy == CachePolicy::locality) {

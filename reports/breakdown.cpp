@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/derived.hpp"
 #include "reports/findings.hpp"
 #include "reports/format.hpp"
 
@@ -38,7 +39,7 @@ void add_wait_slices(Breakdown& b, const Estimate<Fraction>& wait, const Estimat
     b.slices.push_back(slice("wait", "wait for data", wait, b.step));
     return;
   }
-  b.slices.push_back(slice("fetch", "wait: reading files", *fetch, b.step));
+  b.slices.push_back(slice("fetch", b.over_network ? "wait: the network" : "wait: reading files", *fetch, b.step));
   b.slices.push_back(slice("prep", "wait: preparing samples", *prep, b.step));
   Estimate<Fraction> parts = sum_of(*fetch, *prep);
   if (receive != nullptr && receive->mean >= k_other_from && !holds_zero(*receive)) {
@@ -97,7 +98,12 @@ std::optional<Breakdown> found_breakdown(const Profile& p) {
   const auto* wait = usable(p.stalls.as_is_wait);
   if (wait == nullptr) return std::nullopt;
   // What phases divided is the cold step; the split as found is attributed even in a run that had phases.
-  Breakdown found{"as_is", found_title(p), speaks_of_cold(p) ? "attributed" : p.stalls.method, p.resources.step, {},
+  Breakdown found{"as_is",
+                  found_title(p),
+                  speaks_of_cold(p) ? "attributed" : p.stalls.method,
+                  is_over_network(p),
+                  p.resources.step,
+                  {},
                   {}};
   add_wait_slices(found, *wait, usable(p.stalls.as_is_fetch), usable(p.stalls.as_is_prep),
                   usable(p.stalls.as_is_receive));
@@ -141,7 +147,7 @@ std::optional<Breakdown> cold_breakdown(const Profile& p) {
   if (fetch == nullptr || prep == nullptr) return std::nullopt;
   const char* title =
       found_is_cold(p) ? "with every byte read from storage, as it was found" : "with every byte read from storage";
-  Breakdown cold{"cold", title, p.stalls.method, cold_step(p), {}, {}};
+  Breakdown cold{"cold", title, p.stalls.method, is_over_network(p), cold_step(p), {}, {}};
   add_wait_slices(cold, cold_wait(p), fetch, prep, usable(p.stalls.receive));
   return cold;
 }

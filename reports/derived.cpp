@@ -36,6 +36,10 @@ void derive_cores(const Profile& p, Derived& d) {
 
 }  // namespace
 
+bool is_over_network(const Profile& profile) {
+  return profile.dataset.layout == "network" && profile.dataset.received_per_sample;
+}
+
 Derived derive(const Profile& p) {
   Derived d;
   derive_stalls(p, d);

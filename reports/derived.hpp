@@ -21,6 +21,9 @@ struct Derived {
   std::optional<double> run_delay{};     ///< share of a worker's time in which it waits for a core
 };
 
+/// Whether most of what samples are made of came over the network, not from files.
+[[nodiscard]] bool is_over_network(const Profile& profile);
+
 [[nodiscard]] Derived derive(const Profile& profile);
 
 }  // namespace stallcast::reports

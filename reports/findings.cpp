@@ -43,10 +43,11 @@ double wait_percent(const Breakdown& b) {
 
 /// The parts of the wait that are distinguishable from 0, and whether one was left out for not being so.
 std::vector<Part> named_parts(const Breakdown& b, bool& left_out) {
-  constexpr std::pair<const char*, const char*> k_words[] = {{"fetch", "reading files"},
-                                                             {"prep", "preparing samples"},
-                                                             {"receive", "taking over batches that were ready"},
-                                                             {"other", "none of these"}};
+  const std::pair<const char*, const char*> k_words[] = {
+      {"fetch", b.over_network ? "fetching over the network" : "reading files"},
+      {"prep", "preparing samples"},
+      {"receive", "taking over batches that were ready"},
+      {"other", "none of these"}};
   std::vector<Part> parts;
   for (const auto& [key, words] : k_words) {
     const Slice* slice = slice_of(b, key);

@@ -33,9 +33,10 @@ struct Slice {
 
 /// How a step divides; the slices' means add up to 1.
 struct Breakdown {
-  std::string state{};   ///< of the storage: as_is | cold
-  std::string title{};   ///< "as the run was found"
-  std::string method{};  ///< attributed | differential
+  std::string state{};        ///< of the storage: as_is | cold
+  std::string title{};        ///< "as the run was found"
+  std::string method{};       ///< attributed | differential
+  bool over_network = false;  ///< the data come over the network, not from files
   MeasuredEstimate<Seconds> step{};
   Estimate<Fraction> wait{};    ///< for data, all of it
   std::vector<Slice> slices{};  ///< of the whole step

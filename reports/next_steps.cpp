@@ -37,6 +37,7 @@ struct Case {
   [[nodiscard]] bool workers_queue() const { return d.run_delay && *d.run_delay >= k_queueing; }
   [[nodiscard]] bool cores_are_free() const { return cores_are_idle() && !workers_queue(); }
   [[nodiscard]] bool cores_are_busy() const { return d.cores_free && *d.cores_free < k_free_core; }
+  [[nodiscard]] bool over_network() const { return is_over_network(p); }
   [[nodiscard]] bool from_storage() const {
     return d.cold || !p.resources.bytes_from_storage || *p.resources.bytes_from_storage >= k_from_storage;
   }
@@ -167,7 +168,26 @@ std::optional<NextStep> fewer_threads(const Case& c) {
                   0.9 * c.prep};
 }
 
+std::optional<NextStep> keep_a_copy(const Case& c) {
+  if (!c.fetches() || !c.over_network()) return std::nullopt;
+  const auto& all = c.p.dataset.bytes_total;
+  return NextStep{"keep-a-copy", "Keep a copy of the data here: on a local disk, or in a cache of the loader's own",
+                  (all ? "about " + bytes(*all) : "the data") +
+                      " come over the network again in every epoch: no page "
+                      "cache holds them",
+                  1.05 * c.fetch};
+}
+
+std::optional<NextStep> nearer_store(const Case& c) {
+  if (!c.fetches() || !c.over_network()) return std::nullopt;
+  return NextStep{"nearer-store", "Ask for several samples at once, or read from a store that is nearer or faster",
+                  fmt::format("workers wait for the network, over which {} of a sample come",
+                              bytes(Bytes(c.p.dataset.received_per_sample->value()))),
+                  0.95 * c.fetch};
+}
+
 std::optional<NextStep> keep_in_memory(const Case& c) {
+  if (c.over_network()) return std::nullopt;
   if (!c.fetches() || !c.from_storage() || !c.p.dataset.bytes_total || !c.p.resources.page_cache_available) {
     return std::nullopt;
   }
@@ -186,7 +206,7 @@ std::optional<NextStep> keep_in_memory(const Case& c) {
 }
 
 std::optional<NextStep> faster_storage(const Case& c) {
-  if (!c.fetches() || !c.from_storage()) return std::nullopt;
+  if (!c.fetches() || !c.from_storage() || c.over_network()) return std::nullopt;
   std::string why = "workers wait in reads";
   if (c.p.resources.bytes_from_storage) {
     why += fmt::format("; {}{} of the bytes came from storage", c.d.cold ? "as found, " : "",
@@ -242,10 +262,10 @@ std::optional<NextStep> all_ranks(const Case& c) {
       0.04};
 }
 
-constexpr std::array<Rule, 17> k_rules = {
-    no_loader,        leave_it,       start_workers,   more_workers,  more_cores,     cheaper_prep,
-    cheaper_handover, hide_copies,    contended_cores, fewer_threads, keep_in_memory, faster_storage,
-    larger_reads,     resident_reads, slow_rank,       all_ranks,     more_threads};
+constexpr std::array<Rule, 19> k_rules = {
+    no_loader,    leave_it,        start_workers, more_workers,   more_cores,  cheaper_prep, cheaper_handover,
+    hide_copies,  contended_cores, fewer_threads, keep_in_memory, keep_a_copy, nearer_store, faster_storage,
+    larger_reads, resident_reads,  slow_rank,     all_ranks,      more_threads};
 
 /// What cannot be told from 0 calls for nothing to be bought.
 double told_from_zero(const MeasuredEstimate<Fraction>& share) {

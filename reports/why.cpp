@@ -76,8 +76,10 @@ std::string source_words(const Profile& p) {
   const Resources& r = p.resources;
   std::string text;
   if (r.bytes_from_storage) {
-    text = *r.bytes_from_storage < 0.005 ? "from memory"
-                                         : percent(*r.bytes_from_storage) + " of the bytes came from storage";
+    text = *r.bytes_from_storage < 0.005
+               ? "from memory"
+               : percent(*r.bytes_from_storage) +
+                     (is_over_network(p) ? " of the bytes came over the network" : " of the bytes came from storage");
     if (r.storage_bandwidth && *r.bytes_from_storage >= 0.005) text += ", at " + bandwidth(*r.storage_bandwidth);
   }
   if (p.dataset.bytes_per_sample) {

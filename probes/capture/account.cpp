@@ -40,6 +40,18 @@ void count_stream(record::FileHeader& header, const ReadEvent& event) {
   header.stream_reads.fetch_add(event.reads, k_relaxed);
 }
 
+/// What comes over the network while a batch is made is what it is made of. What comes at other times may be gradients.
+void count_received(Thread& thread, record::FileHeader& header, const ReadEvent& event) {
+  count_stream(header, event);
+  if (in_sample(thread) || in_batch(thread)) {
+    add_read(in_sample(thread) ? thread.sample.io : thread.batch.io, event);
+    thread.batch.received_bytes += event.bytes;
+    thread.batch.receives += event.reads;
+  } else if (helps_a_batch()) {
+    help_receive(event);
+  }
+}
+
 void count_elsewhere(record::FileHeader& header, const ReadEvent& event) {
   header.other_read_bytes.fetch_add(event.bytes, k_relaxed);
   if (event.reads == 0) return;
@@ -52,7 +64,7 @@ void count_elsewhere(record::FileHeader& header, const ReadEvent& event) {
 void learn(int fd, std::uint32_t mode, std::uint64_t size_bytes, std::uint64_t device) {
   const FdEntry* entry = fd_entry(fd);
   if (entry == nullptr || !owns_memory(t_thread)) return;
-  if (entry->kind.load(k_relaxed) == FdKind::unknown) set_kind(fd, kind_of_mode(mode));
+  if (entry->kind.load(k_relaxed) == FdKind::unknown) set_kind(fd, kind_of_mode(fd, mode));
   if (Thread* thread = recording_thread(); thread != nullptr) note_size(*thread, fd, size_bytes, device);
 }
 
@@ -61,7 +73,7 @@ FdKind classify(int fd) {
   struct stat status {};
   if (record::raw::stat_fd(fd, &status) != 0) return FdKind::ignored;
   learn(fd, status.st_mode, static_cast<std::uint64_t>(status.st_size), status.st_dev);
-  return kind_of_mode(status.st_mode);
+  return kind_of_mode(fd, status.st_mode);
 }
 
 bool counts_metadata(const Thread& thread) {
@@ -72,6 +84,7 @@ void count_read(Thread& thread, const ReadEvent& event) {
   const Busy busy(thread);
   record::FileHeader& header = *process().writer.header;
   if (event.kind == FdKind::stream) return count_stream(header, event);
+  if (event.kind == FdKind::socket) return count_received(thread, header, event);
   FdEntry* entry = fd_entry(event.fd);
   if (entry != nullptr && entry->generation.load(k_relaxed) != thread.generation) adopt(thread, event.fd, *entry);
   if (in_sample(thread)) {

@@ -11,11 +11,11 @@ namespace stallcast::capture {
 /// One finished read.
 struct ReadEvent {
   int fd;
-  FdKind kind;  ///< regular or stream
+  FdKind kind;  ///< regular, stream or socket
   std::uint64_t begin_ns;
   std::uint64_t ns;
   std::uint64_t bytes;
-  std::uint32_t reads;  ///< 0: served from a buffer of stdio's, bytes only
+  std::uint32_t reads;  ///< 0: served from a buffer of stdio's, bytes only; of a socket, waited for, time only
 };
 
 /// Whether anything happens in this process but the call itself.

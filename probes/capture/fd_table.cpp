@@ -33,9 +33,10 @@ FdEntry* map_fd_table() {
   return table;
 }
 
-FdKind kind_of_mode(std::uint32_t mode) {
+FdKind kind_of_mode(int fd, std::uint32_t mode) {
   if (S_ISREG(mode) || S_ISBLK(mode)) return FdKind::regular;
-  if (S_ISSOCK(mode) || S_ISFIFO(mode)) return FdKind::stream;
+  if (S_ISSOCK(mode)) return raw::is_of_network(fd) ? FdKind::socket : FdKind::stream;
+  if (S_ISFIFO(mode)) return FdKind::stream;
   return FdKind::ignored;
 }
 

@@ -14,7 +14,8 @@ inline constexpr int k_tracked_fds = 65536;
 enum class FdKind : std::uint8_t {
   unknown,  ///< nobody has asked yet
   regular,
-  stream,   ///< sockets and pipes
+  stream,   ///< pipes, and sockets within the machine
+  socket,   ///< of the network (AF_INET, AF_INET6), the machine's own address included
   ignored,  ///< devices, directories, /proc and /sys, files open for writing only
   ours,     ///< kept open by the capture library
 };
@@ -55,8 +56,8 @@ inline FdEntry* fd_entry(int fd) {
   return table != nullptr ? &table[fd] : nullptr;
 }
 
-/// The kind of what stat(2) said has this mode.
-FdKind kind_of_mode(std::uint32_t mode);
+/// The kind of the open descriptor `fd`, of which stat(2) said that it has this mode.
+FdKind kind_of_mode(int fd, std::uint32_t mode);
 
 /// Remembers the descriptor's kind.
 void set_kind(int fd, FdKind kind);

@@ -43,6 +43,8 @@ void help_begin(Thread& thread) {
   helpers.meta_ns.store(0, k_relaxed);
   helpers.reads.store(0, k_relaxed);
   helpers.opens.store(0, k_relaxed);
+  helpers.receives.store(0, k_relaxed);
+  helpers.received_bytes.store(0, k_relaxed);
 }
 
 void help_read(const ReadEvent& event) {
@@ -52,16 +54,25 @@ void help_read(const ReadEvent& event) {
   add_time(helpers, event.begin_ns, event.ns, helpers.read_ns);
 }
 
+void help_receive(const ReadEvent& event) {
+  process().helpers.received_bytes.fetch_add(event.bytes, k_relaxed);
+  process().helpers.receives.fetch_add(event.reads, k_relaxed);
+  help_read(event);
+}
+
 void help_open(std::uint64_t begin_ns, std::uint64_t ns) {
   Helpers& helpers = process().helpers;
   helpers.opens.fetch_add(1, k_relaxed);
   add_time(helpers, begin_ns, ns, helpers.meta_ns);
 }
 
-std::uint64_t take_help(const Thread& thread, const Usage& now, record::IoTotals& io) {
+std::uint64_t take_help(Thread& thread, const Usage& now) {
   constexpr std::uint64_t k_own_threads = 2;  // the maker, and the queue's
   Helpers& helpers = process().helpers;
   if (thread.batch.helped == 0 || helpers.batches.load(k_relaxed) != 1) return 0;
+  record::IoTotals& io = thread.batch.io;
+  thread.batch.received_bytes += helpers.received_bytes.load(k_relaxed);
+  thread.batch.receives += helpers.receives.load(k_relaxed);
   io.read_bytes += helpers.read_bytes.load(k_relaxed);
   io.read_ns += helpers.read_ns.load(k_relaxed);
   io.meta_ns += helpers.meta_ns.load(k_relaxed);

@@ -16,11 +16,12 @@ inline bool helps_a_batch() {
 
 void help_begin(Thread& thread);
 void help_read(const ReadEvent& event);
+void help_receive(const ReadEvent& event);
 void help_open(std::uint64_t begin_ns, std::uint64_t ns);
 
-/// Adds what was read for this thread's batch to `io`. The CPU time of all threads but this one since the batch began,
-/// in nanoseconds; 0 where the process has none but the maker and the one that sends batches away.
-std::uint64_t take_help(const Thread& thread, const Usage& now, record::IoTotals& io);
+/// Adds what was read for this thread's batch to its totals. The CPU time of all threads but this one since the batch
+/// began, in nanoseconds; 0 where the process has none but the maker and the one that sends batches away.
+std::uint64_t take_help(Thread& thread, const Usage& now);
 
 /// This thread's batch is made, or was given up.
 void help_end(Thread& thread);

@@ -34,7 +34,7 @@ template <class Call>
 inline ssize_t read_through(int fd, ReadPlan plan, Call call) {
   if (!awake() || t_thread.busy != 0) return call();
   const FdKind kind = kind_of(fd);
-  if (kind != FdKind::regular && kind != FdKind::stream) return call();
+  if (kind != FdKind::regular && kind != FdKind::stream && kind != FdKind::socket) return call();
   const bool phased = in_phase() && kind == FdKind::regular;
   const bool altered = phased || (emulating() && kind == FdKind::regular);
   const ReadSource source = phased ? before_read(fd, plan) : k_no_source;

@@ -58,7 +58,7 @@ std::size_t stream_through(FILE* stream, bool served, std::size_t wanted, Call c
   Thread& own = t_thread;
   if (!awake() || own.busy != 0 || fd < 0) return call();
   const FdKind kind = kind_of(fd);
-  if (kind != FdKind::regular && kind != FdKind::stream) return call();
+  if (kind != FdKind::regular && kind != FdKind::stream && kind != FdKind::socket) return call();
   const bool phased = in_phase() && !served && kind == FdKind::regular;
   if (phased) before_read(fd, {-1, wanted, nullptr});
   const bool may_wait = emulating() && !served && kind == FdKind::regular;

@@ -15,16 +15,38 @@ bool recording_now() {
   return record::recording(process().writer);
 }
 
+/// Whether most of what the batch is made of came over the network.
+bool is_received(const Batch& made) {
+  const std::uint64_t samples = made.samples > 0 ? made.samples : 1;
+  return made.received_bytes >= record::k_received_bytes * samples && 2 * made.received_bytes >= made.io.read_bytes;
+}
+
+/// Before the batch's own record, which is to be the thread's last: when the batch is handed over is written into it.
+void write_received(Thread& thread) {
+  const Batch& made = thread.batch;
+  if (made.received_bytes == 0) return;
+  if (record::ControlBlock* control = process().writer.control; control != nullptr && is_received(made)) {
+    control->data_received.store(1, std::memory_order_relaxed);
+  }
+  auto* received = reserve<record::ReceivedRecord>(thread, record::Kind::received, made.receives);
+  if (received == nullptr) return;
+  received->iterator_id = made.iterator_id;
+  received->batch = made.number;
+  received->bytes = made.received_bytes;
+  record::commit(thread.out);
+}
+
 void write_batch(Thread& thread, std::uint64_t end_ns, std::uint32_t samples) {
   const Batch& made = thread.batch;
   const Usage now = usage_now(thread);
+  const std::uint64_t help_ns = take_help(thread, now);
   record::IoTotals io = made.io;
-  const std::uint64_t help_ns = take_help(thread, now, io);
   const std::uint64_t cpu_ns = now.cpu_ns - made.at_begin.cpu_ns + claim_children_ns(made.at_begin, now) + help_ns;
   const bool delay_known = now.run_delay_ns != UINT64_MAX && made.at_begin.run_delay_ns != UINT64_MAX;
   const std::uint64_t delay_ns = delay_known ? now.run_delay_ns - made.at_begin.run_delay_ns : 0;
   const std::uint64_t wall_ns = end_ns - made.begin_ns;
   complete_times(thread, io, wall_ns, wall_ns > cpu_ns + delay_ns ? wall_ns - cpu_ns - delay_ns : 0);
+  write_received(thread);
   auto* batch = reserve<record::BatchRecord>(thread, record::Kind::batch, made.worker);
   if (batch == nullptr) return;
   batch->iterator_id = made.iterator_id;

@@ -40,6 +40,13 @@ namespace stallcast::capture {
   X(read_chk, "__read_chk")                     \
   X(pread_chk, "__pread_chk")                   \
   X(pread64_chk, "__pread64_chk")               \
+  X(recv, "recv")                               \
+  X(recvfrom, "recvfrom")                       \
+  X(recvmsg, "recvmsg")                         \
+  X(recv_chk, "__recv_chk")                     \
+  X(recvfrom_chk, "__recvfrom_chk")             \
+  X(poll, "poll")                               \
+  X(poll_chk, "__poll_chk")                     \
   X(fopen, "fopen")                             \
   X(fopen64, "fopen64")                         \
   X(freopen, "freopen")                         \

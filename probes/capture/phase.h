@@ -23,6 +23,8 @@ uint32_t stallcast_segments(void);
 
 /* 1 if epochs are too short for blocks, so that passes are to be joined (ControlBlock::joins_passes), else 0. */
 int stallcast_joins_passes(void);
+/* 1: batches are made of what comes over the network. */
+int stallcast_data_received(void);
 
 /* The consumer's line of the control block: armed (0/1), turns taken, first turn of the pass, turn after its last
  * (UINT64_MAX: not known), workers, prefetch factor, missed segments, record::PhaseSupport. Claims the line if need be.

@@ -219,6 +219,11 @@ STALLCAST_EXPORT int stallcast_joins_passes(void) {
   return control != nullptr && control->joins_passes.load(k_relaxed) != 0 ? 1 : 0;
 }
 
+STALLCAST_EXPORT int stallcast_data_received(void) {
+  const record::ControlBlock* control = phased_control();
+  return control != nullptr && control->data_received.load(k_relaxed) != 0 ? 1 : 0;
+}
+
 STALLCAST_EXPORT void stallcast_phase_slot(uint64_t armed, uint64_t turns, uint64_t pass_first, uint64_t pass_end,
                                            uint32_t workers, uint32_t prefetch, uint64_t missed, uint32_t support) {
   record::PhaseSlot* own = own_slot();

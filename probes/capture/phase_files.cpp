@@ -67,7 +67,7 @@ void file_opened(int fd, const char* path, int flags) {
   const Busy busy(t_thread);
   struct stat file {};
   if (raw::stat_fd(fd, &file) != 0) return;
-  set_kind(fd, kind_of_mode(file.st_mode));
+  set_kind(fd, kind_of_mode(fd, file.st_mode));
   if (!S_ISREG(file.st_mode)) return;
   note_size(t_thread, fd, static_cast<std::uint64_t>(file.st_size), file.st_dev);  // nobody else may ask for it
   state->seen.opens.fetch_add(1, k_relaxed);

@@ -27,6 +27,8 @@ struct Helpers {
   std::atomic<std::uint32_t> batches;  ///< that are being made
   std::atomic<std::uint32_t> reads;
   std::atomic<std::uint32_t> opens;
+  std::atomic<std::uint32_t> receives;
+  std::atomic<std::uint64_t> received_bytes;  ///< over the network; in `read_bytes` as well
   std::atomic<std::uint64_t> read_bytes;
   std::atomic<std::uint64_t> read_ns;   ///< in which any of them read
   std::atomic<std::uint64_t> meta_ns;   ///< likewise, opened

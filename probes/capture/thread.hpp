@@ -54,6 +54,8 @@ struct Batch {
   std::uint64_t collate_ns;
   Usage at_begin;
   record::IoTotals io;
+  std::uint64_t received_bytes;  ///< over the network; in `io` as well
+  std::uint32_t receives;
   std::uint32_t samples;  ///< complete, recorded
   std::uint32_t timed;    ///< of these, timed; the sums below are theirs
   std::uint64_t timed_wall_ns;

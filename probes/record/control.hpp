@@ -12,7 +12,7 @@
 namespace stallcast::record {
 
 inline constexpr char k_control_magic[8] = {'S', 'T', 'A', 'L', 'L', 'C', 'T', 'L'};
-inline constexpr std::uint32_t k_control_abi = 2;
+inline constexpr std::uint32_t k_control_abi = 3;
 inline constexpr std::uint32_t k_max_ranks = 64;  ///< consuming processes of one node
 inline constexpr std::uint32_t k_max_segments = 8192;
 
@@ -114,8 +114,9 @@ struct ControlBlock {
   std::atomic<std::uint64_t> stage_used_bytes;
   std::uint64_t stage_budget_bytes;
   Segment segments[k_max_segments];
-  std::atomic<std::uint32_t> maps_read;     ///< 1: batches are made of what lies in maps of files, and hardly read()
-  std::atomic<std::uint32_t> joins_passes;  ///< 1: an iterator that begins now is to serve the passes after it as well
+  std::atomic<std::uint32_t> maps_read;      ///< 1: batches are made of what lies in maps of files, and hardly read()
+  std::atomic<std::uint32_t> data_received;  ///< 1: batches are made of what comes over the network
+  std::atomic<std::uint32_t> joins_passes;   ///< 1: an iterator that begins now is to serve the passes after it as well
 };
 
 }  // namespace stallcast::record

@@ -88,7 +88,8 @@ enum class Kind : std::uint16_t {
       8,      ///< a RecordHeader alone; aux: from here on the block's records are of this thread (it took over a spare)
   phase = 9,  ///< what a batch of a phased run found in the page cache, written after its batch record
   part = 10,  ///< an operator of a timed sample, or of collating: its own time
-  mapped = 11,  ///< what such a batch found of the files that its process has mapped, written after its phase record
+  mapped = 11,    ///< what such a batch found of the files that its process has mapped, written after its phase record
+  received = 12,  ///< what came over the network for a batch, written before its batch record
 };
 
 /// Every record starts with this. `bytes` is the size of the whole record, a multiple of 8.
@@ -132,7 +133,8 @@ struct StepRecord {
   std::uint64_t time_ns;  ///< CLOCK_MONOTONIC at the end of the step call
 };
 
-/// I/O totals of one sample or batch. Reads are of regular files; sockets and pipes do not count here.
+/// I/O totals of one sample or batch. Reads are of regular files and of sockets of the network (ReceivedRecord says how
+/// much of a batch these were); pipes do not count here.
 struct IoTotals {
   std::uint64_t read_ns;  ///< wall time inside reads
   std::uint64_t read_bytes;
@@ -251,6 +253,18 @@ struct MappedRecord {
   std::uint64_t evicted_bytes;   ///< dropped from the page cache then
   std::uint64_t foreign_bytes;   ///< resident, not brought in by this run, and therefore left alone
   std::uint64_t major_faults;    ///< page faults of this process over the batch that waited for storage
+};
+
+/// A sample of which less came over the network is made of something else.
+inline constexpr std::uint64_t k_received_bytes = 64;
+
+/// What came over the network while a batch was made, in its IoTotals as well. These hold the time inside recv and
+/// poll; a client of several threads waits elsewhere.
+struct ReceivedRecord {
+  RecordHeader header;        ///< aux: calls of recv and read
+  std::uint64_t iterator_id;  ///< as in BatchRecord
+  std::uint64_t batch;        ///< as in BatchRecord
+  std::uint64_t bytes;
 };
 
 /// Followed by the path, NUL-padded to a multiple of 8.

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -39,6 +40,14 @@ inline int close_fd(int fd) {
 
 inline int stat_fd(int fd, struct stat* out) {
   return static_cast<int>(::syscall(SYS_fstat, fd, out));
+}
+
+/// Whether the socket belongs to the internet's families.
+inline bool is_of_network(int fd) {
+  int domain = 0;
+  socklen_t bytes = sizeof(domain);
+  if (::syscall(SYS_getsockopt, fd, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) != 0) return false;
+  return domain == AF_INET || domain == AF_INET6;
 }
 
 inline ssize_t read_at(int fd, void* buffer, std::size_t bytes, off_t offset) {

@@ -68,6 +68,8 @@ bool take_record(const std::byte* at, const RecordHeader& header, ProcessRecordi
       return take(at, header.bytes, into.phases, k_least_phase_bytes);
     case Kind::mapped:
       return take(at, header.bytes, into.mapped);
+    case Kind::received:
+      return take(at, header.bytes, into.received);
     case Kind::part:
       return take(at, header.bytes, into.parts);
     case Kind::thread:

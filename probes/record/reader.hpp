@@ -62,6 +62,7 @@ struct ProcessRecording {
   std::vector<PathEntry> paths{};
   std::vector<PhaseRecord> phases{};
   std::vector<MappedRecord> mapped{};
+  std::vector<ReceivedRecord> received{};
   std::vector<PartRecord> parts{};
   std::int64_t torn_tails = 0;     ///< blocks whose last record was begun and not finished
   std::int64_t broken_blocks = 0;  ///< blocks that are not what the header promises; skipped

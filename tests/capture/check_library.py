@@ -11,7 +11,8 @@ C_API = re.compile(r"^stallcast_[a-z_]+$")
 INTERPOSED = """
 open open64 openat openat64 __open_2 __open64_2 __openat_2 __openat64_2 creat creat64 close close_range closefrom
 closedir dup dup2 dup3 fcntl fcntl64 vfork read pread pread64 readv preadv preadv64 preadv2 preadv64v2 __read_chk
-__pread_chk __pread64_chk fopen fopen64 freopen freopen64 fclose pclose fread fread_unlocked fseek fseeko fseeko64 __fread_chk
+__pread_chk __pread64_chk recv recvfrom recvmsg __recv_chk __recvfrom_chk poll __poll_chk
+fopen fopen64 freopen freopen64 fclose pclose fread fread_unlocked fseek fseeko fseeko64 __fread_chk
 __fread_unlocked_chk fgets fgets_unlocked __fgets_chk __fgets_unlocked_chk getline getdelim __getdelim mmap mmap64 munmap stat
 stat64 lstat lstat64 fstat fstat64 fstatat fstatat64 __xstat __xstat64 __lxstat __lxstat64 __fxstat __fxstat64
 __fxstatat __fxstatat64 statx

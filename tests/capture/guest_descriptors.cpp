@@ -1,5 +1,7 @@
 #include <dirent.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -20,6 +22,8 @@ int __openat64_2(int folder, const char* path, int flags);
 ssize_t __read_chk(int fd, void* buffer, size_t bytes, size_t room);
 ssize_t __pread_chk(int fd, void* buffer, size_t bytes, off_t offset, size_t room);
 ssize_t __pread64_chk(int fd, void* buffer, size_t bytes, off_t offset, size_t room);
+ssize_t __recv_chk(int fd, void* buffer, size_t bytes, size_t room, int flags);
+ssize_t __recvfrom_chk(int fd, void* buffer, size_t bytes, size_t room, int flags, sockaddr* from, socklen_t* length);
 }
 // NOLINTEND(bugprone-reserved-identifier)
 
@@ -83,6 +87,64 @@ void read_streams(const std::string& /*path*/) {
   require(::read(ends[0], g_buffer.data(), 100) == 6, "read socket");
   ::close(ends[0]);
   ::close(ends[1]);
+}
+
+/// Both ends of a connection over the loopback interface.
+std::array<int, 2> connected() {
+  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  socklen_t length = sizeof(address);
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  auto* plain = reinterpret_cast<sockaddr*>(&address);
+  require(::bind(listener, plain, length) == 0 && ::listen(listener, 1) == 0, "listen");
+  require(::getsockname(listener, plain, &length) == 0, "getsockname");
+  const int client = ::socket(AF_INET, SOCK_STREAM, 0);
+  require(::connect(client, plain, length) == 0, "connect");
+  const int server = ::accept(listener, nullptr, nullptr);
+  require(server >= 0, "accept");
+  ::close(listener);
+  return {client, server};
+}
+
+using Receive = std::function<ssize_t(int)>;
+
+/// Receives 10,000 bytes that have arrived, with one call.
+Family receiving(const Receive& receive) {
+  return [receive](const std::string& /*path*/) {
+    const auto [client, server] = connected();
+    g_buffer.fill('a');
+    require(::send(server, g_buffer.data(), 10'000, 0) == 10'000, "send");
+    pollfd waiting{client, POLLIN, 0};
+    require(::poll(&waiting, 1, 1000) == 1, "poll");
+    require(::recv(client, g_buffer.data(), 100, MSG_PEEK) == 100, "peek");
+    require(receive(client) == 10'000, "receive");
+    ::close(client);
+    ::close(server);
+  };
+}
+
+ssize_t receive_message(int fd) {
+  iovec part{g_buffer.data(), g_buffer.size()};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  return ::recvmsg(fd, &message, 0);
+}
+
+std::map<std::string, Family> socket_families() {
+  return {
+      {"recv", receiving([](int fd) { return ::recv(fd, g_buffer.data(), g_buffer.size(), 0); })},
+      {"recvfrom",
+       receiving([](int fd) { return ::recvfrom(fd, g_buffer.data(), g_buffer.size(), 0, nullptr, nullptr); })},
+      {"recvmsg", receiving(receive_message)},
+      {"socket_read", receiving([](int fd) { return ::read(fd, g_buffer.data(), g_buffer.size()); })},
+      {"__recv_chk",
+       receiving([](int fd) { return ::__recv_chk(fd, g_buffer.data(), g_buffer.size(), g_buffer.size(), 0); })},
+      {"__recvfrom_chk", receiving([](int fd) {
+         return ::__recvfrom_chk(fd, g_buffer.data(), g_buffer.size(), g_buffer.size(), 0, nullptr, nullptr);
+       })},
+  };
 }
 
 void read_devices(const std::string& /*path*/) {
@@ -182,6 +244,7 @@ std::map<std::string, Family> odd_families() {
     ::close(fd);
   };
   families["streams"] = read_streams;
+  families.merge(socket_families());
   families["devices"] = read_devices;
   families["reuse_number"] = reuse_number;
   families["list_folder"] = list_folder;

@@ -137,5 +137,22 @@ TEST_CASE("a ceiling of gigabytes a second is a ceiling like any other") {
   }
 }
 
+TEST_CASE("a cache of data that come over the network is the loader's own, never Linux'") {
+  const TrueJob truth = at_the_disk();
+  const Profile files = made::profile_of(truth);
+  Profile network = files;
+  network.dataset.layout = "network";
+  network.dataset.filesystem.clear();
+  const auto rate = [](const Profile& profile, const std::vector<std::string>& settings) {
+    return answer(profile, settings).throughput.mean.value();
+  };
+  CHECK(rate(network, {"cache=50%"}) == rate(files, {"cache=50%", "cache_policy=minio"}));
+  CHECK(rate(network, {"cache=50%"}) > rate(files, {"cache=50%"}));
+  const auto refused = predict(network, made::ask({"cache=50%", "cache_policy=page-cache"}));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().code == ErrorCode::usage);
+  CHECK(refused.error().hint.find("minio") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace stallcast

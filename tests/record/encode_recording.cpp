@@ -119,6 +119,8 @@ std::vector<std::byte> encode(const ProcessRecording& recording) {
   for (const SampleRecord& sample : recording.samples) encoder.add(sample);
   for (const FileRecord& file : recording.files) encoder.add(file);
   for (const PhaseRecord& phase : recording.phases) encoder.add(phase);
+  for (const MappedRecord& mapped : recording.mapped) encoder.add(mapped);
+  for (const ReceivedRecord& received : recording.received) encoder.add(received);
   for (const PartRecord& part : recording.parts) encoder.add(part);
   return encoder.bytes();
 }

@@ -23,6 +23,7 @@ constexpr Kind kind_of() {
   if constexpr (std::is_same_v<T, FileRecord>) return Kind::file;
   if constexpr (std::is_same_v<T, PhaseRecord>) return Kind::phase;
   if constexpr (std::is_same_v<T, MappedRecord>) return Kind::mapped;
+  if constexpr (std::is_same_v<T, ReceivedRecord>) return Kind::received;
   if constexpr (std::is_same_v<T, PartRecord>) return Kind::part;
 }
 

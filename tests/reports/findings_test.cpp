@@ -225,6 +225,19 @@ TEST_CASE("advice on storage only where bytes come from storage") {
   CHECK(advises(p, "resident-reads"));
 }
 
+TEST_CASE("data that come over the network are named as such, and no page cache is promised to hold them") {
+  Profile p = testing::fetch_bound();
+  p.dataset.layout = "network";
+  p.dataset.received_per_sample = BytesPerSample(200e3);
+  CHECK(advises(p, "keep-a-copy"));
+  CHECK(advises(p, "nearer-store"));
+  for (const char* of_files : {"faster-storage", "keep-in-memory", "larger-reads"}) CHECK_FALSE(advises(p, of_files));
+  const Findings f = find(p);
+  CHECK(f.verdict.find("fetching over the network") != std::string::npos);
+  CHECK(f.verdict.find("reading files") == std::string::npos);
+  CHECK(f.breakdowns.front().slices.at(1).label == "wait: the network");
+}
+
 TEST_CASE("a loader in the training process, threads, a slow rank, and a job that is fine") {
   Profile p = testing::prep_bound();
   p.job.num_workers = 0;

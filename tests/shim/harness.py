@@ -23,7 +23,7 @@ TIMEOUT_S = 120
 
 def write_control(folder):
     """The head of the control block of probes/record/control.hpp, recording switched on; all behind it is zero."""
-    head = struct.pack("<8sII40sIiQIIQQQII", b"STALLCTL", 2, 1, b"test", 0, os.getpid(), 0, 1, 0, 1 << 30, 0, 0, 0, 0)
+    head = struct.pack("<8sII40sIiQIIQQQII", b"STALLCTL", 3, 1, b"test", 0, os.getpid(), 0, 1, 0, 1 << 30, 0, 0, 0, 0)
     with open(os.path.join(folder, "control"), "wb") as file:
         file.write(head)
         file.truncate(2 << 20)  # more than the block takes

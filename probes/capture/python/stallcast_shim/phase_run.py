@@ -78,6 +78,7 @@ def _bind():
         return False
     u32, u64 = ctypes.c_uint32, ctypes.c_uint64
     library.stallcast_joins_passes.restype = ctypes.c_int
+    library.stallcast_data_received.restype = ctypes.c_int
     library.stallcast_segment.argtypes = [u32, ctypes.POINTER(u64)]
     library.stallcast_segment.restype = ctypes.c_int
     library.stallcast_phase_slot.argtypes = [u64, u64, u64, u64, u32, u32, u64, u32]

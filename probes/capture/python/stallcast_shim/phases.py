@@ -112,6 +112,8 @@ def _obstacle(iterator, current_pass):
         return "batches are delivered out of order (in_order=False)"
     if length_of(iterator) is None and current_pass.loader.period is None:
         return "the loader's length is not known"
+    if calls.library.stallcast_data_received():
+        return "the data come over the network: what of them lies in caches there cannot be chosen"
     return None
 
 

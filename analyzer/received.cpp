@@ -1,0 +1,53 @@
+#include "analyzer/received.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace stallcast {
+
+void count_received(Delivery& delivery, std::uint64_t bytes) {
+  record::BatchRecord& made = delivery.made;
+  delivery.received_bytes = bytes;
+  if (bytes < record::k_received_bytes * std::max<std::uint64_t>(1, made.samples)) return;
+  const std::uint64_t wall_ns = made.end_ns > made.begin_ns ? made.end_ns - made.begin_ns : 0;
+  const std::uint64_t running_ns = made.cpu_ns + (made.run_delay_ns == UINT64_MAX ? 0 : made.run_delay_ns);
+  const std::uint64_t blocked_ns = wall_ns > running_ns ? wall_ns - running_ns : 0;
+  const std::uint64_t reading_ns = made.io.read_ns + made.io.meta_ns;
+  if (blocked_ns > reading_ns) made.io.read_ns += blocked_ns - reading_ns;
+}
+
+namespace sections {
+
+double received_per_sample(const std::vector<RankView>& ranks) {
+  double received = 0.0;
+  double samples = 0.0;
+  for (const RankView& rank : ranks) {
+    for (const SteadyStep& step : rank.window.steps) {
+      if (!step.delivery->made_known) continue;
+      received += static_cast<double>(step.delivery->received_bytes);
+      samples += step.samples;
+    }
+  }
+  return samples > 0.0 ? received / samples : 0.0;
+}
+
+bool is_over_network(const std::vector<RankView>& ranks) {
+  const double received = received_per_sample(ranks);
+  return received >= static_cast<double>(record::k_received_bytes) && received >= 0.5 * read_per_sample(ranks);
+}
+
+void add_network_issue(const std::vector<RankView>& ranks, std::vector<DataIssue>& issues) {
+  const double received = received_per_sample(ranks);
+  if (received < static_cast<double>(record::k_received_bytes)) return;
+  const long share = std::lround(100.0 * received / std::max(received, read_per_sample(ranks)));
+  add_issue(issues,
+            {"network-data", Severity::info, 1,
+             std::to_string(std::lround(received)) + " bytes of a sample come over the network, " +
+                 std::to_string(share) + " % of what it is made of; waiting for them counts as reading",
+             "no page cache holds them: a copy on a local disk or a cache of the loader's own would spare the second "
+             "epoch the network, and more workers or several requests at once hide its latency"});
+}
+
+}  // namespace sections
+}  // namespace stallcast
