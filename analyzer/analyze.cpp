@@ -9,6 +9,7 @@
 #include "analyzer/dataset_bytes.hpp"
 #include "analyzer/nodes.hpp"
 #include "analyzer/phase_blocks.hpp"
+#include "analyzer/ranks_seen.hpp"
 #include "analyzer/received.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/storage_summary.hpp"
@@ -21,7 +22,6 @@ using sections::Launch;
 using sections::RankView;
 
 constexpr std::size_t k_timeline_rows = 2000;
-constexpr std::size_t k_fewest_steps = 4;
 constexpr double k_beside = 0.5;  ///< share of the shorter process that must lie beside the longest
 
 /// Share of the shorter of two windows that lies in the other. Clocks of one host only.

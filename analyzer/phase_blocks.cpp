@@ -19,7 +19,7 @@ using nlohmann::json;
 using record::Phase;
 
 constexpr std::uint64_t k_supply_numbers = 1ULL << 40;  ///< as in the shim's phase_plan.py
-constexpr std::int64_t k_fewest_batches = 4;
+constexpr std::int64_t k_fewest_in_block = 4;
 
 bool is_supply(Phase phase) {
   return phase == Phase::supply_cached || phase == Phase::supply_cold;
@@ -137,7 +137,7 @@ void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, co
              std::size_t bunch, PhaseBlock& block) {
   for (const BlockWindow& piece : pieces) add_piece(deliveries, loader, piece, bunch, block);
   block.left_out = static_cast<std::int64_t>(deliveries.size()) - block.batches;
-  if (block.batches < k_fewest_batches) {
+  if (block.batches < k_fewest_in_block) {
     block.rejected = pieces.size() > 1 ? "too few batches between evaluations, checkpoints or the ends of epochs"
                                        : "too few batches between the transients of its two ends";
     return;
@@ -169,7 +169,7 @@ void take_out(std::span<const Delivery> deliveries, const LoaderFacts& loader,
     --block.batches;
     ++block.left_out;
   }
-  if (block.batches < k_fewest_batches) block.rejected = "too few batches between evaluations or checkpoints";
+  if (block.batches < k_fewest_in_block) block.rejected = "too few batches between evaluations or checkpoints";
 }
 
 /// What the makers of the batches that count have found.

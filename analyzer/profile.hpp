@@ -123,9 +123,9 @@ struct Stalls {
 /// The data set as the job's own reads show it.
 struct Dataset {
   Measured<std::int64_t> files_seen{};
-  Measured<Bytes> bytes_seen{};                 ///< sizes of the distinct files seen
-  Measured<Bytes> bytes_total{};                ///< extrapolated to dataset_samples
-  Measured<BytesPerSample> bytes_per_sample{};  ///< read per sample
+  Measured<Bytes> bytes_seen{};                    ///< sizes of the distinct files seen
+  Measured<Bytes> bytes_total{};                   ///< extrapolated to dataset_samples
+  Measured<BytesPerSample> bytes_per_sample{};     ///< read per sample
   Measured<BytesPerSample> received_per_sample{};  ///< of them, over the network
   /// What storage gives of a sample that is not in memory, from cold blocks: what the kernel reads ahead, or around a
   /// page fault, is in it. Of data read through maps of files it is there without `bytes_per_sample`.

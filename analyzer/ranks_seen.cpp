@@ -8,8 +8,6 @@
 namespace stallcast {
 namespace {
 
-constexpr std::size_t k_fewest_steps = 4;  // as for a rate
-
 /// A script may make its loader anew for every epoch: passes over what is described alike are the training loader's.
 bool same_loader(const LoaderFacts& a, const LoaderFacts& b) {
   return a.kind == b.kind && a.dataset_type == b.dataset_type && a.dataset_samples == b.dataset_samples &&

@@ -8,6 +8,9 @@
 
 namespace stallcast {
 
+/// Steady steps of a rank from which it has a rate.
+inline constexpr std::size_t k_fewest_steps = 4;
+
 /// One consuming process and the loader that it trained with; -1: not known.
 struct RankSeen {
   std::int64_t pid = 0;

@@ -41,8 +41,8 @@ struct LoaderFacts {
 struct Delivery {
   record::WaitRecord wait{};
   bool made_known = false;
-  record::BatchRecord made{};        ///< what came over the network counts in its reads (received.hpp)
-  std::uint64_t received_bytes = 0;  ///< over the network, for this batch
+  record::BatchRecord made{};           ///< what came over the network counts in its reads (received.hpp)
+  std::uint64_t received_bytes = 0;     ///< over the network, for this batch
   bool steps_with_predecessor = false;  ///< the batch before it (by number) was recorded too
 };
 

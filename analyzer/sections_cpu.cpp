@@ -17,22 +17,22 @@ namespace {
 using record::Phase;
 using record::ProcessRecording;
 
-constexpr std::int64_t k_fewest_samples = 30;
+constexpr std::int64_t k_fewest_cpu_samples = 30;
 constexpr std::size_t k_most_processes = 16;
 constexpr std::uint64_t k_main_cluster_ns = 1'000'000'000ULL;
 
 /// A stretch of one process's time.
-struct Stretch {
+struct Doing {
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
   bool counts = true;  ///< not what phases have put in the way of what was found
 };
 
-using Stretches = std::vector<Stretch>;
+using Doings = std::vector<Doing>;
 
-const Stretch* at(const Stretches& stretches, std::uint64_t t_ns) {
+const Doing* at(const Doings& stretches, std::uint64_t t_ns) {
   auto after = std::upper_bound(stretches.begin(), stretches.end(), t_ns,
-                                [](std::uint64_t t, const Stretch& stretch) { return t < stretch.begin_ns; });
+                                [](std::uint64_t t, const Doing& stretch) { return t < stretch.begin_ns; });
   if (after == stretches.begin()) return nullptr;
   --after;
   return t_ns < after->end_ns ? &*after : nullptr;
@@ -47,25 +47,25 @@ bool is_from_memory(Phase phase) {
 }
 
 /// When the process made batches; those with time added on purpose are left out.
-Stretches making_of(const ProcessRecording& process) {
+Doings making_of(const ProcessRecording& process) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, Phase> phases;
   for (const record::PhaseRecord& phase : process.phases) {
     phases[{phase.iterator_id, phase.batch}] = static_cast<Phase>(phase.phase);
   }
-  Stretches made;
+  Doings made;
   for (const record::BatchRecord& batch : process.batches) {
     const auto phase = phases.find({batch.iterator_id, batch.batch});
     if (phase != phases.end() && is_perturbed(phase->second)) continue;
     made.push_back(
         {batch.begin_ns, std::max(batch.end_ns, batch.put_ns), phase == phases.end() || is_from_memory(phase->second)});
   }
-  std::sort(made.begin(), made.end(), [](const Stretch& a, const Stretch& b) { return a.begin_ns < b.begin_ns; });
+  std::sort(made.begin(), made.end(), [](const Doing& a, const Doing& b) { return a.begin_ns < b.begin_ns; });
   return made;
 }
 
 /// When a consumer trained on batches that its loader had made: not while it was replayed to, or pulled without steps.
-Stretches training_of(const ProcessRecording& process) {
-  Stretches stretches;
+Doings training_of(const ProcessRecording& process) {
+  Doings stretches;
   if (process.waits.size() < 2) return stretches;
   std::uint64_t begin_ns = UINT64_MAX;
   std::uint64_t end_ns = 0;
@@ -87,8 +87,8 @@ Stretches training_of(const ProcessRecording& process) {
 
 /// One process of a launch, as its recording shows it.
 struct Role {
-  Stretches making{};
-  Stretches training{};
+  Doings making{};
+  Doings training{};
 };
 
 using Roles = std::map<std::int64_t, Role>;
@@ -131,11 +131,11 @@ void count_launch(const RunData& run, Tallies& tallies) {
     }
     if (role == roles.end()) continue;
     const record::CpuSymbol& symbol = run.cpu->symbols[sample.symbol];
-    if (const Stretch* made = at(role->second.making, sample.t_ns)) {
+    if (const Doing* made = at(role->second.making, sample.t_ns)) {
       if (made->counts) tallies.makers.add(made->begin_ns, symbol);
       continue;
     }
-    const Stretch* trained = at(role->second.training, sample.t_ns);
+    const Doing* trained = at(role->second.training, sample.t_ns);
     if (trained != nullptr && trained->counts) tallies.main.add(sample.t_ns / k_main_cluster_ns, symbol);
   }
 }
@@ -144,7 +144,7 @@ void fill_functions(const CpuTally& tally, const std::string& absent, const char
                     Measured<std::int64_t>& samples, std::vector<CpuFunctions>& functions) {
   if (!absent.empty()) {
     samples = Measured<std::int64_t>::absent(absent);
-  } else if (tally.samples() < k_fewest_samples) {
+  } else if (tally.samples() < k_fewest_cpu_samples) {
     samples = Measured<std::int64_t>::absent("only " + std::to_string(tally.samples()) + " samples of " + whose);
   } else {
     samples = tally.samples();
@@ -161,12 +161,12 @@ void fill_processes(const Tallies& tallies, std::vector<CpuProcess>& out) {
 }
 
 /// First and last reading while batches were taken.
-struct Span {
+struct CounterSpan {
   const record::CpuReading* first = nullptr;
   const record::CpuReading* last = nullptr;
 };
 
-Span span_of(const RunData& run) {
+CounterSpan span_of(const RunData& run) {
   std::uint64_t begin_ns = UINT64_MAX;
   std::uint64_t end_ns = 0;
   for (const Consumer& consumer : run.consumers) {
@@ -176,7 +176,7 @@ Span span_of(const RunData& run) {
       end_ns = std::max(end_ns, pass.deliveries.back().wait.end_ns);
     }
   }
-  Span span;
+  CounterSpan span;
   for (const record::CpuReading& reading : run.cpu->readings) {
     if (reading.t_ns < begin_ns || reading.t_ns > end_ns) continue;
     if (span.first == nullptr) span.first = &reading;
@@ -186,7 +186,7 @@ Span span_of(const RunData& run) {
 }
 
 /// One counter over the span; scaled by the share of the time that it really counted.
-Measured<double> counted(const RunData& run, const Span& span, const char* name, double* running = nullptr) {
+Measured<double> counted(const RunData& run, const CounterSpan& span, const char* name, double* running = nullptr) {
   const auto& counters = run.cpu->counters;
   const auto found =
       std::find_if(counters.begin(), counters.end(), [name](const auto& counter) { return counter.name == name; });
@@ -212,7 +212,7 @@ Measured<std::int64_t> whole(const Measured<double>& value) {
 
 CpuCounters counters_of(const RunData& run) {
   CpuCounters out;
-  const Span span = span_of(run);
+  const CounterSpan span = span_of(run);
   const Measured<double> clock = counted(run, span, "task_clock_ns");
   out.task_clock = clock ? Measured<Seconds>(Seconds(*clock * 1e-9)) : Measured<Seconds>::absent(clock.reason());
   out.span = clock ? Measured<Seconds>(Seconds(static_cast<double>(span.last->t_ns - span.first->t_ns) * 1e-9))

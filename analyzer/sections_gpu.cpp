@@ -12,10 +12,10 @@ namespace stallcast::sections {
 namespace {
 
 constexpr double k_most_dropped = 0.01;  ///< of the records, from which the rest is no measure any more
-constexpr std::size_t k_fewest_steps = 8;
+constexpr std::size_t k_fewest_traced = 8;
 
 /// One value for each step and device.
-struct Series {
+struct StepSeries {
   std::vector<double> step_s{};
   std::vector<double> busy_s{};
   std::vector<double> copy_in_s{};
@@ -27,7 +27,7 @@ struct Series {
   std::vector<double> kernels{};
 };
 
-void add_step(const GpuCourse& device, const SteadyStep& step, Series& out) {
+void add_step(const GpuCourse& device, const SteadyStep& step, StepSeries& out) {
   const double length = static_cast<double>(step.end_ns - step.begin_ns) * 1e-9;
   const auto wait_ns = static_cast<std::uint64_t>(step.wait_s * 1e9);
   const std::uint64_t asked_ns = step.end_ns - std::min(wait_ns, step.end_ns - step.begin_ns);
@@ -53,7 +53,7 @@ MeasuredEstimate<Seconds> per_step(const std::vector<double>& of_batches, double
                            Seconds(each.ci95_high * batches_per_step), each.n};
 }
 
-MeasuredEstimate<Fraction> share_of_step(const std::vector<double>& part, const Series& series) {
+MeasuredEstimate<Fraction> share_of_step(const std::vector<double>& part, const StepSeries& series) {
   const Estimate<double> share = ratio_of_sums(part, series.step_s);
   return Estimate<Fraction>{share.mean, std::max(0.0, share.ci95_low), std::min(1.0, share.ci95_high), share.n};
 }
@@ -64,7 +64,7 @@ double sum_of(const std::vector<double>& values) {
   return sum;
 }
 
-void fill(const Series& series, double batches_per_step, Gpu& out) {
+void fill(const StepSeries& series, double batches_per_step, Gpu& out) {
   out.busy = share_of_step(series.busy_s, series);
   out.exposed = share_of_step(series.exposed_s, series);
   out.idle = share_of_step(series.idle_s, series);
@@ -128,7 +128,7 @@ void add_devices(const RankView& rank, const GpuRecording& recording, Gpu& out) 
 
 Gpu gpu_of(const std::vector<RankView>& ranks, double batches_per_step) {
   Gpu out;
-  Series series;
+  StepSeries series;
   std::string reason;
   for (const RankView& rank : ranks) {
     const GpuRecording* recording = recording_of(*rank.run, rank.consumer->pid);
@@ -155,8 +155,8 @@ Gpu gpu_of(const std::vector<RankView>& ranks, double batches_per_step) {
         "the GPU probe was not loaded: it is not installed, switched off, or the job has an injection of its own "
         "(CUDA_INJECTION64_PATH)";
   }
-  if (reason.empty() && series.step_s.size() < k_fewest_steps) {
-    reason = "fewer than " + std::to_string(k_fewest_steps) + " steady steps lie within what the GPU probe saw";
+  if (reason.empty() && series.step_s.size() < k_fewest_traced) {
+    reason = "fewer than " + std::to_string(k_fewest_traced) + " steady steps lie within what the GPU probe saw";
   }
   if (!reason.empty()) {
     mark_absent(reason, out);

@@ -9,12 +9,12 @@ namespace stallcast::sections {
 namespace {
 
 /// What the job did from one tick to a later one.
-struct Stretch {
+struct Switched {
   double samples = 0.0;
   double seconds = 0.0;
   double cpu_s = -1.0;  ///< negative where CPU times are not known
 
-  void add(const Stretch& other) {
+  void add(const Switched& other) {
     samples += other.samples;
     seconds += other.seconds;
     cpu_s = cpu_s < 0.0 || other.cpu_s < 0.0 ? -1.0 : cpu_s + other.cpu_s;
@@ -23,8 +23,8 @@ struct Stretch {
 
 /// A stretch without recording, and the one before and the one after it: a rate that drifts drops out of their ratio.
 struct Group {
-  Stretch on{};
-  Stretch off{};
+  Switched on{};
+  Switched off{};
 };
 
 double delivered(const Tick& tick) {
@@ -41,14 +41,14 @@ double time_s(const Tick& tick) {
 
 /// Empty where the job did not deliver, or had not for so long that the time of a pause (evaluation, a checkpoint)
 /// would count: from tick `i` to the next.
-std::optional<Stretch> stretch_from(const std::vector<Tick>& ticks, std::size_t i) {
+std::optional<Switched> stretch_from(const std::vector<Tick>& ticks, std::size_t i) {
   const Tick& a = ticks[i];
   const Tick& b = ticks[i + 1];
   const bool delivering = i == 0 ? delivered(a) > 0.0 : delivered(a) > delivered(ticks[i - 1]);
-  const Stretch stretch{delivered(b) - delivered(a), time_s(b) - time_s(a),
-                        a.tree_cpu_ns >= 0 && b.tree_cpu_ns > a.tree_cpu_ns
-                            ? static_cast<double>(b.tree_cpu_ns - a.tree_cpu_ns) * 1e-9
-                            : -1.0};
+  const Switched stretch{delivered(b) - delivered(a), time_s(b) - time_s(a),
+                         a.tree_cpu_ns >= 0 && b.tree_cpu_ns > a.tree_cpu_ns
+                             ? static_cast<double>(b.tree_cpu_ns - a.tree_cpu_ns) * 1e-9
+                             : -1.0};
   if (!delivering || stretch.samples <= 0.0 || stretch.seconds <= 0.0) return std::nullopt;
   return stretch;
 }

@@ -124,11 +124,6 @@ StreamCost stream_cost(std::span<const StoragePointData> points, StorageState st
   return cost;
 }
 
-template <class Q>
-Estimate<double> plain(const Estimate<Q>& of) {
-  return {of.mean.value(), of.ci95_low.value(), of.ci95_high.value(), of.n};
-}
-
 /// The rates of one kind of read over reads in flight, in bytes or in reads per second.
 std::vector<FlightRate> series_of(std::span<const StoragePointData> points, StorageRead read, StorageState state,
                                   bool bytes) {

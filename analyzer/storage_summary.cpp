@@ -19,11 +19,6 @@ namespace {
 constexpr const char* k_file = "storage.json";
 
 template <class Q>
-Estimate<double> plain(const Estimate<Q>& of) {
-  return {of.mean.value(), of.ci95_low.value(), of.ci95_high.value(), of.n};
-}
-
-template <class Q>
 MeasuredEstimate<Q> ceiling(const std::vector<FlightRate>& rates) {
   const Measured<Estimate<double>> most = ceiling_of(rates);
   if (!most) return MeasuredEstimate<Q>::absent(most.reason());

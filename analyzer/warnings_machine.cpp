@@ -67,7 +67,7 @@ std::int64_t described_threads(const RunData& run, const char* key) {
 }
 
 /// Bytes of one process over time.
-struct Course {
+struct TrendCourse {
   std::vector<std::uint64_t> t_ns{};
   std::vector<double> bytes{};
 
@@ -83,8 +83,8 @@ struct Course {
 };
 
 /// Without the first third, in which a new worker takes its buffers; in at most so many means.
-Course settled(const Course& course) {
-  Course late;
+TrendCourse settled(const TrendCourse& course) {
+  TrendCourse late;
   const std::size_t from = course.bytes.size() / 3;
   const std::size_t count = course.bytes.size() - from;
   const std::size_t parts = std::min(count, k_most_readings);
@@ -110,8 +110,8 @@ struct Growth {
 };
 
 /// How much the memory of a worker certainly grew; nothing where that is not clear.
-std::optional<Growth> growth_of(const Course& whole) {
-  const Course late = settled(whole);
+std::optional<Growth> growth_of(const TrendCourse& whole) {
+  const TrendCourse late = settled(whole);
   if (!late.long_enough()) return std::nullopt;
   std::vector<double> seconds;
   for (const std::uint64_t t_ns : late.t_ns) seconds.push_back(static_cast<double>(t_ns - late.t_ns.front()) * 1e-9);
@@ -229,8 +229,8 @@ std::string swapping(const Evidence& e, double threshold) {
 }
 
 std::string memory_growth(const Evidence& e, double threshold) {
-  std::map<std::int64_t, Course> proportional;  // by pid
-  std::map<std::int64_t, Course> anonymous;
+  std::map<std::int64_t, TrendCourse> proportional;  // by pid
+  std::map<std::int64_t, TrendCourse> anonymous;
   const std::set<std::int64_t> workers = workers_of(e);
   for (const Tick& tick : e.run.log.ticks) {
     for (const ProcessTick& process : tick.processes) {
@@ -243,7 +243,7 @@ std::string memory_growth(const Evidence& e, double threshold) {
   double per_second = 0.0;
   int growing = 0;
   for (const std::int64_t pid : workers) {
-    const Course late = settled(proportional[pid]);
+    const TrendCourse late = settled(proportional[pid]);
     const auto growth = growth_of(late.long_enough() ? proportional[pid] : anonymous[pid]);
     if (!growth || growth->share < threshold) continue;
     bytes += growth->bytes;

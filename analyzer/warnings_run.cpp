@@ -14,8 +14,8 @@
 namespace stallcast::sections {
 namespace {
 
-constexpr std::size_t k_blocks = 12;          ///< that a trend is looked for in
-constexpr std::size_t k_fewest_batches = 10;  ///< of a worker that is compared with others
+constexpr std::size_t k_blocks = 12;       ///< that a trend is looked for in
+constexpr std::size_t k_fewest_made = 10;  ///< of a worker that is compared with others
 
 /// Time per sample of each batch that a worker of the rank made, as logarithms, by the worker's number.
 std::map<std::uint32_t, std::vector<double>> makings_of(const RankView& rank) {
@@ -26,7 +26,7 @@ std::map<std::uint32_t, std::vector<double>> makings_of(const RankView& rank) {
     if (made.header.aux == UINT32_MAX || made.samples == 0 || made.end_ns <= made.begin_ns) continue;
     makings[made.header.aux].push_back(std::log(static_cast<double>(made.end_ns - made.begin_ns) / made.samples));
   }
-  std::erase_if(makings, [](const auto& one) { return one.second.size() < k_fewest_batches; });
+  std::erase_if(makings, [](const auto& one) { return one.second.size() < k_fewest_made; });
   return makings;
 }
 

@@ -17,6 +17,12 @@ struct Estimate {
   std::int64_t n = 0;
 };
 
+/// The same in base units, for a numerical fit.
+template <class Q>
+[[nodiscard]] Estimate<double> plain(const Estimate<Q>& of) {
+  return {of.mean.value(), of.ci95_low.value(), of.ci95_high.value(), of.n};
+}
+
 /// A value, or the reason for its absence (one sentence that a user understands).
 template <class T>
 class Measured {

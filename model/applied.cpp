@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <string_view>
+
+#include "model/formatted.hpp"
 
 namespace stallcast {
 namespace {
@@ -91,35 +92,30 @@ Status apply_prefetch(const Scenario& scenario, const Profile& profile, AppliedS
   return {};
 }
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
-}
-
 Status apply_cpus(const Scenario& scenario, double usable_cpus, AppliedSettings& out) {
   const double cpus = *scenario.cpus;
   const bool whole = cpus == std::floor(cpus);
   if (!whole && !out.by_kernel) {
     return usage_error(
-        "cpus=" + number(cpus) + " cannot be verified: affinity gives whole CPUs, a part of one takes a quota",
+        "cpus=" + formatted("%g", cpus) + " cannot be verified: affinity gives whole CPUs, a part of one takes a quota",
         "ask for a whole number of CPUs, or for a quota, as root: --emulate-with kernel");
   }
   if (cpus > usable_cpus) {
-    return usage_error(
-        "cpus=" + number(cpus) + " cannot be verified: " + number(usable_cpus) + " may be used on this machine",
-        "ask for fewer, or verify on a machine that has as many");
+    return usage_error("cpus=" + formatted("%g", cpus) + " cannot be verified: " + formatted("%g", usable_cpus) +
+                           " may be used on this machine",
+                       "ask for fewer, or verify on a machine that has as many");
   }
   if (!whole) {
     out.cpu_quota = cpus;
-    out.emulated.push_back("cpus=" + number(cpus));
-    out.keys.push_back({"cpus", number(cpus), "a quota of " + number(cpus) + " CPUs, by control group"});
+    out.emulated.push_back("cpus=" + formatted("%g", cpus));
+    out.keys.push_back(
+        {"cpus", formatted("%g", cpus), "a quota of " + formatted("%g", cpus) + " CPUs, by control group"});
     return {};
   }
   out.cpus = static_cast<int>(cpus);
-  out.keys.push_back(
-      {"cpus", number(cpus),
-       "the first " + number(cpus) + " of the " + number(usable_cpus) + " CPUs that may be used here, by affinity"});
+  out.keys.push_back({"cpus", formatted("%g", cpus),
+                      "the first " + formatted("%g", cpus) + " of the " + formatted("%g", usable_cpus) +
+                          " CPUs that may be used here, by affinity"});
   return {};
 }
 
@@ -153,8 +149,9 @@ Status check_cache(const Scenario& scenario, bool by_kernel) {
 Status check_all_from_storage(const Scenario& scenario, const Profile& profile) {
   const auto& share = profile.resources.bytes_from_storage;
   if (item_of(scenario, "cache") || (share && *share >= k_all_from_storage)) return {};
-  const std::string found = share ? "read " + number(std::round(100.0 * *share)) + " % of its bytes from storage"
-                                  : "does not show how much came from storage (" + share.reason() + ")";
+  const std::string found = share
+                                ? "read " + formatted("%g", std::round(100.0 * *share)) + " % of its bytes from storage"
+                                : "does not show how much came from storage (" + share.reason() + ")";
   const std::string key = scenario.storage_bandwidth ? "storage_bandwidth" : "storage_iops";
   return usage_error(
       key + " cannot be verified: the profiled run " + found + ", emulated storage without a cache serves them all",

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "model/cache.hpp"
 #include "model/cluster.hpp"
+#include "model/formatted.hpp"
 
 namespace stallcast {
 namespace {
@@ -21,12 +21,6 @@ constexpr double k_most_items_per_batch = 65535.0;
 constexpr double k_most_items = 4e9;  ///< that 32 bits can number
 constexpr double k_shares_differ = 0.02;
 constexpr double k_straggling_matters = 0.05;
-
-std::string number(const char* form, double value) {
-  char text[48];
-  std::snprintf(text, sizeof text, form, value);
-  return text;
-}
 
 /// What of a scenario the simulation knows nothing about.
 Status check_known(const JobModel& job, const Setting& setting, const SimulationAsk& ask) {
@@ -53,7 +47,7 @@ Status check_known(const JobModel& job, const Setting& setting, const Simulation
   }
   if (std::abs(setting.ranks_per_node - std::round(setting.ranks_per_node)) > 1e-6) {
     return usage_error("--simulate needs as many ranks on each node, and the run had " +
-                           number("%.3g", setting.ranks_per_node) + " on average",
+                           formatted("%.3g", setting.ranks_per_node) + " on average",
                        "add gpus_per_node=8");
   }
   if (ask.lose_node && !setting.cached) {
@@ -205,8 +199,8 @@ Status check_size(const simulation::Cluster& cluster, double samples) {
   const double ranks = static_cast<double>(cluster.nodes) * cluster.ranks_per_node;
   const double rank_steps = ranks * static_cast<double>(cluster.steps) * cluster.epochs;
   if (rank_steps > k_most_rank_steps) {
-    return usage_error("--simulate would play " + number("%.3g", rank_steps) + " batches, and the most is " +
-                           number("%.3g", k_most_rank_steps),
+    return usage_error("--simulate would play " + formatted("%.3g", rank_steps) + " batches, and the most is " +
+                           formatted("%.3g", k_most_rank_steps),
                        "simulate fewer epochs, for example --simulate=2");
   }
   if (cluster.nodes > k_most_simulated_nodes) {
@@ -215,15 +209,15 @@ Status check_size(const simulation::Cluster& cluster, double samples) {
   }
   if (cluster.caches.policy == simulation::Caching::locality && cluster.order.samples_per_item > 1.0) {
     return usage_error("--simulate deals out samples by place for batches of at most " +
-                           number("%.0f", k_most_items_per_batch) + " samples",
+                           formatted("%.0f", k_most_items_per_batch) + " samples",
                        "simulate a smaller batch");
   }
   const bool too_many = samples / cluster.order.samples_per_item > k_most_items;
   const double bytes = simulation::memory_bytes(cluster);
   if (bytes > k_most_bytes || too_many) {
-    return usage_error("--simulate would need " + number("%.3g", bytes / 1e9) + " GB of memory for " +
-                           number("%.3g", samples) + " samples on " + std::to_string(cluster.nodes) +
-                           " nodes, and the most is " + number("%.3g", k_most_bytes / 1e9) + " GB",
+    return usage_error("--simulate would need " + formatted("%.3g", bytes / 1e9) + " GB of memory for " +
+                           formatted("%.3g", samples) + " samples on " + std::to_string(cluster.nodes) +
+                           " nodes, and the most is " + formatted("%.3g", k_most_bytes / 1e9) + " GB",
                        "simulate fewer epochs, or a smaller cache");
   }
   return {};
@@ -283,7 +277,7 @@ void add_loads(const simulation::EpochRun& run, SimulatedCluster& out) {
 }
 
 std::string percent(double fraction) {
-  return number("%.1f", 100.0 * fraction) + " %";
+  return formatted("%.1f", 100.0 * fraction) + " %";
 }
 
 /// What was simulated in which way, and where the closed form has it differently.
@@ -295,7 +289,7 @@ void add_notes(const simulation::Cluster& cluster, const Setting& setting, Simul
     out.notes.push_back("the page cache is simulated as LRU for some samples and random replacement for the others");
   }
   if (cluster.order.samples_per_item > 1.0 && setting.cached) {
-    out.notes.push_back("caches hold groups of " + number("%.3g", cluster.order.samples_per_item) +
+    out.notes.push_back("caches hold groups of " + formatted("%.3g", cluster.order.samples_per_item) +
                         " samples, to save time and memory");
   }
   if (out.lost_node) {

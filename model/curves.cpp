@@ -12,7 +12,7 @@
 namespace stallcast {
 namespace {
 
-constexpr int k_most_workers = 256;
+constexpr int k_most_curve_workers = 256;
 constexpr int k_cache_steps = 10;
 
 PredictionCurve without(const char* key, const std::string& reason) {
@@ -36,7 +36,7 @@ Status add_point(Predictor& predictor, double x, const std::vector<std::pair<std
 
 /// Dense where one worker more changes much, wide beyond; to twice what is found or recommended.
 std::set<int> worker_counts(int found, int recommended) {
-  const int last = std::min(k_most_workers, std::max(4, 2 * std::max(found, recommended)));
+  const int last = std::min(k_most_curve_workers, std::max(4, 2 * std::max(found, recommended)));
   std::set<int> counts{last};
   for (int count = 1; count < last; count += std::max(1, count / 4)) counts.insert(count);
   for (const int count : {found, recommended}) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <future>
 #include <map>
 #include <set>
@@ -10,6 +9,7 @@
 #include <thread>
 
 #include "model/bandwidth_words.hpp"
+#include "model/formatted.hpp"
 #include "model/job_model.hpp"
 #include "model/predict.hpp"
 
@@ -17,12 +17,6 @@ namespace stallcast {
 namespace {
 
 constexpr std::size_t k_most_threads = 8;
-
-std::string text(const char* format, double value) {
-  char digits[48];
-  std::snprintf(digits, sizeof digits, format, value);
-  return digits;
-}
 
 /// Multiples of what was found, written by `words` (for the model) and `label` (for people).
 template <class Words, class Label>
@@ -55,12 +49,12 @@ GridAxis workers_axis(const JobModel& job, int more_workers, bool long_lists) {
 GridAxis cache_axis(const JobModel& job) {
   return {"cache",
           {"", "0%", "50%", "100%"},
-          {"as profiled (" + text("%.0f", 100.0 * job.miss) + " % from storage)", "0 %", "50 %", "100 %"},
+          {"as profiled (" + formatted("%.0f", 100.0 * job.miss) + " % from storage)", "0 %", "50 %", "100 %"},
           0};
 }
 
 GridAxis storage_axis(BytesPerSecond ceiling) {
-  const auto words = [](double value) { return text("%.4gMB/s", value / 1e6); };
+  const auto words = [](double value) { return formatted("%.4gMB/s", value / 1e6); };
   const auto label = [](double value) { return bandwidth_words(BytesPerSecond(value)); };
   return multiples("storage_bandwidth", ceiling.value(), {1.0, 2.0, 4.0}, words, label);
 }
@@ -68,7 +62,7 @@ GridAxis storage_axis(BytesPerSecond ceiling) {
 /// Nodes like this one. What they share must be known for that, and the run's own gradients are left out: the notes say
 /// so at each point.
 GridAxis nodes_axis(const JobModel& job) {
-  const auto plain = [](double value) { return text("%.6g", value); };
+  const auto plain = [](double value) { return formatted("%.6g", value); };
   return multiples("nodes", std::max(1.0, std::round(job.ranks / job.ranks_per_host)), {1.0, 2.0, 8.0}, plain, plain);
 }
 
@@ -106,8 +100,8 @@ void add_axes(const JobModel& job, Predictor& predictor, int more_workers, Predi
   }
   const bool long_lists = grid.axes.empty();
   add_axis(predictor, workers_axis(job, more_workers, long_lists), grid);
-  const auto plain = [](double value) { return text("%.6g", value); };
-  const auto times = [](double value) { return text("%gx", value); };
+  const auto plain = [](double value) { return formatted("%.6g", value); };
+  const auto times = [](double value) { return formatted("%gx", value); };
   const double cores = job.cores * job.ranks_per_host;
   const auto short_factors = {1.0, 2.0, 4.0};
   const auto long_factors = {0.5, 1.0, 2.0, 4.0, 8.0};

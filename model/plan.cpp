@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <map>
 #include <set>
 #include <utility>
 
+#include "model/formatted.hpp"
 #include "model/job_model.hpp"
 #include "model/plan_curves.hpp"
 #include "model/predict.hpp"
@@ -15,15 +15,9 @@ namespace stallcast {
 namespace {
 
 constexpr double k_second_per_hour = 3600.0;
-constexpr int k_most_workers = 64;
+constexpr int k_most_planned_workers = 64;
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
-
-std::string text(const char* format, double value) {
-  char digits[64];
-  std::snprintf(digits, sizeof digits, format, value);
-  return digits;
-}
 
 /// A configuration to ask for.
 struct MachineCandidate {
@@ -46,7 +40,7 @@ std::vector<int> node_counts(int most) {
 
 std::set<int> worker_counts(const JobModel& job, const Machine& machine) {
   const int per_rank = static_cast<int>(machine.cores / machine.ranks());
-  return {job.workers, std::clamp(per_rank, 1, k_most_workers)};
+  return {job.workers, std::clamp(per_rank, 1, k_most_planned_workers)};
 }
 
 Error lacks(const char* what, const std::string& reason, const char* hint) {
@@ -96,17 +90,17 @@ class Planner {
   void ask_places(const Machine& machine, int nodes, int workers) {
     const double room = room_for_data(machine, workers);
     if (room >= *job_.dataset_bytes) return ask(machine, nodes, workers, "memory", {{"cache", "100%"}});
-    const Settings cached{{"cache", text("%.0fB", room)}, {"cache_policy", "page-cache"}};
+    const Settings cached{{"cache", formatted("%.0fB", room)}, {"cache_policy", "page-cache"}};
     const bool fits_disk = machine.disk && machine.disk->value() >= *job_.dataset_bytes;
     if (machine.disk && catalog_.shared) {  // the data come from there in the first epoch, as much as the disk holds
       Settings disk = with_shared(cached);
       disk.emplace_back("staging", "overlap");
-      disk.emplace_back("local_disk_bandwidth", text("%.0fB/s", machine.disk_bandwidth->value()));
-      disk.emplace_back("local_disk", text("%.0fB", machine.disk->value()));
+      disk.emplace_back("local_disk_bandwidth", formatted("%.0fB/s", machine.disk_bandwidth->value()));
+      disk.emplace_back("local_disk", formatted("%.0fB", machine.disk->value()));
       ask(machine, nodes, workers, "local disk", disk);
     } else if (fits_disk) {
       Settings disk = cached;
-      disk.emplace_back("storage_bandwidth", text("%.0fB/s", machine.disk_bandwidth->value()));
+      disk.emplace_back("storage_bandwidth", formatted("%.0fB/s", machine.disk_bandwidth->value()));
       ask(machine, nodes, workers, "local disk", disk);
     }
     if (catalog_.shared) {
@@ -122,19 +116,20 @@ class Planner {
 
   [[nodiscard]] Settings with_shared(Settings settings) const {
     if (catalog_.shared->bandwidth) {
-      settings.emplace_back("shared_storage_bandwidth", text("%.0fB/s", catalog_.shared->bandwidth->value()));
+      settings.emplace_back("shared_storage_bandwidth", formatted("%.0fB/s", catalog_.shared->bandwidth->value()));
     }
     if (catalog_.shared->files_per_s) {
-      settings.emplace_back("shared_storage_files_per_s", text("%.9g/s", catalog_.shared->files_per_s->value()));
+      settings.emplace_back("shared_storage_files_per_s", formatted("%.9g/s", catalog_.shared->files_per_s->value()));
     }
     if (catalog_.shared->metadata_per_s) {
-      settings.emplace_back("shared_storage_metadata_per_s", text("%.9g/s", catalog_.shared->metadata_per_s->value()));
+      settings.emplace_back("shared_storage_metadata_per_s",
+                            formatted("%.9g/s", catalog_.shared->metadata_per_s->value()));
     }
     if (catalog_.shared->contention) {
-      settings.emplace_back("shared_storage_contention", text("%.9g", *catalog_.shared->contention));
+      settings.emplace_back("shared_storage_contention", formatted("%.9g", *catalog_.shared->contention));
     }
     if (catalog_.shared->coherence) {
-      settings.emplace_back("shared_storage_coherence", text("%.9g", *catalog_.shared->coherence));
+      settings.emplace_back("shared_storage_coherence", formatted("%.9g", *catalog_.shared->coherence));
     }
     return settings;
   }
@@ -142,11 +137,11 @@ class Planner {
   void ask(const Machine& machine, int nodes, int workers, const char* data, Settings settings) {
     settings.emplace_back("nodes", std::to_string(nodes));
     settings.emplace_back("gpus_per_node", std::to_string(machine.ranks()));
-    settings.emplace_back("cpus", text("%.9g", machine.cores));
+    settings.emplace_back("cpus", formatted("%.9g", machine.cores));
     settings.emplace_back("workers", std::to_string(workers));
-    settings.emplace_back("gpu_speedup", text("%.9g", machine.gpu_speed));
+    settings.emplace_back("gpu_speedup", formatted("%.9g", machine.gpu_speed));
     if (machine.network_bandwidth) {
-      settings.emplace_back("network_bandwidth", text("%.0fB/s", machine.network_bandwidth->value()));
+      settings.emplace_back("network_bandwidth", formatted("%.0fB/s", machine.network_bandwidth->value()));
     }
     Scenario scenario;
     for (const auto& [key, value] : settings) {
@@ -239,7 +234,7 @@ class Planner {
       return missed_by(a) < missed_by(b);
     });
     plan.verdict = "nothing in the catalogue meets the target: the nearest misses it by " +
-                   text("%.0f", 100.0 * (missed_by(*plan.nearest) - 1.0)) + " %, held back by " +
+                   formatted("%.0f", 100.0 * (missed_by(*plan.nearest) - 1.0)) + " %, held back by " +
                    plan.nearest->prediction.bound;
   }
 
@@ -257,7 +252,7 @@ class Planner {
     for (const ScenarioItem& item : at.prediction.scenario) {
       if (!set_key(scenario, item.key, item.value).ok()) return std::nullopt;
     }
-    if (!set_key(scenario, "batch", text("%.0f", batch)).ok()) return std::nullopt;
+    if (!set_key(scenario, "batch", formatted("%.0f", batch)).ok()) return std::nullopt;
     auto prediction = predictor_.predict_quickly(scenario);
     if (!prediction) return std::nullopt;
     return option(machine, at.nodes, at.workers, at.data.c_str(), std::move(prediction).value());
@@ -296,7 +291,8 @@ class Planner {
     const Prediction& at = shown.prediction;
     plan.buy_next = at.bound + " binds";
     if (!at.next_bound.empty()) {
-      plan.buy_next += "; " + text("%.2g", 1.0 + at.headroom) + " times as much of it, and " + at.next_bound + " does";
+      plan.buy_next +=
+          "; " + formatted("%.2g", 1.0 + at.headroom) + " times as much of it, and " + at.next_bound + " does";
     }
     for (const PlanOption& option : plan.front) add_notes(option.prediction, plan);
     add_notes(at, plan);

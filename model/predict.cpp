@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "model/bounds.hpp"
 #include "model/calibrate.hpp"
 #include "model/cluster_simulation.hpp"
+#include "model/formatted.hpp"
 #include "model/narrow.hpp"
 #include "model/recursion.hpp"
 
@@ -25,12 +25,6 @@ double quantile(const std::vector<double>& values, double q) {
   const auto below = static_cast<std::size_t>(place);
   const std::size_t above = std::min(below + 1, values.size() - 1);
   return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
-}
-
-std::string percent(double fraction) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f", 100.0 * fraction);
-  return text;
 }
 
 }  // namespace
@@ -168,7 +162,8 @@ struct Predictor::State {
     prediction.stall = std::clamp(run.wait_s / run.step_s, 0.0, 1.0);
     set_first_epoch(prediction, setting);
     if (std::abs(apart) > k_forms_differ) {
-      prediction.notes.push_back("the analytic form, which sweeps use, says " + percent(std::abs(std::expm1(apart))) +
+      prediction.notes.push_back("the analytic form, which sweeps use, says " +
+                                 formatted("%.1f", 100.0 * std::abs(std::expm1(apart))) +
                                  (apart > 0.0 ? " % more" : " % less"));
     }
     return prediction;
@@ -271,9 +266,9 @@ std::vector<std::string> Predictor::backtest_lines() const {
     std::string what = test.seen.phase;
     if (test.seen.workers) what += ", workers=" + std::to_string(*test.seen.workers);
     if (test.seen.added_cpu_s > 0.0) what += " with more CPU time per sample";
-    if (test.seen.cached) what += ", cached=" + percent(*test.seen.cached) + "%";
+    if (test.seen.cached) what += ", cached=" + formatted("%.1f", 100.0 * *test.seen.cached) + "%";
     lines.push_back(what + ": predicted from the rest with an error of " +
-                    percent(test.predicted_rate / test.seen.rate - 1.0) + " %");
+                    formatted("%.1f", 100.0 * (test.predicted_rate / test.seen.rate - 1.0)) + " %");
   }
   return lines;
 }

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "model/bandwidth_words.hpp"
+#include "model/formatted.hpp"
 #include "model/loader_search.hpp"
 #include "model/setting.hpp"
 
@@ -26,19 +26,13 @@ LoaderChoice choice_found(const Profile& profile, const JobModel& job) {
   return choice;
 }
 
-std::string text(const char* format, double value) {
-  char line[64];
-  std::snprintf(line, sizeof line, format, value);
-  return line;
-}
-
 /// "15", and never "-0".
 std::string whole_percent(double share) {
-  return text("%.0f", std::round(100.0 * share) + 0.0);
+  return formatted("%.0f", std::round(100.0 * share) + 0.0);
 }
 
 std::string gigabytes(double bytes) {
-  return text("%.3g GB", bytes / 1e9);
+  return formatted("%.3g GB", bytes / 1e9);
 }
 
 /// A question besides the loader, and what it takes to bring it about.
@@ -106,14 +100,14 @@ std::vector<Option> options_for(const JobModel& job, const Predictor& predictor)
     const double now = ceiling->value();
     options.push_back({"storage of twice the bandwidth (" + bandwidth_words(BytesPerSecond(2.0 * now)) + ")",
                        "another disk, file system or file server",
-                       {{"storage_bandwidth", text("%.4gMB/s", 2.0 * now / 1e6)}}});
+                       {{"storage_bandwidth", formatted("%.4gMB/s", 2.0 * now / 1e6)}}});
   }
   for (Option& option : data_options(job)) options.push_back(std::move(option));
   if (job.cores < 1e5) {
     const double cores = 2.0 * job.cores * job.ranks_per_host;
-    options.push_back({"twice the CPU cores (" + text("%.4g", cores) + ")",
+    options.push_back({"twice the CPU cores (" + formatted("%.4g", cores) + ")",
                        "more cores for each host",
-                       {{"cpus", text("%.6g", cores)}}});
+                       {{"cpus", formatted("%.6g", cores)}}});
   }
   return options;
 }

@@ -13,18 +13,18 @@ constexpr StallPoints k_log2_loads{-2.0, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.
 constexpr double k_making_bucket = 0.05;
 constexpr double k_step_bucket = 0.02;
 constexpr int k_most_buckets = 40;
-constexpr int k_most_workers = 128;  // beyond these the curve hardly moves any more
-constexpr int k_most_prefetch = 32;
-constexpr std::size_t k_batches = 8192;
+constexpr int k_most_drawn_workers = 128;  // beyond these the curve hardly moves any more
+constexpr int k_most_drawn_prefetch = 32;
+constexpr std::size_t k_drawn_batches = 8192;
 
 std::vector<double> draw(std::uint64_t seed, double cv) {
-  std::vector<double> values(k_batches, 1.0);
+  std::vector<double> values(k_drawn_batches, 1.0);
   if (cv <= 0.0) return values;
   std::mt19937_64 random(seed);
   std::gamma_distribution<double> gamma(1.0 / (cv * cv), cv * cv);
   double sum = 0.0;
   for (double& value : values) sum += value = gamma(random);
-  for (double& value : values) value *= static_cast<double>(k_batches) / sum;  // a mean of exactly 1
+  for (double& value : values) value *= static_cast<double>(k_drawn_batches) / sum;  // a mean of exactly 1
   return values;
 }
 
@@ -62,8 +62,8 @@ StallCurve StallCurves::find(const StallKey& key) {
 
 const StallPoints& StallCurves::points(const StallKey& key, int making_bucket) {
   StallKey capped = key;
-  capped.workers = std::min(key.workers, k_most_workers);
-  capped.prefetch = std::min(key.prefetch, k_most_prefetch);
+  capped.workers = std::min(key.workers, k_most_drawn_workers);
+  capped.prefetch = std::min(key.prefetch, k_most_drawn_prefetch);
   const int step_bucket = bucket(key.cv_step + 0.5 * k_step_bucket, k_step_bucket);
   const auto packed = static_cast<std::uint64_t>(capped.workers) << 32 |
                       static_cast<std::uint64_t>(capped.prefetch) << 20 |
@@ -77,17 +77,17 @@ const StallPoints& StallCurves::points(const StallKey& key, int making_bucket) {
 
 StallPoints StallCurves::simulate(const StallKey& key, double cv_make, double cv_step) {
   const Draws& drawn = draws(cv_make, cv_step);
-  std::vector<simulation::BatchWork> work(k_batches);
-  std::vector<simulation::StepWork> steps(k_batches);
-  for (std::size_t i = 0; i < k_batches; ++i) steps[i].device_s = drawn.step[i];
+  std::vector<simulation::BatchWork> work(k_drawn_batches);
+  std::vector<simulation::StepWork> steps(k_drawn_batches);
+  for (std::size_t i = 0; i < k_drawn_batches; ++i) steps[i].device_s = drawn.step[i];
   const auto in_flight = static_cast<std::size_t>(key.workers) * static_cast<std::size_t>(key.prefetch);
-  const std::size_t first = std::min(2 * in_flight, k_batches / 4);
-  const std::size_t last = k_batches - 1;
+  const std::size_t first = std::min(2 * in_flight, k_drawn_batches / 4);
+  const std::size_t last = k_drawn_batches - 1;
   StallPoints curve{};
   double least = 0.0;
   for (std::size_t point = 0; point < curve.size(); ++point) {
     const double load = std::exp2(k_log2_loads[point]);
-    for (std::size_t i = 0; i < k_batches; ++i) work[i].cpu_s = drawn.making[i] * load * key.workers;
+    for (std::size_t i = 0; i < k_drawn_batches; ++i) work[i].cpu_s = drawn.making[i] * load * key.workers;
     const auto run = simulation::run_loader({key.workers, key.prefetch, key.in_order}, work, steps);
     const double step = (run.delivered_s[last] - run.delivered_s[first]) / static_cast<double>(last - first);
     // The finite sample must break neither the bounds nor the order.

@@ -7,37 +7,37 @@
 namespace stallcast {
 namespace {
 
-struct Asked {
+struct AskedOfUnseen {
   bool is_set = false;
   const char* key = "";
 };
 
 template <std::size_t Count>
-const char* first_asked(const std::array<Asked, Count>& keys) {
-  const auto found = std::find_if(keys.begin(), keys.end(), [](const Asked& asked) { return asked.is_set; });
+const char* first_asked(const std::array<AskedOfUnseen, Count>& keys) {
+  const auto found = std::find_if(keys.begin(), keys.end(), [](const AskedOfUnseen& asked) { return asked.is_set; });
   return found != keys.end() ? found->key : nullptr;
 }
 
 /// The first key that changes how much comes from storage, or how fast; nullptr if none does.
 const char* storage_key(const Scenario& s) {
-  return first_asked(std::array<Asked, 5>{{{s.cache_fraction || s.cache_size, "cache"},
-                                           {s.cache_policy.has_value(), "cache_policy"},
-                                           {s.storage_bandwidth.has_value(), "storage_bandwidth"},
-                                           {s.storage_latency.has_value(), "storage_latency"},
-                                           {s.storage_iops.has_value(), "storage_iops"}}});
+  return first_asked(std::array<AskedOfUnseen, 5>{{{s.cache_fraction || s.cache_size, "cache"},
+                                                   {s.cache_policy.has_value(), "cache_policy"},
+                                                   {s.storage_bandwidth.has_value(), "storage_bandwidth"},
+                                                   {s.storage_latency.has_value(), "storage_latency"},
+                                                   {s.storage_iops.has_value(), "storage_iops"}}});
 }
 
 /// The first key that changes where the data lie, or how.
 const char* place_key(const Scenario& s) {
   return first_asked(
-      std::array<Asked, 8>{{{s.in_shards.value_or(false), "layout"},
-                            {s.staging.value_or(Staging::none) != Staging::none, "staging"},
-                            {s.local_disk_bandwidth || s.local_disk, "local_disk_bandwidth"},
-                            {s.shared_storage_bandwidth.has_value(), "shared_storage_bandwidth"},
-                            {s.shared_storage_files_per_s.has_value(), "shared_storage_files_per_s"},
-                            {s.shared_storage_metadata_per_s.has_value(), "shared_storage_metadata_per_s"},
-                            {s.shared_storage_contention.has_value(), "shared_storage_contention"},
-                            {s.shared_storage_coherence.has_value(), "shared_storage_coherence"}}});
+      std::array<AskedOfUnseen, 8>{{{s.in_shards.value_or(false), "layout"},
+                                    {s.staging.value_or(Staging::none) != Staging::none, "staging"},
+                                    {s.local_disk_bandwidth || s.local_disk, "local_disk_bandwidth"},
+                                    {s.shared_storage_bandwidth.has_value(), "shared_storage_bandwidth"},
+                                    {s.shared_storage_files_per_s.has_value(), "shared_storage_files_per_s"},
+                                    {s.shared_storage_metadata_per_s.has_value(), "shared_storage_metadata_per_s"},
+                                    {s.shared_storage_contention.has_value(), "shared_storage_contention"},
+                                    {s.shared_storage_coherence.has_value(), "shared_storage_coherence"}}});
 }
 
 }  // namespace

@@ -6,6 +6,8 @@
 #include <optional>
 #include <utility>
 
+#include "model/formatted.hpp"
+
 namespace stallcast {
 namespace {
 
@@ -50,12 +52,6 @@ void check_workers(std::int64_t expected, std::span<const RankSetting> ranks, st
   if (started.seen != most.seen) started.seen += " to " + most.seen;
   started.holds = started.holds && most.holds;
   premises.push_back(std::move(started));
-}
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%g", value);
-  return text;
 }
 
 std::string words_of(const Measured<std::int64_t>& value) {
@@ -191,7 +187,8 @@ std::vector<Premise> comparable_premises(const Profile& before, const AppliedSet
   }
   premises.push_back(same("cpu_model", before.host.cpu_model, run.host.cpu_model));
   if (!applied.cpus && !applied.cpu_quota) {
-    premises.push_back(same("usable_cpus", number(before.host.usable_cpus), number(run.host.usable_cpus)));
+    premises.push_back(
+        same("usable_cpus", formatted("%g", before.host.usable_cpus), formatted("%g", run.host.usable_cpus)));
   }
   // The kernel limits storage as it is: what is in memory is read as fast as ever, so as much must be there as was.
   if (applied.emulated.empty() || applied.by_kernel) premises.push_back(storage_premise(before, run));

@@ -116,7 +116,7 @@ data notes_data(const Comparison& comparison) {
   return rows;
 }
 
-const char* level_of(const DiffData& diff) {
+const char* level_of_diff(const DiffData& diff) {
   for (const JudgedCondition& judged : diff.conditions) {
     if (judged.state == ConditionState::holds) return "high";
   }
@@ -129,7 +129,7 @@ Result<std::string> diff_html(const DiffData& diff) {
   data page;
   page.set("style", std::string(k_style.text));
   page.set("headline", diff.headline);
-  page.set("level", level_of(diff));
+  page.set("level", level_of_diff(diff));
   page.set("before", diff.names.before);
   page.set("after", diff.names.after);
   set_list(page, "conditions", conditions_data(diff));

@@ -7,8 +7,6 @@
 namespace stallcast::reports {
 namespace {
 
-constexpr std::size_t k_value_columns = 200;  ///< of a setting: a command line would fill the comment
-
 std::string conditions_list(const DiffData& data) {
   std::string out;
   for (const JudgedCondition& judged : data.conditions) {

@@ -7,8 +7,6 @@
 namespace stallcast::reports {
 namespace {
 
-constexpr std::size_t k_value_columns = 200;  ///< of a setting: a command line would fill the screen
-
 Paint paint_of(ConditionState state) {
   switch (state) {
     case ConditionState::holds:

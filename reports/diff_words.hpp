@@ -10,6 +10,9 @@
 
 namespace stallcast::reports {
 
+/// Most characters of a setting: a command line would fill the screen.
+inline constexpr std::size_t k_value_columns = 200;
+
 /// Everything that a format of a comparison shows.
 struct DiffData {
   const Comparison& comparison;

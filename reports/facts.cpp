@@ -28,7 +28,7 @@ std::string yes_no(bool value) {
   return value ? "yes" : "no";
 }
 
-std::string machine_words(const Host& host) {
+std::string host_words(const Host& host) {
   std::string text = host.name;
   if (!host.kernel.empty()) text += ", kernel " + host.kernel;
   if (host.hosts_seen > 1) text += fmt::format(" (and {} more)", plural(host.hosts_seen - 1, "host"));
@@ -91,7 +91,7 @@ std::vector<Fact> dataset_facts(const Profile& p) {
 
 std::vector<Fact> environment_facts(const Profile& p) {
   List list;
-  list.add("machine", machine_words(p.host));
+  list.add("machine", host_words(p.host));
   list.add("CPUs", cpu_words(p.host));
   list.add("GPU", gpu_device_words(p.gpu));
   list.add("memory", bytes(p.host.memory));

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "reports/escape.hpp"
+#include "reports/finite_json.hpp"
 #include "reports/html_sections.hpp"
 
 namespace stallcast::reports {
@@ -23,7 +24,7 @@ struct Axis {
 constexpr std::array k_axes = {
     Axis{"workers", "Loader workers of a rank", "workers of a rank", 1.0},
     Axis{"cache", "Cache, by what it keeps", "% of the data set that the cache holds", 100.0}};
-constexpr std::array k_tints = {"fetch", "prep", "other"};
+constexpr std::array k_line_tints = {"fetch", "prep", "other"};
 
 const Axis& axis_of(const PredictionCurve& curve) {
   return curve.key == k_axes[1].key ? k_axes[1] : k_axes[0];
@@ -56,19 +57,15 @@ data rows_of(const PredictionCurve& curve) {
   return rows;
 }
 
-nlohmann::json finite(double value) {
-  return std::isfinite(value) ? nlohmann::json(value) : nlohmann::json(nullptr);
-}
-
 nlohmann::json points_json(const PredictionCurve& curve, const CurveLine& line) {
   nlohmann::json points = nlohmann::json::array();
   for (std::size_t i = 0; i < line.x.size() && i < line.y.size(); ++i) {
     const Prediction& p = line.y[i];
     points.push_back(
-        {{"x", finite(line.x[i] * axis_of(curve).factor)},
-         {"mean", finite(p.throughput.mean.value())},
-         {"low", finite(p.throughput.ci90_low.value())},
-         {"high", finite(p.throughput.ci90_high.value())},
+        {{"x", finite_or_null(line.x[i] * axis_of(curve).factor)},
+         {"mean", finite_or_null(p.throughput.mean.value())},
+         {"low", finite_or_null(p.throughput.ci90_low.value())},
+         {"high", finite_or_null(p.throughput.ci90_high.value())},
          {"label", one_line(line.name + ": " + forecast_words(p) + " samples/s, bound by " + bound_words(p))}});
   }
   return points;
@@ -77,9 +74,10 @@ nlohmann::json points_json(const PredictionCurve& curve, const CurveLine& line) 
 nlohmann::json marks_json(const PredictionCurve& curve) {
   nlohmann::json marks = nlohmann::json::array();
   const double factor = axis_of(curve).factor;
-  if (curve.found) marks.push_back({{"x", finite(*curve.found * factor)}, {"words", mark_words(curve, *curve.found)}});
+  if (curve.found)
+    marks.push_back({{"x", finite_or_null(*curve.found * factor)}, {"words", mark_words(curve, *curve.found)}});
   if (curve.recommended && curve.recommended != curve.found) {
-    marks.push_back({{"x", finite(*curve.recommended * factor)}, {"words", "recommended"}});
+    marks.push_back({{"x", finite_or_null(*curve.recommended * factor)}, {"words", "recommended"}});
   }
   return marks;
 }
@@ -109,7 +107,7 @@ nlohmann::json curves_json(const ReportData& report) {
     nlohmann::json lines = nlohmann::json::array();
     for (const CurveLine& line : curve.lines) {
       lines.push_back({{"name", one_line(line.name)},
-                       {"tint", k_tints[lines.size() % k_tints.size()]},
+                       {"tint", k_line_tints[lines.size() % k_line_tints.size()]},
                        {"points", points_json(curve, line)}});
     }
     curves.push_back({{"key", axis_of(curve).key},

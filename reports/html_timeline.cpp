@@ -20,7 +20,7 @@ constexpr std::size_t k_chart_rows = 1500;  ///< about as many as a wide screen 
 constexpr std::size_t k_most_stretches = 400;
 constexpr std::size_t k_stretch_rows = 60;
 constexpr double k_headroom = 4.0;  ///< the chart reaches at most so far above a step longer than most
-constexpr double k_most_steps = 0.9;
+constexpr double k_most_of_steps = 0.9;
 
 TimelineRow joined(const TimelineRow& a, const TimelineRow& b, bool keep_phase) {
   return {a.begin_s,
@@ -76,7 +76,7 @@ double top_s(const std::vector<TimelineRow>& rows) {
     longest = std::max(longest, longest_s(row));
   }
   if (steps.empty()) return 0.0;
-  const auto place = static_cast<std::ptrdiff_t>(k_most_steps * static_cast<double>(steps.size() - 1));
+  const auto place = static_cast<std::ptrdiff_t>(k_most_of_steps * static_cast<double>(steps.size() - 1));
   std::nth_element(steps.begin(), steps.begin() + place, steps.end());
   const double usual = steps[static_cast<std::size_t>(place)];
   return 1.05 * (usual > 0.0 ? std::min(longest, k_headroom * usual) : longest);

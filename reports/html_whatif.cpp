@@ -114,7 +114,7 @@ void add_point(const Prediction& p, const Prediction& found, std::vector<std::st
   columns["notes"].push_back(std::move(notes));
 }
 
-nlohmann::json texts_json(const std::vector<std::string>& texts) {
+nlohmann::json lines_json(const std::vector<std::string>& texts) {
   nlohmann::json list = nlohmann::json::array();
   for (const std::string& text : texts) list.push_back(one_line(text));
   return list;
@@ -146,8 +146,8 @@ nlohmann::json grid_json(const ReportData& report) {
   nlohmann::json axes = nlohmann::json::array();
   for (const GridAxis& axis : grid.axes) {
     axes.push_back({{"key", axis.key},
-                    {"values", texts_json(axis.values)},
-                    {"labels", texts_json(axis.labels)},
+                    {"values", lines_json(axis.values)},
+                    {"labels", lines_json(axis.labels)},
                     {"found", axis.found}});
   }
   std::vector<std::string> texts;
@@ -158,7 +158,7 @@ nlohmann::json grid_json(const ReportData& report) {
   return {{"axes", std::move(axes)},
           {"points", std::move(points)},
           {"index", grid.index},
-          {"texts", texts_json(texts)},
+          {"texts", lines_json(texts)},
           {"command", "stallcast whatif " + one_line(shell_words({path.empty() ? "PROFILE" : path}))}};
 }
 

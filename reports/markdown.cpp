@@ -12,7 +12,7 @@ namespace {
 
 /// A comment holds 65,536 characters; long lists are cut with a note of how much is left out.
 constexpr std::size_t k_most_rows = 40;
-constexpr std::size_t k_command_columns = 400;
+constexpr std::size_t k_command_characters = 400;
 
 template <class Items, class Print>
 void add_rows(const Items& items, std::string& out, Print print) {
@@ -98,7 +98,7 @@ std::string render_markdown(const ReportData& data) {
   const Findings& f = data.findings;
   std::string out = "## stallcast: " + markdown_text(f.verdict) + "\n\n";
   if (!f.outcome_note.empty()) out += "**" + markdown_text(f.outcome_note) + "**\n\n";
-  out += fmt::format("{} ({})\n\n", markdown_code(shortened(shell_words(data.profile.command), k_command_columns)),
+  out += fmt::format("{} ({})\n\n", markdown_code(shortened(shell_words(data.profile.command), k_command_characters)),
                      markdown_text(data.subtitle));
   if (f.level != Level::unknown) out += fmt::format("That is **{}**. ", f.level_words);
   out += "Confidence: " + f.confidence.word;

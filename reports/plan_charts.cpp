@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "reports/escape.hpp"
+#include "reports/finite_json.hpp"
 #include "reports/format.hpp"
 #include "reports/formats.hpp"
 
@@ -29,10 +30,6 @@ struct Extent {
   double high = 0.0;
   bool log = false;
 };
-
-json finite(double value) {
-  return std::isfinite(value) ? json(value) : json(nullptr);
-}
 
 Extent extent_of(const std::vector<ShownOption>& shown, double factor, double (*low)(const PlanOption&),
                  double (*high)(const PlanOption&), std::optional<double> target) {
@@ -55,7 +52,8 @@ Extent extent_of(const std::vector<ShownOption>& shown, double factor, double (*
 }
 
 json axis_json(const std::string& title, const Extent& extent) {
-  return {{"title", title}, {"min", finite(extent.low)}, {"max", finite(extent.high)}, {"log", extent.log}};
+  return {
+      {"title", title}, {"min", finite_or_null(extent.low)}, {"max", finite_or_null(extent.high)}, {"log", extent.log}};
 }
 
 struct Group {
@@ -77,12 +75,12 @@ std::size_t group_of(const ShownOption& one) {
 }
 
 json point_json(const PlanOption& o, std::size_t number, const Scale& scale, const Catalog& catalog) {
-  return {{"x", finite(o.time.mean.value() * scale.factor)},
-          {"y", finite(o.cost.mean)},
-          {"x_low", finite(o.time.ci90_low.value() * scale.factor)},
-          {"y_low", finite(o.cost.ci90_low)},
-          {"x_high", finite(o.time.ci90_high.value() * scale.factor)},
-          {"y_high", finite(o.cost.ci90_high)},
+  return {{"x", finite_or_null(o.time.mean.value() * scale.factor)},
+          {"y", finite_or_null(o.cost.mean)},
+          {"x_low", finite_or_null(o.time.ci90_low.value() * scale.factor)},
+          {"y_low", finite_or_null(o.cost.ci90_low)},
+          {"x_high", finite_or_null(o.time.ci90_high.value() * scale.factor)},
+          {"y_high", finite_or_null(o.cost.ci90_high)},
           {"number", number},
           {"label", configuration_words(o) + ": " + time_words(o) + ", " + cost_words(o, catalog)}};
 }
@@ -142,9 +140,9 @@ json lines_json(const PlanData& data, ScalingLine PlanCurve::*which, bool& log) 
     for (const PlanOption& at : points) {
       const auto& rate = at.prediction.throughput;
       drawn.push_back({{"x", at.nodes},
-                       {"mean", finite(rate.mean.value())},
-                       {"low", finite(rate.ci90_low.value())},
-                       {"high", finite(rate.ci90_high.value())},
+                       {"mean", finite_or_null(rate.mean.value())},
+                       {"low", finite_or_null(rate.ci90_low.value())},
+                       {"high", finite_or_null(rate.ci90_high.value())},
                        {"label", one_line(machine_words(curve.machine) + ", " + scaling_words(points.front(), at))}});
       log = log || at.nodes > k_log_nodes;
     }

@@ -18,7 +18,7 @@ constexpr char k_interposer_hint[] = "leave --emulate-with out: the interposer n
 constexpr std::int64_t k_quota_period_us = 100'000;
 
 /// Where one controller's group can be made.
-struct Place {
+struct GroupPlace {
   fs::path parent{};
   bool version2 = false;
   std::vector<std::pair<fs::path, std::string>> enable{};
@@ -53,9 +53,9 @@ Error no_place(const Controller& controller, const std::string& why, const char*
 }
 
 /// `levels`: from the mount point down to our own group, which has processes: ours.
-Result<Place> place_v2(const std::vector<fs::path>& levels, const Controller& controller) {
+Result<GroupPlace> place_v2(const std::vector<fs::path>& levels, const Controller& controller) {
   std::error_code failed;
-  Place place{.parent = {}, .version2 = true, .enable = {}};
+  GroupPlace place{.parent = {}, .version2 = true, .enable = {}};
   // Only the root of the whole hierarchy may have processes and children with controllers; it has no cgroup.type.
   const bool own_is_root = levels.size() == 1 && !fs::exists(levels[0] / "cgroup.type", failed);
   if (levels.size() == 1 && !own_is_root) {
@@ -79,13 +79,13 @@ Result<Place> place_v2(const std::vector<fs::path>& levels, const Controller& co
   return place;
 }
 
-Result<Place> place_of(const fs::path& root, const Controller& controller) {
+Result<GroupPlace> place_of(const fs::path& root, const Controller& controller) {
   const std::string groups = read_text(root / "proc/self/cgroup").value_or("");
   const auto mounts = read_cgroup_mounts(root);
   for (const CgroupMount& mount : mounts) {
     if (mount.version2 || !mount.has_controller(controller.v1)) continue;
     const auto path = own_cgroup_path(groups, controller.v1);
-    if (path) return Place{cgroup_levels(mount, *path).back(), false, {}};
+    if (path) return GroupPlace{cgroup_levels(mount, *path).back(), false, {}};
   }
   for (const CgroupMount& mount : mounts) {
     if (!mount.version2 || !lists(mount.point / "cgroup.controllers", controller.v2)) continue;
@@ -99,7 +99,7 @@ Result<Place> place_of(const fs::path& root, const Controller& controller) {
 }
 
 /// Both controllers may share one hierarchy, and then one group.
-void add_group(const Place& place, const std::string& name, std::vector<GroupControl> controls, KernelPlan& plan) {
+void add_group(const GroupPlace& place, const std::string& name, std::vector<GroupControl> controls, KernelPlan& plan) {
   const fs::path folder = place.parent / name;
   auto group = std::find_if(plan.groups.begin(), plan.groups.end(),
                             [&](const GroupPlan& other) { return other.folder == folder; });
@@ -110,7 +110,7 @@ void add_group(const Place& place, const std::string& name, std::vector<GroupCon
 
 /// Version 1 does not add up limits of blkio on the way to the root: a group of ours lifts those of the group around
 /// it.
-Status check_own_limit(const Place& place, const char* file, const std::string& disk, std::uint64_t asked) {
+Status check_own_limit(const GroupPlace& place, const char* file, const std::string& disk, std::uint64_t asked) {
   const std::string text = read_text(place.parent / file).value_or("");
   for (const std::string_view line : split_lines(text)) {
     const auto words = split_fields(line);
@@ -125,7 +125,7 @@ Status check_own_limit(const Place& place, const char* file, const std::string& 
   return {};
 }
 
-Status add_storage_v1(const Place& place, const std::string& disk, const char* file, std::uint64_t rate,
+Status add_storage_v1(const GroupPlace& place, const std::string& disk, const char* file, std::uint64_t rate,
                       std::vector<GroupControl>& controls) {
   STALLCAST_RETURN_IF_ERROR(check_own_limit(place, file, disk, rate));
   controls.push_back({file, fmt::format("{} {}", disk, rate), disk, disk + " 0"});

@@ -9,18 +9,12 @@
 #include <cerrno>
 #include <cstring>
 
+#include "probes/collect/exec_pointers.hpp"
+
 namespace stallcast::collect {
 namespace {
 
 /// The argument arrays of exec: pointers into strings that outlive the call, closed by a null.
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> result;
-  result.reserve(strings.size() + 1);
-  for (const std::string& text : strings) result.push_back(const_cast<char*>(text.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
-
 int spawn(pid_t& pid, const std::vector<std::string>& command, const std::vector<std::string>& environment,
           const sigset_t& mask, bool output_to_stderr) {
   posix_spawnattr_t attributes;
@@ -30,8 +24,8 @@ int spawn(pid_t& pid, const std::vector<std::string>& command, const std::vector
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   if (output_to_stderr) posix_spawn_file_actions_adddup2(&files, STDERR_FILENO, STDOUT_FILENO);
-  const int failed = posix_spawnp(&pid, command[0].c_str(), &files, &attributes, pointers(command).data(),
-                                  pointers(environment).data());
+  const int failed = posix_spawnp(&pid, command[0].c_str(), &files, &attributes, exec_pointers(command).data(),
+                                  exec_pointers(environment).data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   return failed;
@@ -62,8 +56,8 @@ struct ChildFailure {
 Launched fork_joined(const std::vector<std::string>& command, const std::vector<std::string>& environment,
                      const sigset_t& mask, bool output_to_stderr, std::span<const int> groups) {
   Launched result;
-  const std::vector<char*> arguments = pointers(command);
-  const std::vector<char*> variables = pointers(environment);
+  const std::vector<char*> arguments = exec_pointers(command);
+  const std::vector<char*> variables = exec_pointers(environment);
   int line[2];
   ChildFailure failure;
   const bool piped = pipe2(line, O_CLOEXEC) == 0;

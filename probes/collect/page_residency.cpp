@@ -10,15 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "probes/collect/page_bytes.hpp"
+
 namespace stallcast::collect {
 namespace {
 
 constexpr std::uint64_t k_map_bytes = 64ULL << 20U;  // asked about with one mincore()
-
-std::uint64_t page_bytes() {
-  static const auto bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
-}
 
 /// The kernel's own condition for a true answer.
 bool mincore_is_true(int file) {

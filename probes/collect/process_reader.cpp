@@ -5,6 +5,7 @@
 #include <ctime>
 #include <utility>
 
+#include "probes/collect/page_bytes.hpp"
 #include "probes/collect/text_file.hpp"
 
 namespace stallcast::collect {
@@ -15,11 +16,6 @@ constexpr std::size_t k_most_environment_bytes = 4U << 20U;
 std::uint64_t ticks_to_ns(std::uint64_t ticks) {
   static const auto per_second = static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));
   return ticks * (1'000'000'000ULL / per_second);
-}
-
-std::uint64_t page_bytes() {
-  static const auto bytes = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  return bytes;
 }
 
 /// The number behind "key:" at the start of a line.

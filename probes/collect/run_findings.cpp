@@ -9,13 +9,13 @@
 namespace stallcast::collect {
 namespace {
 
-constexpr char k_c_api_hint[] =
+constexpr char k_marks_hint[] =
     "mark its batches: in Python `import stallcast` and `for batch in stallcast.wrap(loader)`, else the C API "
     "(stallcast/capture.h); PyTorch's DataLoader, tf.data and DALI need no marks";
 
 DataIssue no_loader_issue() {
   return {"no-loader-found", Severity::warning, 1,
-          "no process of the command took batches from a data loader that stallcast knows", k_c_api_hint};
+          "no process of the command took batches from a data loader that stallcast knows", k_marks_hint};
 }
 
 DataIssue stripped_issue() {

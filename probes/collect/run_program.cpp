@@ -12,20 +12,13 @@
 #include <cerrno>
 
 #include "core/clock.hpp"
+#include "probes/collect/exec_pointers.hpp"
 
 namespace stallcast::collect {
 namespace {
 
 constexpr std::size_t k_most_output = 64U << 10U;
-constexpr std::uint64_t k_second_ns = 1'000'000'000ULL;
-
-std::vector<char*> pointers(const std::vector<std::string>& strings) {
-  std::vector<char*> result;
-  result.reserve(strings.size() + 1);
-  for (const std::string& text : strings) result.push_back(const_cast<char*>(text.c_str()));
-  result.push_back(nullptr);
-  return result;
-}
+constexpr std::uint64_t k_ns_per_s = 1'000'000'000ULL;
 
 /// -1: not started.
 pid_t start(const std::vector<std::string>& command, const std::vector<std::string>& environment, int output) {
@@ -38,8 +31,8 @@ pid_t start(const std::vector<std::string>& command, const std::vector<std::stri
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // so that it can be ended with all that it started
   pid_t pid = -1;
-  const int failed = posix_spawnp(&pid, command[0].c_str(), &files, &attributes, pointers(command).data(),
-                                  pointers(environment).data());
+  const int failed = posix_spawnp(&pid, command[0].c_str(), &files, &attributes, exec_pointers(command).data(),
+                                  exec_pointers(environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   return failed == 0 ? pid : -1;
@@ -72,7 +65,7 @@ std::optional<ProgramResult> run_program(const std::vector<std::string>& command
   ProgramResult result;
   bool in_time = false;
   if (pid > 0) {
-    const std::uint64_t deadline_ns = monotonic_ns() + static_cast<std::uint64_t>(most_seconds) * k_second_ns;
+    const std::uint64_t deadline_ns = monotonic_ns() + static_cast<std::uint64_t>(most_seconds) * k_ns_per_s;
     in_time = read_all(line[0], deadline_ns, result.output);
     if (!in_time) kill(-pid, SIGKILL);
     int status = 0;
