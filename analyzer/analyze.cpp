@@ -237,7 +237,7 @@ Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> fur
   profile.job = sections::job_of(launches, ranks);
   profile.overhead = sections::overhead_of(launches);
   profile.dataset = sections::dataset_of(launches, ranks);
-  sections::add_network_issue(ranks, profile.issues);
+  sections::add_network_issues(nodes.front(), ranks, profile.issues);
   sections::check_limited_files(nodes.front(), profile);
   for (const RunData& run : nodes) note_missing_end(run, profile);
   note_launches(1 + further.size(), profile);

@@ -15,7 +15,7 @@ constexpr std::size_t k_rounds_to_correlate = 4;
 constexpr const char* k_uncounted = "the loader does not say how many samples a batch has";
 constexpr double k_most_correlated = 0.7;  ///< beyond it a few rounds say next to nothing
 
-void count_block(const PhaseBlock& block, Phase phase, PhaseRounds& out) {
+void count_block(const PhaseBlock& block, Phase phase, int rank, PhaseRounds& out) {
   RoundCell& cell = out.settings[{phase, block.run.workers, block.run.argument}][block.run.round];
   cell.samples += block.samples;
   cell.seconds += block.seconds;
@@ -27,19 +27,21 @@ void count_block(const PhaseBlock& block, Phase phase, PhaseRounds& out) {
   cell.made_cpu_s = made_known ? cell.made_cpu_s + block.made_cpu_s : -1.0;
   const bool wall_known = cell.made_wall_s >= 0.0 && block.made_wall_s > 0.0;
   cell.made_wall_s = wall_known ? cell.made_wall_s + block.made_wall_s : -1.0;
-  ++cell.ranks;
+  cell.ranks += cell.last_rank != rank ? 1 : 0;
+  cell.last_rank = rank;
 }
 
 /// Where cold cannot be made or proven (files of others, FUSE, object stores), the first reading of a sample is the
 /// nearest thing to it.
-void try_first_touch(const PhaseBlock& block, PhaseRounds& out) {
+void try_first_touch(const PhaseBlock& block, int rank, PhaseRounds& out) {
   const Premise premise = check_first_touch(block);
   if (!premise.holds) return;
   out.premises[Phase::first_touch].push_back(premise);
-  count_block(block, Phase::first_touch, out);
+  count_block(block, Phase::first_touch, rank, out);
 }
 
-void collect_rank(const RankView& rank, const RunData& run, PhaseRounds& out) {
+/// `number`: of the rank, over all launches.
+void collect_rank(const RankView& rank, int number, const RunData& run, PhaseRounds& out) {
   for (PhaseBlock& block : phase_blocks(*rank.consumer, run.processes)) {
     const Phase phase = block.run.phase;
     if (!block.run.stream.empty()) out.stream = block.run.stream;
@@ -50,12 +52,12 @@ void collect_rank(const RankView& rank, const RunData& run, PhaseRounds& out) {
       out.premises[phase].push_back(premise);
       if (!premise.holds) {
         block.rejected = "its premise does not hold: " + premise.seen;
-        if (phase == Phase::cold) try_first_touch(block, out);
+        if (phase == Phase::cold) try_first_touch(block, number, out);
       }
     }
     if (block.rejected.empty()) {
-      if (phase == Phase::as_is && !block.run.stream.empty()) try_first_touch(block, out);
-      count_block(block, phase, out);
+      if (phase == Phase::as_is && !block.run.stream.empty()) try_first_touch(block, number, out);
+      count_block(block, phase, number, out);
     } else {
       out.rejected[phase] = block.rejected;
     }
@@ -101,9 +103,10 @@ std::vector<double> log_rates(const Rounds& rounds) {
 PhaseRounds phase_rounds(const std::vector<Launch>& launches) {
   PhaseRounds data;
   std::size_t most_ranks = 0;
+  int number = 0;
   for (const Launch& launch : launches) {
     for (const RankView& rank : launch.ranks) {
-      collect_rank(rank, *launch.run, data);
+      collect_rank(rank, number++, *launch.run, data);
       const std::int64_t workers = rank.window.loader.num_workers;
       data.all_workers = std::max(data.all_workers, static_cast<std::uint64_t>(std::max<std::int64_t>(0, workers)));
     }

@@ -30,6 +30,7 @@ struct RoundCell {
   double made_cpu_s = 0.0;    ///< of making the batches, likewise
   double made_wall_s = 0.0;   ///< time that it took, from begin to handing over, likewise
   int ranks = 0;
+  int last_rank = -1;  ///< whose block was counted last; a round may have several of a kind
 };
 
 using Rounds = std::map<std::uint32_t, RoundCell>;

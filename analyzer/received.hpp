@@ -26,8 +26,8 @@ namespace sections {
 /// Whether most of what samples are made of came over the network.
 [[nodiscard]] bool is_over_network(const std::vector<RankView>& ranks);
 
-/// Says so.
-void add_network_issue(const std::vector<RankView>& ranks, std::vector<DataIssue>& issues);
+/// Says so; and where storage was emulated, that such data were not.
+void add_network_issues(const RunData& run, const std::vector<RankView>& ranks, std::vector<DataIssue>& issues);
 
 }  // namespace sections
 }  // namespace stallcast

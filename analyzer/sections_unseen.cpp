@@ -112,8 +112,8 @@ std::string unseen_reading(const RunData& run, const std::vector<RankView>& rank
   const TickSpan span = delivering_span(run);
   if (!span.known()) return {};
   if (comes_through_pipes(run, read_per_sample(ranks))) {
-    return "the data come through pipes from programs" + listed(made_of(run, span).programs) +
-           ", and what these wait for is not seen";
+    return "the data come from other programs" + listed(made_of(run, span).programs) +
+           " through pipes or sockets of this machine, and what these wait for is not seen";
   }
   if (span.storage_bytes() < k_much) return {};
   const double seen = read_per_sample(ranks) * span.samples;

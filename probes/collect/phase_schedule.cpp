@@ -14,7 +14,6 @@ using record::Segment;
 
 constexpr double k_as_is_s = 3.0;                ///< as found, before the first round
 constexpr double k_stream_block_s = 4.0;         ///< of a stream, which is read ahead and comes in lumps
-constexpr std::uint64_t k_fewest_measured = 12;  ///< and no fewer than there are workers: batches come in bunches
 constexpr std::uint64_t k_ring_turns = 10;       ///< the shim keeps the first batches for replay
 
 const char* name_of(std::uint32_t phase) {
@@ -146,9 +145,9 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
     return;
   }
   const double rate = rate_as_found_ > 0.0 ? rate_as_found_ : static_cast<double>(view.slowest_turn) / elapsed;
-  const double block_s = view.replay_only ? k_stream_block_s : k_block_s;
-  const auto measured =
-      std::max({k_fewest_measured, std::uint64_t{view.workers}, static_cast<std::uint64_t>(std::ceil(rate * block_s))});
+  const std::uint64_t wanted =
+      view.replay_only ? static_cast<std::uint64_t>(std::ceil(rate * k_stream_block_s)) : measured_batches(rate);
+  const std::uint64_t measured = std::max({k_fewest_measured, std::uint64_t{view.workers}, wanted});
   const std::uint64_t transients = view.workers == 0 ? 1 : 2ULL * view.in_flight + view.workers;
   const std::uint64_t fewest = std::max(k_fewest_measured, std::uint64_t{view.workers});
   transients_ = transients;
@@ -202,7 +201,7 @@ std::optional<std::uint64_t> PhaseSchedule::first_turn(const Segment& segment, c
 
 /// The next segment of this round, or of a new one; nullptr where rounds are empty.
 const Segment* PhaseSchedule::next_of_rounds(const View& view) {
-  if (!round_.empty() && tells_nothing(round_.front())) {
+  while (!round_.empty() && tells_nothing(round_.front())) {
     round_.erase(round_.begin());
     if (round_.size() == extras_) round_ends_.push_back(next_turn_);
   }
@@ -213,13 +212,19 @@ const Segment* PhaseSchedule::next_of_rounds(const View& view) {
 bool PhaseSchedule::publish_next(const View& view) {
   const Segment* next = next_of_rounds(view);
   if (next == nullptr) return false;
-  Segment segment = *next;
+  Segment segment = fitted(*next, view);
   const auto first = first_turn(segment, view);
   if (!first) return false;
+  if (const auto filler = filler_before(*first, view)) {
+    publish(*filler);
+    next_turn_ = filler->first + filler->batches;
+    return true;
+  }
   segment.first = *first;
   const std::uint64_t length = is_supply(segment) ? 0 : segment.batches;
   round_.erase(round_.begin());
   together_ -= std::min(together_, length);
+  note_staged(segment);
   publish(segment);
   next_turn_ = segment.first + length;
   if (round_.size() == extras_) round_ends_.push_back(next_turn_);

@@ -7,10 +7,12 @@
 /// the fastest rank may take until we look again.
 ///
 /// Blocks lie within an epoch. Where one is too short for a cold and a cached block, the ranks are asked to join theirs
-/// (ControlBlock::joins_passes): one iterator then serves several, and blocks go on over their ends.
+/// (ControlBlock::joins_passes): one iterator then serves several, and blocks go on over their ends. Where the next
+/// block does not fit into what is left of an epoch, that is filled with batches from memory, which are sooner gone
+/// than those as found and tell something: rates that the processor limits need the most time.
 ///
 /// Worked example. W = 2, k = 2, 8 batches/s as found. A block must outlast its transients, W k at its start (made
-/// before it), W for the bunching of arrivals and W k at its end, and then measure 1.5 s: 4 + 2 + 4 + 12 = 22 batches.
+/// before it), W for the bunching of arrivals and W k at its end, and then measure 3 s: 4 + 2 + 4 + 24 = 34 batches.
 #pragma once
 
 #include <cstdint>
@@ -125,17 +127,22 @@ class PhaseSchedule {
   [[nodiscard]] bool reads_maps() const;
   [[nodiscard]] std::uint64_t cold_batches() const;
   [[nodiscard]] std::uint64_t synthetic_batches() const;
+  [[nodiscard]] std::uint64_t epoch_end(std::uint64_t turn, const View& view) const;
+  [[nodiscard]] record::Segment fitted(record::Segment segment, const View& view) const;
+  [[nodiscard]] std::optional<record::Segment> filler_before(std::uint64_t first, const View& view) const;
+  void note_staged(const record::Segment& segment);
   [[nodiscard]] record::Segment block(record::Phase phase) const;
   [[nodiscard]] record::Segment repeating(record::Segment segment) const;
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
 
   record::ControlBlock& control_;
   PhaseWants wants_;
-  std::vector<record::Segment> round_{};  ///< still to be published of the current round; `first` not set yet
-  std::vector<record::Segment> begun_{};  ///< all of the round begun last
-  double begun_s_ = 0.0;                  ///< from arming until the first round was begun
-  std::size_t extras_ = 0;                ///< at the end of `round_`, for the model only
-  std::uint64_t together_ = 0;            ///< turns of the current round that should lie within one epoch
+  std::vector<record::Segment> round_{};     ///< still to be published of the current round; `first` not set yet
+  std::vector<record::Segment> begun_{};     ///< all of the round begun last
+  std::optional<record::Segment> staged_{};  ///< the cached block of the round whose files are in memory
+  double begun_s_ = 0.0;                     ///< from arming until the first round was begun
+  std::size_t extras_ = 0;                   ///< at the end of `round_`, for the model only
+  std::uint64_t together_ = 0;               ///< turns of the current round that should lie within one epoch
   std::uint32_t next_round_ = 0;
   std::uint64_t next_turn_ = 0;       ///< after everything published
   std::uint64_t block_batches_ = 0;   ///< 0: not decided yet

@@ -59,7 +59,7 @@ bool PhaseSchedule::out_of_time(const View& view, std::uint64_t now_ns) {
   double needed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
   const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
   std::uint64_t begin = next_turn_;
-  if (complete_rounds_ >= wants_.fewest_rounds) begin = first_turn(*next, view).value_or(begin);
+  if (complete_rounds_ >= wants_.fewest_rounds) begin = first_turn(fitted(*next, view), view).value_or(begin);
   std::uint64_t turns_ahead = begin > view.slowest_turn ? begin - view.slowest_turn : 0;
   for (std::uint32_t i = 0; i < count; ++i) {
     const Segment& segment = control_.segments[i];
@@ -69,6 +69,11 @@ bool PhaseSchedule::out_of_time(const View& view, std::uint64_t now_ns) {
     const std::uint64_t left = supply ? segment.batches : end - std::max(segment.first, view.slowest_turn);
     needed += costs_.seconds_of(static_cast<Phase>(segment.phase), static_cast<double>(left), rate_as_found_);
     if (!supply) turns_ahead -= std::min(turns_ahead, left);
+  }
+  if (const auto filler = filler_before(begin, view)) {
+    const std::uint64_t filled = std::min<std::uint64_t>(turns_ahead, filler->batches);
+    turns_ahead -= filled;
+    needed += costs_.seconds_of(Phase::cached, static_cast<double>(filled), rate_as_found_);
   }
   needed += costs_.seconds_of(Phase::as_is, static_cast<double>(turns_ahead), rate_as_found_);
   needed += costs_.seconds_of(static_cast<Phase>(next->phase), static_cast<double>(next->batches), rate_as_found_);

@@ -82,14 +82,13 @@ bool PhaseSchedule::reads_maps() const {
 /// memory: the rate as found says nothing of cold batches then.
 ///
 /// Worked example. 40 batches/s as found: blocks of 70, 10 of which are transients. Cold ones turn out to come at 10/s:
-/// they are 10 + 60/4 = 25 from then on, and blocks from memory go over these.
+/// they are 10 + 24 from then on, and blocks from memory go over these.
 std::uint64_t PhaseSchedule::cold_batches() const {
   const double cold = costs_.batches_per_s(Phase::cold);
   if (!reads_maps() && !(cold > 0.0 && cold < rate_as_found_)) return block_batches_;
-  const double measured = reads_maps() ? cold * k_block_s
-                                       : static_cast<double>(transients_) +
-                                             static_cast<double>(block_batches_ - transients_) * cold / rate_as_found_;
-  return std::min(block_batches_, std::max(fewest_batches_, static_cast<std::uint64_t>(std::ceil(measured))));
+  const std::uint64_t wanted = reads_maps() ? static_cast<std::uint64_t>(std::ceil(cold * k_block_s))
+                                            : transients_ + measured_batches(cold);
+  return std::min(block_batches_, std::max(fewest_batches_, wanted));
 }
 
 /// Blocks from memory that are longer than those that have brought the data there go over their lists again and again.
@@ -125,12 +124,57 @@ Segment PhaseSchedule::block(Phase phase) const {
   return repeating(segment);
 }
 
-/// Where the loader keeps the script waiting, a cold supply block takes as long as a cold one and says little beyond
-/// it: then every second round does without.
+/// Where the loader keeps the script waiting, a supply block takes as long as a cold or a cached one and says little
+/// beyond it: then every second round does without.
 bool PhaseSchedule::tells_nothing(const Segment& segment) const {
-  return segment.phase == static_cast<std::uint32_t>(Phase::supply_cold) && segment.round % 2 == 1 &&
-         wants_.phases.size() > 1 &&
-         costs_.batches_per_s(Phase::cold) < k_keeps_up * costs_.batches_per_s(Phase::synthetic);
+  if (!is_supply(segment) || segment.round % 2 == 0 || wants_.phases.size() < 2) return false;
+  const bool is_cold = segment.phase == static_cast<std::uint32_t>(Phase::supply_cold);
+  const double like = costs_.batches_per_s(is_cold ? Phase::cold : Phase::cached);
+  return like > 0.0 && like < k_keeps_up * costs_.batches_per_s(Phase::synthetic);
+}
+
+/// Turn after the last one of the epoch that `turn` lies in. Only where the length of epochs is known.
+std::uint64_t PhaseSchedule::epoch_end(std::uint64_t turn, const View& view) const {
+  const std::uint64_t length = view.pass_end - view.pass_first;
+  std::uint64_t end = view.pass_end;
+  while (length > 0 && end <= turn) end += length;
+  return end;
+}
+
+/// Replayed batches vary little: rather than wait for the next epoch, a block of them is as long as there is room.
+Segment PhaseSchedule::fitted(Segment segment, const View& view) const {
+  constexpr std::uint64_t k_enough = 24;
+  const bool is_replayed = segment.phase == static_cast<std::uint32_t>(Phase::synthetic);
+  if (!is_replayed || view.replay_only || view.pass_end == UINT64_MAX) return segment;
+  const std::uint64_t first = std::max(next_turn_, earliest_turn(view));
+  const std::uint64_t end = epoch_end(first, view);
+  const std::uint64_t room = end > first + 1 ? end - first - 1 : 0;
+  if (room >= k_enough) segment.batches = static_cast<std::uint32_t>(std::min<std::uint64_t>(segment.batches, room));
+  return segment;
+}
+
+/// A cold block of another round has its own files.
+void PhaseSchedule::note_staged(const Segment& segment) {
+  if (segment.phase == static_cast<std::uint32_t>(Phase::cold) && segment.workers == 0) staged_.reset();
+  if (segment.phase == static_cast<std::uint32_t>(Phase::cached) && segment.workers == 0) staged_ = segment;
+}
+
+/// Batches from memory for the turns before `first` that would be as found, where a block has room there and they come
+/// sooner than those do.
+///
+/// Worked example. Epochs of 100 turns; cold and cached blocks end at turn 60, and the next cold block, which is to lie
+/// in one epoch with its cached one, begins at 100. Blocks need 10 + 12 turns: 39 of the 40 are filled.
+std::optional<Segment> PhaseSchedule::filler_before(std::uint64_t first, const View& view) const {
+  constexpr double k_sooner = 1.1;
+  if (!staged_ || reads_maps() || view.replay_only || view.pass_end == UINT64_MAX) return std::nullopt;
+  if (costs_.batches_per_s(Phase::cached) < k_sooner * rate_as_found_) return std::nullopt;
+  Segment filler = *staged_;
+  filler.first = std::max(next_turn_, earliest_turn(view));
+  const std::uint64_t end = std::min(first, epoch_end(filler.first, view) - 1);
+  if (end < filler.first + fewest_batches_) return std::nullopt;
+  filler.batches = static_cast<std::uint32_t>(std::min(end - filler.first, k_most_batches));
+  filler.lists = 0;
+  return repeating(filler);
 }
 
 void PhaseSchedule::begin_round(const View& view) {

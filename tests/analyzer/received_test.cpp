@@ -80,6 +80,16 @@ TEST_CASE("the split of a job whose data come over the network is that of the sa
   }
 }
 
+TEST_CASE("storage that was emulated beside such data is told to have been none of it") {
+  RunData run = over_network(fetch_bound());
+  CHECK(issue_of(analyze_run(run), "emulation-beside-network") == nullptr);
+  run.log.emulation.settings["storage_bandwidth"] = "20MB/s";
+  const Profile profile = analyze_run(run);
+  REQUIRE(issue_of(profile, "emulation-beside-network") != nullptr);
+  CHECK(issue_of(profile, "emulation-beside-network")->severity == Severity::warning);
+  CHECK(*profile.resources.bytes_from_storage == 1.0);
+}
+
 TEST_CASE("where nothing is seen coming over the network, nothing is said of it") {
   const Profile profile = analyze_run(over_network(fetch_bound(), false));
   CHECK(profile.dataset.layout == "unknown");

@@ -53,9 +53,9 @@ TEST_CASE("epochs too short for a round are joined, and blocks then go on over t
   REQUIRE(segments.size() > 8);
   CHECK(segments[0].first >= 48);  // three epochs were watched as found, or ended before the passes were joined
   CHECK(segments[0].first <= 80);
-  // 10 of transients; of 16 batches of an epoch 10 count, and 15 are wanted.
-  CHECK(segments[0].batches >= 34);
-  CHECK(segments[0].batches <= 36);
+  // 10 of transients; of 16 batches of an epoch 10 count, and 24 are wanted.
+  CHECK(segments[0].batches >= 46);
+  CHECK(segments[0].batches <= 50);
   for (std::size_t i = 1; i < segments.size(); ++i) {
     CHECK(segments[i].first >= segments[i - 1].first + length_of(segments[i - 1]));
   }
@@ -103,16 +103,106 @@ TEST_CASE("where cold batches come slower than those as found, cold blocks are s
     return segment.round == 2 && segment.phase == static_cast<std::uint32_t>(Phase::cold);
   });
   REQUIRE(cold != segments.end());
-  CHECK(cold->batches <= 27);  // 15 measured
+  CHECK(cold->batches <= 34);  // 24 measured
   for (const Segment& segment : segments) {
     if (segment.round < 2) continue;
     const auto phase = static_cast<Phase>(segment.phase);
-    if (phase == Phase::cold) CHECK(segment.batches <= 27);
-    if (phase == Phase::half_cached) CHECK(segment.batches <= 54);
+    if (phase == Phase::cold) CHECK(segment.batches <= 34);
+    if (phase == Phase::half_cached) CHECK(segment.batches <= 68);
     if (phase == Phase::cached || phase == Phase::perturb_cpu) CHECK(segment.batches >= whole);
-    if (phase != Phase::cold && phase != Phase::synthetic) CHECK(segment.lists <= 27);
+    if (phase != Phase::cold && phase != Phase::synthetic) CHECK(segment.lists <= 34);
     if (phase != Phase::cold && phase != Phase::synthetic) CHECK(segment.lists >= 22);
   }
+}
+
+/// Plays a job of which batches come at one rate as found and in cold blocks, at others from memory and replayed.
+std::vector<Segment> played(std::uint64_t epoch, double found, double cached, PhaseWants wants) {
+  Job job;
+  job.epoch = epoch;
+  PhaseSchedule schedule(*job.control, std::move(wants));
+  job.arm();
+  for (int beat = 0; beat < 900; ++beat) {
+    const std::uint64_t turn = job.control->phases[0].turns.load();
+    job.rate = found;
+    for (const Segment& segment : job.published()) {
+      if (length_of(segment) == 0 || turn < segment.first || turn >= segment.first + segment.batches) continue;
+      if (segment.phase == static_cast<std::uint32_t>(Phase::cached)) job.rate = cached;
+      if (segment.phase == static_cast<std::uint32_t>(Phase::synthetic)) job.rate = 60.0;
+    }
+    job.run(schedule, 0.1);
+  }
+  return job.published();
+}
+
+PhaseWants long_wants() {
+  PhaseWants wants = usual_wants();
+  wants.budget = Seconds(1000.0);
+  return wants;
+}
+
+TEST_CASE("what is left of an epoch before the next cold block is filled with batches from memory") {
+  PhaseWants wants = long_wants();
+  wants.phases = {Phase::cold, Phase::cached};
+  const auto segments = played(100, 6.0, 18.0, wants);
+  std::uint64_t as_found = 0;
+  std::uint64_t fillers = 0;
+  std::uint64_t end = segments.front().first;
+  std::uint32_t last_phase = UINT32_MAX;
+  for (const Segment& segment : segments) {
+    if (segment.phase == static_cast<std::uint32_t>(Phase::end)) break;
+    REQUIRE(segment.first >= end);
+    as_found += segment.first - end;
+    end = segment.first + length_of(segment);
+    CHECK(segment.first / 100 == (end == segment.first ? segment.first : end) / 100);
+    const bool again = segment.phase == static_cast<std::uint32_t>(Phase::cached) && last_phase == segment.phase;
+    fillers += again ? 1 : 0;
+    last_phase = segment.phase;
+  }
+  CHECK(fillers >= 3);
+  CHECK(static_cast<double>(as_found) < 0.3 * static_cast<double>(end - segments.front().first));
+}
+
+TEST_CASE("where batches as found come as soon as those from memory, nothing is filled") {
+  std::uint32_t of_round = UINT32_MAX;
+  for (const Segment& segment : played(100, 10.0, 10.0, long_wants())) {
+    if (segment.phase != static_cast<std::uint32_t>(Phase::cached)) continue;
+    CHECK(segment.round != of_round);
+    of_round = segment.round;
+  }
+}
+
+TEST_CASE("a block of replayed batches is as long as an epoch has room, if that is enough for one") {
+  std::size_t shorter = 0;
+  std::uint32_t longest = 0;
+  PhaseWants wants = long_wants();
+  wants.extras = true;
+  const auto segments = played(140, 6.0, 18.0, wants);
+  for (const Segment& segment : segments) {
+    if (segment.phase != static_cast<std::uint32_t>(Phase::synthetic) || segment.round < 2) continue;
+    CHECK(segment.batches >= 24);
+    longest = std::max(longest, segment.batches);
+  }
+  for (const Segment& segment : segments) {
+    if (segment.phase == static_cast<std::uint32_t>(Phase::synthetic) && segment.round >= 2)
+      shorter += segment.batches < longest ? 1 : 0;
+  }
+  CHECK(shorter > 0);
+}
+
+TEST_CASE("supply blocks of a job that waits for its loader in any case are run in every second round") {
+  const auto rounds_of = [](double cached) {
+    std::vector<std::uint32_t> rounds;
+    for (const Segment& segment : played(0, 6.0, cached, long_wants())) {
+      if (segment.phase == static_cast<std::uint32_t>(Phase::supply_cached)) rounds.push_back(segment.round);
+    }
+    return rounds;
+  };
+  const auto waits = rounds_of(18.0);
+  REQUIRE(waits.size() >= 3);
+  for (const std::uint32_t round : waits) CHECK(round % 2 == 0);
+  const auto keeps_up = rounds_of(58.0);
+  REQUIRE(keeps_up.size() >= 3);
+  CHECK(keeps_up[1] == 1);
 }
 
 }  // namespace

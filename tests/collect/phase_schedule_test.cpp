@@ -206,7 +206,7 @@ TEST_CASE("batches that come much sooner from memory go over the round's lists s
   CHECK(later.lists == lists);
   CHECK(longest(quick, Phase::supply_cached).lists == lists);
   // It leaves room for the cold one in the same epoch, and one that takes as long as found is no longer.
-  CHECK(longest(played(50.0, 100), Phase::cached).batches <= 60 - lists);
+  CHECK(longest(played(50.0, 140), Phase::cached).batches <= 84 - lists);
   const auto slow = played(10.0, 0);
   CHECK(longest(slow, Phase::cached).batches == longest(slow, Phase::cold).batches);
 }
