@@ -18,12 +18,7 @@ namespace {
 using nlohmann::json;
 using record::Phase;
 
-constexpr std::uint64_t k_supply_numbers = 1ULL << 40;  ///< as in the shim's phase_plan.py
 constexpr std::int64_t k_fewest_in_block = 4;
-
-bool is_supply(Phase phase) {
-  return phase == Phase::supply_cached || phase == Phase::supply_cold;
-}
 
 /// Phase records of the processes that made a pass's batches, by segment and batch.
 BlockEvidence evidence_of(const Consumer& consumer, const Pass& pass,
@@ -113,6 +108,29 @@ void add_making(const Delivery& delivery, PhaseBlock& block) {
   block.made_wall_s = delivery.made_known && block.made_wall_s >= 0.0 ? block.made_wall_s + making_s(delivery) : -1.0;
 }
 
+/// What the deliveries first + bunch .. last of a piece are made of, by groups of those that arrive together.
+void add_contents(std::span<const Delivery> deliveries, const LoaderFacts& loader, const BlockWindow& piece,
+                  std::size_t bunch, PhaseBlock& block) {
+  std::vector<ContentGroup> groups;
+  bool known = block.content.bytes >= 0.0;
+  for (std::size_t at = piece.first + bunch; at <= piece.last; at += bunch) {
+    const std::size_t end = std::min(at + bunch, piece.last + 1);
+    ContentGroup group;
+    double samples = 0.0;
+    for (std::size_t i = at; i < end; ++i) {
+      known = known && deliveries[i].made_known;
+      group.bytes += static_cast<double>(deliveries[i].made.io.read_bytes);
+      samples += samples_of(deliveries[i], loader);
+    }
+    block.content.bytes = known ? block.content.bytes + group.bytes : -1.0;
+    if (end < at + bunch) continue;
+    group.seconds = (mean_end_s(deliveries, at, bunch) - mean_end_s(deliveries, at - bunch, bunch)) / samples;
+    group.bytes /= samples;
+    groups.push_back(group);
+  }
+  if (known) add_groups(groups, block.content);
+}
+
 /// Deliveries first + bunch .. last of one piece, both ends averaged over a bunch of arrivals.
 void add_piece(std::span<const Delivery> deliveries, const LoaderFacts& loader, const BlockWindow& piece,
                std::size_t bunch, PhaseBlock& block) {
@@ -128,6 +146,7 @@ void add_piece(std::span<const Delivery> deliveries, const LoaderFacts& loader, 
     ++block.batches;
   }
   block.seconds += mean_end_s(deliveries, piece.last + 1 - bunch, bunch) - mean_end_s(deliveries, piece.first, bunch);
+  add_contents(deliveries, loader, piece, bunch, block);
   if (block.from_ns == 0) block.from_ns = deliveries[piece.first].wait.end_ns;
   block.to_ns = deliveries[piece.last].wait.end_ns;
 }

@@ -17,11 +17,19 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/phase_content.hpp"
 #include "analyzer/run_data.hpp"
 #include "analyzer/steady.hpp"
 #include "probes/record/control.hpp"
 
 namespace stallcast {
+
+/// Numbers of supply batches, which have no place in a pass, begin here: as in the shim's phase_plan.py.
+inline constexpr std::uint64_t k_supply_numbers = 1ULL << 40;
+
+[[nodiscard]] constexpr bool is_supply(record::Phase phase) {
+  return phase == record::Phase::supply_cached || phase == record::Phase::supply_cold;
+}
 
 /// One segment of the schedule as the consumer ran it.
 struct SegmentRun {
@@ -82,6 +90,7 @@ struct PhaseBlock {
   std::uint64_t from_ns = 0;  ///< first delivery of the window
   std::uint64_t to_ns = 0;    ///< last delivery of the window
   double first_reads = -1.0;  ///< share of a cold block's samples that this run had not read before; negative: unknown
+  BlockContent content{};
   PhaseEvidence evidence{};
   std::string rejected{};  ///< why this block counts for nothing; empty if it counts
 

@@ -27,6 +27,7 @@ void count_block(const PhaseBlock& block, Phase phase, int rank, PhaseRounds& ou
   cell.made_cpu_s = made_known ? cell.made_cpu_s + block.made_cpu_s : -1.0;
   const bool wall_known = cell.made_wall_s >= 0.0 && block.made_wall_s > 0.0;
   cell.made_wall_s = wall_known ? cell.made_wall_s + block.made_wall_s : -1.0;
+  add_content(block.content, cell.content);
   cell.ranks += cell.last_rank != rank ? 1 : 0;
   cell.last_rank = rank;
 }
@@ -65,15 +66,53 @@ void collect_rank(const RankView& rank, int number, const RunData& run, PhaseRou
   }
 }
 
+/// Moves the times of a setting's rounds to samples of mean content. What a sample takes longer is waited for: where it
+/// is not, the times do not follow the content.
+void adjust_to_content(const Setting& setting, Rounds& rounds, PhaseRounds& out) {
+  BlockContent all;
+  double samples = 0.0;
+  double seconds = 0.0;
+  for (const auto& [round, cell] : rounds) {
+    add_content(cell.content, all);
+    samples += cell.samples;
+    seconds += cell.seconds;
+  }
+  if (!(out.content.bytes > 0.0) || !(all.bytes > 0.0) || setting.phase == Phase::synthetic) return;
+  const double share = elasticity(all, all.bytes / samples, seconds / samples);
+  if (share <= 0.0) return;
+  out.elasticities[setting] = share;
+  for (auto& [round, cell] : rounds) {
+    const double more = share * (out.content.bytes * cell.samples / cell.content.bytes - 1.0) * cell.seconds;
+    cell.seconds += more;
+    cell.wait_seconds = std::max(0.0, cell.wait_seconds + more);
+    cell.late_seconds = std::max(0.0, cell.late_seconds + more);
+  }
+}
+
 void finish_rounds(std::size_t ranks, PhaseRounds& out) {
   for (auto& [setting, rounds] : out.settings) {
     std::erase_if(rounds, [&](const auto& item) { return item.second.ranks != static_cast<int>(ranks); });
+    adjust_to_content(setting, rounds, out);
     for (auto& [round, cell] : rounds) {
       cell.seconds /= static_cast<double>(cell.ranks);
       cell.wait_seconds /= static_cast<double>(cell.ranks);
       cell.late_seconds /= static_cast<double>(cell.ranks);
     }
   }
+}
+
+/// Of all ranks together; not known where it is not of one of them.
+MeanContent mean_of_contents(const std::vector<MeanContent>& contents) {
+  MeanContent all;
+  double variance = 0.0;
+  const auto n = static_cast<double>(contents.size());
+  for (const MeanContent& content : contents) {
+    if (!(content.bytes > 0.0)) return {};
+    all.bytes += content.bytes / n;
+    variance += content.relative_sd * content.relative_sd / (n * n);
+  }
+  all.relative_sd = std::sqrt(variance);
+  return all;
 }
 
 /// How much neighbouring rounds resemble each other. All phases run on the same machine, so what each of them says is
@@ -104,20 +143,30 @@ PhaseRounds phase_rounds(const std::vector<Launch>& launches) {
   PhaseRounds data;
   std::size_t most_ranks = 0;
   int number = 0;
+  std::vector<MeanContent> contents;
   for (const Launch& launch : launches) {
     for (const RankView& rank : launch.ranks) {
       collect_rank(rank, number++, *launch.run, data);
+      const auto in_data_set = static_cast<double>(std::max<std::int64_t>(0, rank.window.loader.dataset_samples));
+      contents.push_back(mean_content(*rank.consumer, launch.run->processes, in_data_set));
       const std::int64_t workers = rank.window.loader.num_workers;
       data.all_workers = std::max(data.all_workers, static_cast<std::uint64_t>(std::max<std::int64_t>(0, workers)));
     }
     most_ranks = std::max(most_ranks, launch.ranks.size());
   }
+  data.content = mean_of_contents(contents);
   finish_rounds(most_ranks, data);
   data.correlation = correlation_of(data.settings);
   return data;
 }
 
-MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlation) {
+double content_sd(const PhaseRounds& data, const Setting& setting) {
+  const auto found = data.elasticities.find(setting);
+  return found != data.elasticities.end() ? found->second * data.content.relative_sd : 0.0;
+}
+
+MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlation, double content_sd) {
+  constexpr double k_95 = 1.96;
   double samples = 0.0;
   double seconds = 0.0;
   for (const auto& [round, cell] : rounds) {
@@ -127,7 +176,8 @@ MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlat
   const std::vector<double> logs = log_rates(rounds);
   if (logs.size() < 2) return MeasuredEstimate<SamplesPerSecond>::absent("fewer than two rounds gave a valid block");
   const Estimate<double> spread = mean_of(logs);
-  const double half = (spread.ci95_high - spread.ci95_low) / 2.0 * widening(correlation, spread.n);
+  const double of_rounds = (spread.ci95_high - spread.ci95_low) / 2.0 * widening(correlation, spread.n);
+  const double half = std::hypot(of_rounds, k_95 * content_sd);
   const double mean = samples / seconds;
   return Estimate<SamplesPerSecond>{SamplesPerSecond(mean), SamplesPerSecond(mean * std::exp(-half)),
                                     SamplesPerSecond(mean * std::exp(half)), static_cast<std::int64_t>(logs.size())};
@@ -149,7 +199,7 @@ MeasuredEstimate<SamplesPerSecond> phase_rate(const PhaseRounds& data, Phase pha
   const Rounds* rounds = rounds_of(data, phase);
   if (rounds == nullptr) return MeasuredEstimate<SamplesPerSecond>::absent(why_absent(data, phase));
   if (data.in_batches) return MeasuredEstimate<SamplesPerSecond>::absent(k_uncounted);
-  return rate_of(*rounds, data.correlation);
+  return rate_of(*rounds, data.correlation, content_sd(data, {phase, data.all_workers, 0}));
 }
 
 }  // namespace stallcast::sections

@@ -29,6 +29,7 @@ struct RoundCell {
   double cpu_seconds = 0.0;   ///< of the consumers, summed; negative: not known
   double made_cpu_s = 0.0;    ///< of making the batches, likewise
   double made_wall_s = 0.0;   ///< time that it took, from begin to handing over, likewise
+  BlockContent content{};
   int ranks = 0;
   int last_rank = -1;  ///< whose block was counted last; a round may have several of a kind
 };
@@ -45,6 +46,10 @@ struct PhaseRounds {
   bool in_batches = false;  ///< samples are counted in batches: no rate can be given
   std::uint64_t all_workers = 0;
   double correlation = 0.0;  ///< of neighbouring rounds: the machine's speed wanders
+  MeanContent content{};     ///< of the samples that the run has read
+  /// By how much the times of a setting follow what its samples are made of (phase_content.hpp); the cells hold times
+  /// of samples of mean content.
+  std::map<Setting, double> elasticities{};
 };
 
 /// Every block of every rank of every launch, its premise checked. Ranks run at the same time: their samples add up,
@@ -57,8 +62,13 @@ struct PhaseRounds {
 /// Logarithms of the rates in samples/s, by round.
 [[nodiscard]] std::vector<double> log_rates(const Rounds& rounds);
 
-/// Pooled rate with the interval of the log rates over rounds, widened by `correlation` of neighbouring rounds.
-[[nodiscard]] MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlation);
+/// Pooled rate with the interval of the log rates over rounds, widened by `correlation` of neighbouring rounds, and by
+/// `content_sd`: what is not known of the mean content of the data set, as a share of the rate.
+[[nodiscard]] MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlation,
+                                                         double content_sd = 0.0);
+
+/// `content_sd` of a setting.
+[[nodiscard]] double content_sd(const PhaseRounds& data, const Setting& setting);
 
 /// The same of a phase, or why there is none.
 [[nodiscard]] MeasuredEstimate<SamplesPerSecond> phase_rate(const PhaseRounds& data, record::Phase phase);

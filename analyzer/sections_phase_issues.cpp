@@ -13,6 +13,37 @@ using record::Phase;
 constexpr double k_outlier = 0.25;  ///< a block this far (log) from the median of its phase is named
 constexpr double k_stayed = 0.02;   ///< share of the opened bytes that may have stayed in memory unnamed
 
+std::string percent_of(double share) {
+  return std::to_string(std::lround(100.0 * share)) + " %";
+}
+
+/// What blocks held beside the mean of all samples, where their times were moved to that.
+void name_adjusted(const PhaseRounds& data, Profile& profile) {
+  constexpr double k_worth_telling = 0.005;
+  std::string settings;
+  double least = 1.0;
+  double most = 1.0;
+  bool told = false;
+  for (const auto& [setting, share] : data.elasticities) {
+    for (const auto& [round, cell] : data.settings.at(setting)) {
+      const double held = cell.content.bytes / cell.samples / data.content.bytes;
+      least = std::min(least, held);
+      most = std::max(most, held);
+      told = told || share * std::abs(held - 1.0) > k_worth_telling;
+    }
+    if (setting.workers != data.all_workers || setting.argument != 0) continue;
+    settings += std::string(settings.empty() ? "" : ", ") + phase_name(setting.phase) + " by " + percent_of(share);
+  }
+  if (!told || settings.empty()) return;
+  add_issue(
+      profile.issues,
+      {"content-adjusted", Severity::info, static_cast<std::int64_t>(data.elasticities.size()),
+       "the samples of a round hold " + percent_of(least) + " to " + percent_of(most) +
+           " of the bytes that all have on average; times were moved to those, as far as they follow the bytes (" +
+           settings + " of the difference)",
+       ""});
+}
+
 /// Rounds that stand out are named; they stay in the estimate, whose interval shows them.
 void name_outliers(const PhaseRounds& data, Profile& profile) {
   for (const auto& [setting, rounds] : data.settings) {
@@ -88,6 +119,7 @@ void name_first_touch(const PhaseRounds& data, Profile& profile) {
 }  // namespace
 
 void add_phase_issues(const PhaseRounds& data, Profile& profile) {
+  name_adjusted(data, profile);
   name_outliers(data, profile);
   name_rejected(data, profile);
   name_foreign_pages(data, profile);

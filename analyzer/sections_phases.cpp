@@ -118,7 +118,8 @@ void add_points(const PhaseRounds& data, Profile& profile) {
       point.setting["added_s_per_read"] = std::to_string(static_cast<double>(setting.argument) * 1e-9);
     if (setting.phase == Phase::perturb_cpu)
       point.setting["added_cpu_s_per_sample"] = std::to_string(static_cast<double>(setting.argument) * 1e-9);
-    point.estimate = data.in_batches ? phase_rate(data, setting.phase) : rate_of(rounds, data.correlation);
+    point.estimate = data.in_batches ? phase_rate(data, setting.phase)
+                                     : rate_of(rounds, data.correlation, content_sd(data, setting));
     const auto premises = data.premises.find(setting.phase);
     if (premises != data.premises.end() && !premises->second.empty()) point.premises.push_back(premises->second.back());
     profile.points.push_back(std::move(point));

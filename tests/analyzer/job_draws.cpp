@@ -9,12 +9,6 @@ namespace {
 
 using nlohmann::json;
 
-double log_normal(double mean, double cv, Random& random) {
-  if (mean <= 0.0 || cv <= 0.0) return std::max(mean, 0.0);
-  const double variance = std::log1p(cv * cv);
-  return std::lognormal_distribution<double>(std::log(mean) - variance / 2.0, std::sqrt(variance))(random);
-}
-
 double steady_step(const simulation::LoaderRun& run, const simulation::LoaderSetup& setup) {
   const std::size_t in_flight = static_cast<std::size_t>(setup.workers * setup.prefetch_factor) + 2;
   const std::size_t first = std::max<std::size_t>(in_flight, 50);
@@ -32,6 +26,12 @@ double resident_s(const JobSpec& spec) {
 }
 
 }  // namespace
+
+double log_normal(double mean, double cv, Random& random) {
+  if (mean <= 0.0 || cv <= 0.0) return std::max(mean, 0.0);
+  const double variance = std::log1p(cv * cv);
+  return std::lognormal_distribution<double>(std::log(mean) - variance / 2.0, std::sqrt(variance))(random);
+}
 
 Draws draw(const JobSpec& spec, int batches, Random& random) {
   Draws draws;

@@ -19,6 +19,9 @@ struct Draws {
   std::vector<simulation::StepWork> steps{};
 };
 
+/// A log-normal value of this mean and coefficient of variation; the mean itself where that is 0.
+[[nodiscard]] double log_normal(double mean, double cv, Random& random);
+
 /// Log-normal times for `batches` batches and steps.
 [[nodiscard]] Draws draw(const JobSpec& spec, int batches, Random& random);
 

@@ -10,7 +10,6 @@ using record::Phase;
 
 namespace {
 
-constexpr std::uint64_t k_supply_numbers = 1ULL << 40;
 constexpr std::uint64_t k_ms = 1'000'000;
 constexpr std::int32_t k_consumer = 100;
 constexpr std::int32_t k_worker = 101;

@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "analyzer/phase_blocks.hpp"
 #include "tests/analyzer/job_draws.hpp"
 #include "tests/analyzer/job_simulation.hpp"
 
@@ -17,7 +18,6 @@ using record::Phase;
 using record::ProcessRecording;
 using record::TextKind;
 
-constexpr std::uint64_t k_supply_numbers = 1ULL << 40;
 constexpr std::uint32_t k_no_segment = UINT32_MAX;
 constexpr double k_replay_s = 2e-6;
 constexpr std::uint32_t k_opens = 8;  ///< of a batch
@@ -32,6 +32,7 @@ struct Item {
   Phase phase = Phase::as_is;
   std::uint32_t segment = k_no_segment;
   simulation::BatchWork work{};
+  double content = 1.0;  ///< times the mean bytes
   double step_s = 0.0;
   std::vector<double> replayed{};  ///< steps of the synthetic block that follows
   std::uint32_t replay_segment = k_no_segment;
@@ -83,18 +84,30 @@ class Schedule {
         rank_(rank),
         random_(spec.job.seed * 1000 + static_cast<std::uint64_t>(rank)),
         speed_(spec.drift, spec.job.seed) {
-    block(Phase::as_is, spec.as_is, -1, draw(spec.job, spec.as_is, random_));
+    block(Phase::as_is, spec.as_is, -1, drawn(spec.as_is));
     for (int round = 0; round < spec.rounds; ++round) add_round(round);
-    block(Phase::as_is, spec.tail, -1, draw(spec.job, spec.tail, random_));
+    block(Phase::as_is, spec.tail, -1, drawn(spec.tail));
   }
 
   std::vector<Item> items{};
   std::vector<SegmentText> segments{};
 
  private:
+  /// What batches cost, and what they hold.
+  struct Batches {
+    Draws draws{};
+    std::vector<double> contents{};
+  };
+
+  Batches drawn(int batches) {
+    Batches made{draw(spec_.job, batches, random_), {}};
+    for (int i = 0; i < batches; ++i) made.contents.push_back(log_normal(1.0, spec_.content_cv, random_));
+    return made;
+  }
+
   /// The same samples in each block: what computing them takes is the same, too.
   void add_round(int round) {
-    const Draws draws = draw(spec_.job, spec_.block, random_);
+    const Batches draws = drawn(spec_.block);
     if (spec_.stream) {
       block(Phase::as_is, spec_.block, round, draws);
       replay(round);
@@ -111,7 +124,8 @@ class Schedule {
     return speed_.after(usual_s(spec_.job, phase)) * (round >= 0 && round == spec_.slow_round ? spec_.slow : 1.0);
   }
 
-  void block(Phase phase, int batches, int round, const Draws& draws) {
+  void block(Phase phase, int batches, int round, const Batches& held) {
+    const Draws& draws = held.draws;
     const bool supply = phase == Phase::supply_cached;
     const std::uint32_t segment = announce(phase, batches, round);
     for (int i = 0; i < batches; ++i) {
@@ -124,7 +138,9 @@ class Schedule {
           supply ? k_supply_numbers + (static_cast<std::uint64_t>(segment) << 16U) + static_cast<std::uint64_t>(i)
                  : position_++;
       const double read = phase == Phase::as_is ? spec_.as_is_reads : reads(phase) ? 1.0 : 0.0;
-      item.work = {draws.work[at].read_s * read * speed, draws.work[at].cpu_s * speed, draws.work[at].other_s * speed};
+      item.content = held.contents[at];
+      const double times = speed * item.content;
+      item.work = {draws.work[at].read_s * read * times, draws.work[at].cpu_s * times, draws.work[at].other_s * speed};
       item.step_s = supply ? 0.0 : (draws.steps[at].device_s + draws.steps[at].cpu_s) * speed;
       items.push_back(std::move(item));
     }
@@ -194,7 +210,7 @@ PlayedPass play_stretches(const PhasedSpec& spec, const std::vector<Item>& items
 }
 
 record::PhaseRecord phase_record(const PhasedSpec& spec, const Item& item) {
-  const double bytes = k_bytes_per_sample * spec.job.batch_size;
+  const double bytes = k_bytes_per_sample * spec.job.batch_size * item.content;
   const bool cold = item.phase == Phase::cold || item.phase == Phase::as_is;
   record::PhaseRecord found{};
   found.header.aux = item.segment;
@@ -282,6 +298,7 @@ class PhasedWriter {
     record.cpu_ns = ns(item.work.cpu_s);
     record.run_delay_ns = ns(made.run_delay_s);
     record.io = io_of(spec_.job, item.work);
+    record.io.read_bytes = static_cast<std::uint64_t>(static_cast<double>(record.io.read_bytes) * item.content);
     record.samples = static_cast<std::uint32_t>(spec_.job.batch_size);
     ProcessRecording& maker = own ? consumer_ : workers_[made.worker];
     maker.batches.push_back(record);
@@ -337,7 +354,12 @@ RunData make_phased_run(const PhasedSpec& spec) {
 PhasedTruth truth_of(const PhasedSpec& spec, int batches) {
   constexpr std::size_t k_from = 100;  // the queue's start-up is over
   Random random(99);
-  const Draws draws = draw(spec.job, batches, random);
+  Draws draws = draw(spec.job, batches, random);
+  for (simulation::BatchWork& work : draws.work) {
+    const double content = log_normal(1.0, spec.content_cv, random);
+    work.read_s *= content;
+    work.cpu_s *= content;
+  }
   const double factor = std::exp(spec.drift.sd * spec.drift.sd / 2.0);  // mean of a log-normal one of median 1
   const auto counted = static_cast<double>(draws.work.size() - 1 - k_from);
   double synthetic_s = 0.0;
