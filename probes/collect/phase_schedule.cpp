@@ -12,9 +12,9 @@ namespace {
 using record::Phase;
 using record::Segment;
 
-constexpr double k_as_is_s = 3.0;                ///< as found, before the first round
-constexpr double k_stream_block_s = 4.0;         ///< of a stream, which is read ahead and comes in lumps
-constexpr std::uint64_t k_ring_turns = 10;       ///< the shim keeps the first batches for replay
+constexpr double k_as_is_s = 3.0;           ///< as found, before the first round
+constexpr double k_stream_block_s = 4.0;    ///< of a stream, which is read ahead and comes in lumps
+constexpr std::uint64_t k_ring_turns = 10;  ///< the shim keeps the first batches for replay
 
 const char* name_of(std::uint32_t phase) {
   constexpr const char* k_names[] = {"as found",     "cold",        "cached",       "synthetic",  "supply, cached",

@@ -86,8 +86,8 @@ bool PhaseSchedule::reads_maps() const {
 std::uint64_t PhaseSchedule::cold_batches() const {
   const double cold = costs_.batches_per_s(Phase::cold);
   if (!reads_maps() && !(cold > 0.0 && cold < rate_as_found_)) return block_batches_;
-  const std::uint64_t wanted = reads_maps() ? static_cast<std::uint64_t>(std::ceil(cold * k_block_s))
-                                            : transients_ + measured_batches(cold);
+  const std::uint64_t wanted =
+      reads_maps() ? static_cast<std::uint64_t>(std::ceil(cold * k_block_s)) : transients_ + measured_batches(cold);
   return std::min(block_batches_, std::max(fewest_batches_, wanted));
 }
 
