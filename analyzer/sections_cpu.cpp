@@ -4,6 +4,8 @@
 /// was made from was its memory or the state as found: not a block whose files were evicted first, nor one with CPU
 /// time added on purpose.
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <set>
 
@@ -206,8 +208,7 @@ Measured<double> counted(const RunData& run, const CounterSpan& span, const char
 }
 
 Measured<std::int64_t> whole(const Measured<double>& value) {
-  return value ? Measured<std::int64_t>(static_cast<std::int64_t>(*value + 0.5))
-               : Measured<std::int64_t>::absent(value.reason());
+  return value ? Measured<std::int64_t>(std::llround(*value)) : Measured<std::int64_t>::absent(value.reason());
 }
 
 CpuCounters counters_of(const RunData& run) {

@@ -284,16 +284,16 @@ std::string percent(double fraction) {
 void add_notes(const simulation::Cluster& cluster, const Setting& setting, SimulatedCluster& out) {
   const SimulatedEpoch& judged = out.epochs[out.judged];
   if (!setting.cached) {
-    out.notes.push_back("no cache is set: in every epoch as much comes from storage as in the profiled run");
+    out.notes.emplace_back("no cache is set: in every epoch as much comes from storage as in the profiled run");
   } else if (setting.policy == CachePolicy::page_cache) {
-    out.notes.push_back("the page cache is simulated as LRU for some samples and random replacement for the others");
+    out.notes.emplace_back("the page cache is simulated as LRU for some samples and random replacement for the others");
   }
   if (cluster.order.samples_per_item > 1.0 && setting.cached) {
-    out.notes.push_back("caches hold groups of " + formatted("%.3g", cluster.order.samples_per_item) +
-                        " samples, to save time and memory");
+    out.notes.emplace_back("caches hold groups of " + formatted("%.3g", cluster.order.samples_per_item) +
+                           " samples, to save time and memory");
   }
   if (out.lost_node) {
-    out.notes.push_back(
+    out.notes.emplace_back(
         "one node loses its cache when the last epoch begins, and goes on with an empty one; the rate is that of the "
         "epoch before");
   }
@@ -304,10 +304,10 @@ void add_notes(const simulation::Cluster& cluster, const Setting& setting, Simul
   }
   if (judged.straggling > k_straggling_matters) {
     const bool loading = judged.bound == "prep" || judged.bound == "fetch";
-    out.notes.push_back("ranks wait for the slowest for " + percent(judged.straggling) + " of the time" +
-                        (loading ? "; the closed form takes prefetching to even out what loading varies, and where "
-                                   "loading binds it does not"
-                                 : ""));
+    out.notes.emplace_back("ranks wait for the slowest for " + percent(judged.straggling) + " of the time" +
+                           (loading ? "; the closed form takes prefetching to even out what loading varies, and where "
+                                      "loading binds it does not"
+                                    : ""));
   }
 }
 
@@ -368,10 +368,11 @@ SimulatedCluster simulate_cluster(const MappedCluster& mapped, const Setting& se
   add_loads(run.epochs.back(), out);
   add_notes(cluster, setting, out);
   if (mapped.one_rank_off != 0.0) {
-    out.notes.push_back("one rank alone takes " + percent(std::abs(mapped.one_rank_off)) +
-                        (mapped.one_rank_off > 0.0 ? " longer" : " less") +
-                        " here than by the recursion that answers single scenarios: its workers meet in a way that no "
-                        "mean stands for");
+    out.notes.emplace_back(
+        "one rank alone takes " + percent(std::abs(mapped.one_rank_off)) +
+        (mapped.one_rank_off > 0.0 ? " longer" : " less") +
+        " here than by the recursion that answers single scenarios: its workers meet in a way that no "
+        "mean stands for");
   }
   return out;
 }

@@ -66,8 +66,9 @@ struct Recorded {
 Recorded worked_example() {
   Recorded made(Phase::cold, 20, 2);
   for (int i = 0; i < 22; ++i) {
-    const double got = 20.0 * (i / 2) + 10.0 + (i % 2);
-    const double begun = i < 4 ? 0.0 : 20.0 * ((i - 4) / 2) + 10.0 + (i % 2);
+    const int bunch = i / 2;
+    const double got = 20.0 * bunch + 10.0 + (i % 2);
+    const double begun = i < 4 ? 0.0 : 20.0 * (bunch - 2) + 10.0 + (i % 2);
     if (i < 4) {
       made.deliver(static_cast<std::uint64_t>(i), got - 5.0, got, -1.0);
       Delivery& early = made.consumer.passes[0].deliveries.back();

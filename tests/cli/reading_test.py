@@ -142,7 +142,7 @@ class Reading(CliTest):
         self.assertGreater(profile["stalls"]["as_is_wait_frac"]["mean"], 0.2)
         for stall in ("as_is_fetch_frac", "as_is_prep_frac"):
             self.assertIsNone(profile["stalls"][stall])
-            self.assertIn("programs that the loader starts", profile["absent"]["stalls." + stall])
+            self.assertIn("the data come from other programs (", profile["absent"]["stalls." + stall])
         self.assertIsNone(profile["dataset"]["bytes_total"])
 
 

@@ -132,7 +132,7 @@ class KilledTool(CliTest):
 
     def test_analyze_of_nothing_names_the_folders_that_were_left(self):
         process = self.start(PYTHON, JOB, 0, 0.01, "until=%s" % (self.folder / "until"))
-        self.wait_for(self.run_folders, "the run folder")
+        self.wait_for(lambda: list(self.temporary.glob("stallcast-*/control")), "a run folder that can be analysed")
         process.kill()
         process.wait()
         (self.folder / "until").write_text("")

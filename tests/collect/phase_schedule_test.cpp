@@ -296,11 +296,11 @@ TEST_CASE("a stream gets blocks as found and replayed ones, planned anew once it
   job.run(schedule, 30.0);
   const auto segments = job.published();
   std::uint64_t end = 0;
-  for (std::size_t i = 0; i < segments.size(); ++i) {
-    CHECK(segments[i].first >= end);
-    end = segments[i].first + segments[i].batches;
-    const bool known = segments[i].phase == static_cast<std::uint32_t>(Phase::as_is) ||
-                       segments[i].phase == static_cast<std::uint32_t>(Phase::synthetic);
+  for (const auto& segment : segments) {
+    CHECK(segment.first >= end);
+    end = segment.first + segment.batches;
+    const bool known = segment.phase == static_cast<std::uint32_t>(Phase::as_is) ||
+                       segment.phase == static_cast<std::uint32_t>(Phase::synthetic);
     CHECK(known);
   }
   CHECK(before[0].phase == static_cast<std::uint32_t>(Phase::as_is));
