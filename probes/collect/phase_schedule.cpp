@@ -29,7 +29,8 @@ PhaseSchedule::PhaseSchedule(record::ControlBlock& control, PhaseWants wants)
 
 PhaseSchedule::View PhaseSchedule::view() const {
   View view;
-  for (const record::PhaseSlot& slot : control_.phases) {
+  for (std::uint32_t rank = 0; rank < record::k_max_ranks; ++rank) {
+    const record::PhaseSlot& slot = control_.phases[rank];
     const auto support = static_cast<record::PhaseSupport>(slot.support.load(std::memory_order_relaxed));
     view.refused = view.refused || support == record::PhaseSupport::none;
     if (slot.armed.load(std::memory_order_acquire) == 0) continue;
@@ -39,6 +40,8 @@ PhaseSchedule::View PhaseSchedule::view() const {
     view.fastest_turn = std::max(view.fastest_turn, turns);
     view.replay_only = view.replay_only || support == record::PhaseSupport::replay_only;
     view.missed += slot.missed.load(std::memory_order_relaxed);
+    view.waited_ns += control_.ranks[rank].waited_ns.load(std::memory_order_relaxed);
+    ++view.ranks;
     view.pass_first = slot.pass_first.load(std::memory_order_relaxed);
     view.pass_end = std::min(view.pass_end, slot.pass_end.load(std::memory_order_relaxed));
     view.workers = slot.workers.load(std::memory_order_relaxed);
@@ -135,16 +138,15 @@ std::uint64_t PhaseSchedule::over_epochs(const View& view, std::uint64_t measure
 }
 
 /// How long blocks are, from the rate as found and the length of an epoch.
-void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
-  const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
-  if (elapsed < k_as_is_s || view.slowest_turn < k_ring_turns) return;
+void PhaseSchedule::plan_blocks(const View& view) {
+  if (elapsed_s_ < k_as_is_s || view.slowest_turn < k_ring_turns) return;
   if (view.replay_only &&
       std::find(wants_.phases.begin(), wants_.phases.end(), Phase::synthetic) == wants_.phases.end()) {
     obstacle_ =
         "the loader is a stream, whose batches cannot be asked for twice; it can be profiled with --phases synthetic";
     return;
   }
-  const double rate = rate_as_found_ > 0.0 ? rate_as_found_ : static_cast<double>(view.slowest_turn) / elapsed;
+  const double rate = rate_as_found_ > 0.0 ? rate_as_found_ : static_cast<double>(view.slowest_turn) / elapsed_s_;
   const std::uint64_t wanted =
       view.replay_only ? static_cast<std::uint64_t>(std::ceil(rate * k_stream_block_s)) : measured_batches(rate);
   const std::uint64_t measured = std::max({k_fewest_measured, std::uint64_t{view.workers}, wanted});
@@ -161,7 +163,11 @@ void PhaseSchedule::plan_blocks(const View& view, std::uint64_t now_ns) {
     fewest_batches_ = over_epochs(view, fewest, transients);
   }
   block_batches_ = batches;
-  if (begun_.empty()) begun_s_ = elapsed;
+  if (begun_.empty()) {
+    begun_s_ = elapsed_s_;
+    waited_share_ =
+        static_cast<double>(view.waited_ns - waited_before_) / (elapsed_s_ * k_second_ns * std::max(1U, view.ranks));
+  }
   rate_as_found_ = rate;
   next_turn_ = std::max(next_turn_, view.fastest_turn);
 }
@@ -201,7 +207,7 @@ std::optional<std::uint64_t> PhaseSchedule::first_turn(const Segment& segment, c
 
 /// The next segment of this round, or of a new one; nullptr where rounds are empty.
 const Segment* PhaseSchedule::next_of_rounds(const View& view) {
-  while (!round_.empty() && tells_nothing(round_.front())) {
+  while (!round_.empty() && tells_nothing(round_.front(), view)) {
     round_.erase(round_.begin());
     if (round_.size() == extras_) round_ends_.push_back(next_turn_);
   }
@@ -234,7 +240,11 @@ bool PhaseSchedule::publish_next(const View& view) {
 void PhaseSchedule::step(std::uint64_t now_ns) {
   const View now = view();
   if (!now.armed) return;
-  if (armed_ns_ == 0) armed_ns_ = last_look_ns_ = moved_ns_ = now_ns;
+  if (armed_ns_ == 0) {
+    armed_ns_ = last_look_ns_ = moved_ns_ = now_ns;
+    waited_before_ = now.waited_ns;
+  }
+  elapsed_s_ = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
   if (now.slowest_turn != moved_turn_) {
     moved_turn_ = now.slowest_turn;
     moved_ns_ = now_ns;
@@ -248,7 +258,7 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
     end_in_time(now, now_ns);
     return;
   }
-  if (block_batches_ == 0) plan_blocks(now, now_ns);
+  if (block_batches_ == 0) plan_blocks(now);
   follow(now, now_ns);
   if (block_batches_ == 0) return;
   if (enough_ && complete_rounds_ >= wants_.fewest_rounds) {
@@ -257,7 +267,7 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
   }
   const double ahead = 2.0 * now.in_flight + 6.0 + fastest_rate_ * 2.0 * k_look_s;
   while (static_cast<double>(next_turn_) < static_cast<double>(now.fastest_turn) + ahead) {
-    if (out_of_time(now, now_ns)) {
+    if (out_of_time(now)) {
       end_behind_all();
       return;
     }

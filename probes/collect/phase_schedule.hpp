@@ -98,6 +98,8 @@ class PhaseSchedule {
     std::uint64_t pass_first = 0;
     std::uint64_t pass_end = UINT64_MAX;
     std::uint64_t missed = 0;
+    std::uint64_t waited_ns = 0;  ///< by all of them since they began
+    std::uint32_t ranks = 0;      ///< that are armed
     std::uint32_t workers = 0;
     std::uint32_t in_flight = 0;  ///< W k
   };
@@ -108,8 +110,9 @@ class PhaseSchedule {
   bool awaits_joining(const View& view, std::uint64_t length);
   std::uint64_t within_epoch(const View& view, std::uint64_t wanted, std::uint64_t transients);
   [[nodiscard]] std::uint64_t over_epochs(const View& view, std::uint64_t measured, std::uint64_t transients) const;
-  void plan_blocks(const View& view, std::uint64_t now_ns);
-  [[nodiscard]] bool tells_nothing(const record::Segment& segment) const;
+  void plan_blocks(const View& view);
+  [[nodiscard]] bool tells_nothing(const record::Segment& segment, const View& view) const;
+  [[nodiscard]] bool leaves_time(const record::Segment& supply, const View& view) const;
   [[nodiscard]] const record::Segment* next_of_rounds(const View& view);
   void begin_round(const View& view);
   bool publish_next(const View& view);
@@ -122,13 +125,16 @@ class PhaseSchedule {
   void cut_if_late(const View& view, std::uint64_t now_ns);
   [[nodiscard]] std::uint64_t earliest_turn(const View& view) const;
   [[nodiscard]] std::optional<std::uint64_t> first_turn(const record::Segment& segment, const View& view) const;
-  [[nodiscard]] bool out_of_time(const View& view, std::uint64_t now_ns);
+  [[nodiscard]] double spent_until(std::uint64_t begin, const View& view) const;
+  [[nodiscard]] bool out_of_time(const View& view);
   [[nodiscard]] const record::Segment* current(const View& view) const;
   [[nodiscard]] bool reads_maps() const;
   [[nodiscard]] std::uint64_t cold_batches() const;
   [[nodiscard]] std::uint64_t synthetic_batches() const;
   [[nodiscard]] std::uint64_t epoch_end(std::uint64_t turn, const View& view) const;
   [[nodiscard]] record::Segment fitted(record::Segment segment, const View& view) const;
+  [[nodiscard]] double rate_without_loader() const;
+  [[nodiscard]] std::optional<record::Segment> replayed_before(std::uint64_t first, const View& view) const;
   [[nodiscard]] std::optional<record::Segment> filler_before(std::uint64_t first, const View& view) const;
   void note_staged(const record::Segment& segment);
   [[nodiscard]] record::Segment block(record::Phase phase) const;
@@ -156,10 +162,13 @@ class PhaseSchedule {
   std::uint64_t joined_length_ = 0;  ///< of the passes that the ranks were asked to join; 0: they were not
   int joins_left_ = 0;               ///< passes until they are taken not to
   std::uint64_t armed_ns_ = 0;
+  double elapsed_s_ = 0.0;           ///< since then
+  std::uint64_t waited_before_ = 0;  ///< nanoseconds that ranks had waited until then
   std::uint64_t last_look_ns_ = 0;
   std::uint64_t last_turn_ = 0;
   double fastest_rate_ = 0.0;   ///< turns per second seen over 0.2 s or more
   double rate_as_found_ = 0.0;  ///< turns per second
+  double waited_share_ = 0.0;   ///< of the time as found
   std::vector<std::uint64_t> round_ends_{};
   int complete_rounds_ = 0;
   bool enough_ = false;

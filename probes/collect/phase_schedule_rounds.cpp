@@ -124,13 +124,21 @@ Segment PhaseSchedule::block(Phase phase) const {
   return repeating(segment);
 }
 
+/// As replayed batches come, or, until there were some, as what the script does not wait for lets them.
+double PhaseSchedule::rate_without_loader() const {
+  constexpr double k_most_waited = 0.98;
+  const double replayed = costs_.batches_per_s(Phase::synthetic);
+  return replayed > 0.0 ? replayed : rate_as_found_ / (1.0 - std::min(waited_share_, k_most_waited));
+}
+
 /// Where the loader keeps the script waiting, a supply block takes as long as a cold or a cached one and says little
-/// beyond it: then every second round does without.
-bool PhaseSchedule::tells_nothing(const Segment& segment) const {
-  if (!is_supply(segment) || segment.round % 2 == 0 || wants_.phases.size() < 2) return false;
+/// beyond it: then every second round does without, and all do until there is time for it.
+bool PhaseSchedule::tells_nothing(const Segment& segment, const View& view) const {
+  if (!is_supply(segment) || wants_.phases.size() < 2) return false;
   const bool is_cold = segment.phase == static_cast<std::uint32_t>(Phase::supply_cold);
   const double like = costs_.batches_per_s(is_cold ? Phase::cold : Phase::cached);
-  return like > 0.0 && like < k_keeps_up * costs_.batches_per_s(Phase::synthetic);
+  const bool stalls = like > 0.0 && like < k_keeps_up * rate_without_loader();
+  return stalls && (segment.round % 2 == 1 || !leaves_time(segment, view));
 }
 
 /// Turn after the last one of the epoch that `turn` lies in. Only where the length of epochs is known.
@@ -159,6 +167,28 @@ void PhaseSchedule::note_staged(const Segment& segment) {
   if (segment.phase == static_cast<std::uint32_t>(Phase::cached) && segment.workers == 0) staged_ = segment;
 }
 
+/// Replayed batches for what is left of the first epoch, where the job waits for most of it: after some seconds as
+/// found.
+///
+/// Worked example. 6 batches/s as found, 25/s if nothing were waited for, epochs of 100: the first round, which is to
+/// lie in one epoch, begins at turn 100. Turns up to 36 are as found (6 s), those up to 98 replayed: 2.5 s in place of
+/// 10.
+std::optional<Segment> PhaseSchedule::replayed_before(std::uint64_t first, const View& view) const {
+  constexpr double k_sooner = 2.0;
+  constexpr double k_found_s = 6.0;
+  constexpr std::uint64_t k_enough = 24;
+  const bool wanted = std::find(wants_.phases.begin(), wants_.phases.end(), Phase::synthetic) != wants_.phases.end();
+  const bool is_first = control_.segment_count.load(std::memory_order_relaxed) == 0 && next_round_ == 1;
+  if (!wanted || !is_first || rate_without_loader() < k_sooner * rate_as_found_) return std::nullopt;
+  Segment filler = segment_of(Phase::synthetic, 0, 0);
+  const auto found = static_cast<std::uint64_t>(std::ceil(rate_as_found_ * k_found_s));
+  filler.first = std::max({next_turn_, earliest_turn(view), found});
+  const std::uint64_t end = std::min(first, epoch_end(filler.first, view) - 1);
+  if (end < filler.first + k_enough) return std::nullopt;
+  filler.batches = static_cast<std::uint32_t>(std::min(end - filler.first, k_most_batches));
+  return filler;
+}
+
 /// Batches from memory for the turns before `first` that would be as found, where a block has room there and they come
 /// sooner than those do.
 ///
@@ -166,7 +196,8 @@ void PhaseSchedule::note_staged(const Segment& segment) {
 /// in one epoch with its cached one, begins at 100. Blocks need 10 + 12 turns: 39 of the 40 are filled.
 std::optional<Segment> PhaseSchedule::filler_before(std::uint64_t first, const View& view) const {
   constexpr double k_sooner = 1.1;
-  if (!staged_ || reads_maps() || view.replay_only || view.pass_end == UINT64_MAX) return std::nullopt;
+  if (reads_maps() || view.replay_only || view.pass_end == UINT64_MAX) return std::nullopt;
+  if (!staged_) return replayed_before(first, view);
   if (costs_.batches_per_s(Phase::cached) < k_sooner * rate_as_found_) return std::nullopt;
   Segment filler = *staged_;
   filler.first = std::max(next_turn_, earliest_turn(view));

@@ -116,9 +116,10 @@ TEST_CASE("where cold batches come slower than those as found, cold blocks are s
 }
 
 /// Plays a job of which batches come at one rate as found and in cold blocks, at others from memory and replayed.
-std::vector<Segment> played(std::uint64_t epoch, double found, double cached, PhaseWants wants) {
+std::vector<Segment> played(std::uint64_t epoch, double found, double cached, PhaseWants wants, double waited = 0.0) {
   Job job;
   job.epoch = epoch;
+  job.waited = waited;
   PhaseSchedule schedule(*job.control, std::move(wants));
   job.arm();
   for (int beat = 0; beat < 900; ++beat) {
@@ -187,6 +188,35 @@ TEST_CASE("a block of replayed batches is as long as an epoch has room, if that 
       shorter += segment.batches < longest ? 1 : 0;
   }
   CHECK(shorter > 0);
+}
+
+TEST_CASE("what is left of the first epoch is replayed where the job waits for most of it") {
+  const auto first = [](double waited) { return played(80, 6.0, 18.0, usual_wants(), waited).front(); };
+  const Segment replayed = first(0.7);
+  CHECK(replayed.phase == static_cast<std::uint32_t>(Phase::synthetic));
+  CHECK(replayed.first >= 36);  // 6 s as found
+  CHECK(replayed.first + replayed.batches < 80);
+  CHECK(replayed.first + replayed.batches >= 78);
+  const Segment waits_little = first(0.4);
+  CHECK(waits_little.phase == static_cast<std::uint32_t>(Phase::cold));
+  CHECK(waits_little.first == 80);
+}
+
+TEST_CASE("a job that waits for its loader in any case has no supply blocks where four rounds would not fit beside them") {
+  const auto rounds_in = [](double budget_s) {
+    PhaseWants wants = usual_wants();
+    wants.budget = Seconds(budget_s);
+    std::vector<std::uint32_t> rounds;
+    for (const Segment& segment : played(100, 6.0, 18.0, wants, 0.8)) {
+      if (segment.phase == static_cast<std::uint32_t>(Phase::supply_cached)) rounds.push_back(segment.round);
+    }
+    return rounds;
+  };
+  const auto short_of_time = rounds_in(33.0);
+  CHECK(std::count(short_of_time.begin(), short_of_time.end(), 0U) == 0);
+  const auto has_time = rounds_in(200.0);
+  REQUIRE_FALSE(has_time.empty());
+  CHECK(has_time.front() == 0);
 }
 
 TEST_CASE("supply blocks of a job that waits for its loader in any case are run in every second round") {

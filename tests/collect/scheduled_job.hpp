@@ -22,6 +22,7 @@ struct Job {
   int ranks = 1;
   bool joins = false;
   double cold_rate = 0.0;  ///< in cold blocks; 0: as otherwise
+  double waited = 0.0;     ///< share of its time that it waits for batches
 
   void arm() { put(0.0); }
 
@@ -48,6 +49,9 @@ struct Job {
       now_ns += k_beat_ns;
       turn_ += rate_now() / 10.0;
       put(turn_);
+      for (int rank = 0; rank < ranks; ++rank) {
+        control->ranks[rank].waited_ns += static_cast<std::uint64_t>(waited * static_cast<double>(k_beat_ns));
+      }
       schedule.step(now_ns);
     }
   }
