@@ -167,28 +167,6 @@ void PhaseSchedule::note_staged(const Segment& segment) {
   if (segment.phase == static_cast<std::uint32_t>(Phase::cached) && segment.workers == 0) staged_ = segment;
 }
 
-/// Replayed batches for what is left of the first epoch, where the job waits for most of it: after some seconds as
-/// found.
-///
-/// Worked example. 6 batches/s as found, 25/s if nothing were waited for, epochs of 100: the first round, which is to
-/// lie in one epoch, begins at turn 100. Turns up to 36 are as found (6 s), those up to 98 replayed: 2.5 s in place of
-/// 10.
-std::optional<Segment> PhaseSchedule::replayed_before(std::uint64_t first, const View& view) const {
-  constexpr double k_sooner = 2.0;
-  constexpr double k_found_s = 6.0;
-  constexpr std::uint64_t k_enough = 24;
-  const bool wanted = std::find(wants_.phases.begin(), wants_.phases.end(), Phase::synthetic) != wants_.phases.end();
-  const bool is_first = control_.segment_count.load(std::memory_order_relaxed) == 0 && next_round_ == 1;
-  if (!wanted || !is_first || rate_without_loader() < k_sooner * rate_as_found_) return std::nullopt;
-  Segment filler = segment_of(Phase::synthetic, 0, 0);
-  const auto found = static_cast<std::uint64_t>(std::ceil(rate_as_found_ * k_found_s));
-  filler.first = std::max({next_turn_, earliest_turn(view), found});
-  const std::uint64_t end = std::min(first, epoch_end(filler.first, view) - 1);
-  if (end < filler.first + k_enough) return std::nullopt;
-  filler.batches = static_cast<std::uint32_t>(std::min(end - filler.first, k_most_batches));
-  return filler;
-}
-
 /// Batches from memory for the turns before `first` that would be as found, where a block has room there and they come
 /// sooner than those do.
 ///
@@ -196,8 +174,7 @@ std::optional<Segment> PhaseSchedule::replayed_before(std::uint64_t first, const
 /// in one epoch with its cached one, begins at 100. Blocks need 10 + 12 turns: 39 of the 40 are filled.
 std::optional<Segment> PhaseSchedule::filler_before(std::uint64_t first, const View& view) const {
   constexpr double k_sooner = 1.1;
-  if (reads_maps() || view.replay_only || view.pass_end == UINT64_MAX) return std::nullopt;
-  if (!staged_) return replayed_before(first, view);
+  if (!staged_ || reads_maps() || view.replay_only || view.pass_end == UINT64_MAX) return std::nullopt;
   if (costs_.batches_per_s(Phase::cached) < k_sooner * rate_as_found_) return std::nullopt;
   Segment filler = *staged_;
   filler.first = std::max(next_turn_, earliest_turn(view));

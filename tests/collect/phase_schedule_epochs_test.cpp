@@ -190,19 +190,8 @@ TEST_CASE("a block of replayed batches is as long as an epoch has room, if that 
   CHECK(shorter > 0);
 }
 
-TEST_CASE("what is left of the first epoch is replayed where the job waits for most of it") {
-  const auto first = [](double waited) { return played(80, 6.0, 18.0, usual_wants(), waited).front(); };
-  const Segment replayed = first(0.7);
-  CHECK(replayed.phase == static_cast<std::uint32_t>(Phase::synthetic));
-  CHECK(replayed.first >= 36);  // 6 s as found
-  CHECK(replayed.first + replayed.batches < 80);
-  CHECK(replayed.first + replayed.batches >= 78);
-  const Segment waits_little = first(0.4);
-  CHECK(waits_little.phase == static_cast<std::uint32_t>(Phase::cold));
-  CHECK(waits_little.first == 80);
-}
-
-TEST_CASE("a job that waits for its loader in any case has no supply blocks where four rounds would not fit beside them") {
+TEST_CASE(
+    "a job that waits for its loader in any case has no supply blocks where four rounds would not fit beside them") {
   const auto rounds_in = [](double budget_s) {
     PhaseWants wants = usual_wants();
     wants.budget = Seconds(budget_s);
