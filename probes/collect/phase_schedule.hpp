@@ -134,6 +134,7 @@ class PhaseSchedule {
   [[nodiscard]] std::uint64_t epoch_end(std::uint64_t turn, const View& view) const;
   [[nodiscard]] record::Segment fitted(record::Segment segment, const View& view) const;
   [[nodiscard]] double rate_without_loader() const;
+  [[nodiscard]] std::optional<record::Segment> replayed_before(std::uint64_t first, const View& view) const;
   [[nodiscard]] std::optional<record::Segment> filler_before(std::uint64_t first, const View& view) const;
   void note_staged(const record::Segment& segment);
   [[nodiscard]] record::Segment block(record::Phase phase) const;

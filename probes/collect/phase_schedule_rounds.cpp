@@ -136,8 +136,9 @@ double PhaseSchedule::rate_without_loader() const {
 bool PhaseSchedule::tells_nothing(const Segment& segment, const View& view) const {
   if (!is_supply(segment) || wants_.phases.size() < 2) return false;
   const bool is_cold = segment.phase == static_cast<std::uint32_t>(Phase::supply_cold);
-  const double like = costs_.batches_per_s(is_cold ? Phase::cold : Phase::cached);
-  const bool stalls = like > 0.0 && like < k_keeps_up * rate_without_loader();
+  const double known = costs_.batches_per_s(is_cold ? Phase::cold : Phase::cached);
+  const double like = known > 0.0 ? known : rate_as_found_;
+  const bool stalls = like < k_keeps_up * rate_without_loader();
   return stalls && (segment.round % 2 == 1 || !leaves_time(segment, view));
 }
 
@@ -167,6 +168,28 @@ void PhaseSchedule::note_staged(const Segment& segment) {
   if (segment.phase == static_cast<std::uint32_t>(Phase::cached) && segment.workers == 0) staged_ = segment;
 }
 
+/// Replayed batches for what is left of the first epoch, where the job waits for most of it: after some seconds as
+/// found.
+///
+/// Worked example. 6 batches/s as found, 25/s if nothing were waited for, epochs of 100: the first round, which is to
+/// lie in one epoch, begins at turn 100. Turns up to 72 are as found (12 s), those up to 99 replayed: 1 s in place
+/// of 4. Half of that as found would give the rounds 6 s more, and the rate as found an interval of 20 to 40 %.
+std::optional<Segment> PhaseSchedule::replayed_before(std::uint64_t first, const View& view) const {
+  constexpr double k_sooner = 2.0;
+  constexpr double k_found_s = 12.0;
+  constexpr std::uint64_t k_enough = 24;
+  const bool wanted = std::find(wants_.phases.begin(), wants_.phases.end(), Phase::synthetic) != wants_.phases.end();
+  const bool is_first = control_.segment_count.load(std::memory_order_relaxed) == 0 && next_round_ == 1;
+  if (!wanted || !is_first || rate_without_loader() < k_sooner * rate_as_found_) return std::nullopt;
+  Segment filler = segment_of(Phase::synthetic, 0, 0);
+  const auto found = static_cast<std::uint64_t>(std::ceil(rate_as_found_ * k_found_s));
+  filler.first = std::max({next_turn_, earliest_turn(view), found});
+  const std::uint64_t end = std::min(first, epoch_end(filler.first, view) - 1);
+  if (end < filler.first + k_enough) return std::nullopt;
+  filler.batches = static_cast<std::uint32_t>(std::min(end - filler.first, k_most_batches));
+  return filler;
+}
+
 /// Batches from memory for the turns before `first` that would be as found, where a block has room there and they come
 /// sooner than those do.
 ///
@@ -174,7 +197,8 @@ void PhaseSchedule::note_staged(const Segment& segment) {
 /// in one epoch with its cached one, begins at 100. Blocks need 10 + 12 turns: 39 of the 40 are filled.
 std::optional<Segment> PhaseSchedule::filler_before(std::uint64_t first, const View& view) const {
   constexpr double k_sooner = 1.1;
-  if (!staged_ || reads_maps() || view.replay_only || view.pass_end == UINT64_MAX) return std::nullopt;
+  if (reads_maps() || view.replay_only || view.pass_end == UINT64_MAX) return std::nullopt;
+  if (!staged_) return replayed_before(first, view);
   if (costs_.batches_per_s(Phase::cached) < k_sooner * rate_as_found_) return std::nullopt;
   Segment filler = *staged_;
   filler.first = std::max(next_turn_, earliest_turn(view));

@@ -190,6 +190,29 @@ TEST_CASE("a block of replayed batches is as long as an epoch has room, if that 
   CHECK(shorter > 0);
 }
 
+TEST_CASE("what is left of the first epoch is replayed where the job waits for most of it, after 12 s as found") {
+  const auto first = [](double waited) {
+    Job job;
+    job.epoch = 110;
+    job.rate = 6.0;
+    job.workers = 4;
+    job.waited = waited;
+    PhaseSchedule schedule(*job.control, usual_wants());
+    job.arm();
+    job.run(schedule, 19.0);
+    REQUIRE_FALSE(job.published().empty());
+    return job.published().front();
+  };
+  const Segment replayed = first(0.7);
+  CHECK(replayed.phase == static_cast<std::uint32_t>(Phase::synthetic));
+  CHECK(replayed.first > 70);
+  CHECK(replayed.first < 76);
+  CHECK(replayed.first + replayed.batches == 109);
+  const Segment waits_little = first(0.4);
+  CHECK(waits_little.phase == static_cast<std::uint32_t>(Phase::cold));
+  CHECK(waits_little.first == 110);
+}
+
 TEST_CASE(
     "a job that waits for its loader in any case has no supply blocks where four rounds would not fit beside them") {
   const auto rounds_in = [](double budget_s) {
