@@ -84,7 +84,7 @@ void PhaseSchedule::follow_passes(const View& view) {
   pass_end_ = view.pass_end;
 }
 
-/// Rates as the ranks pass turns, and the rounds they have completed.
+/// Rates as the ranks pass turns.
 void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
   costs_.follow(current(view), view.slowest_turn, now_ns);
   const double since_look = static_cast<double>(now_ns - last_look_ns_) / k_second_ns;
@@ -93,8 +93,6 @@ void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
     last_look_ns_ = now_ns;
     last_turn_ = view.fastest_turn;
   }
-  complete_rounds_ = static_cast<int>(std::count_if(round_ends_.begin(), round_ends_.end(),
-                                                    [&](std::uint64_t end) { return end <= view.slowest_turn; }));
 }
 
 /// Asks the ranks to join passes of `length` batches, which leave too little room for blocks. True while it is not
@@ -245,6 +243,8 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
     waited_before_ = now.waited_ns;
   }
   elapsed_s_ = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
+  complete_rounds_ = static_cast<int>(std::count_if(round_ends_.begin(), round_ends_.end(),
+                                                    [&](std::uint64_t end) { return end <= now.slowest_turn; }));
   if (now.slowest_turn != moved_turn_) {
     moved_turn_ = now.slowest_turn;
     moved_ns_ = now_ns;

@@ -87,6 +87,22 @@ TEST_CASE("where rounds do not fit into the budget, the run tells which one woul
   CHECK_FALSE(fits.budget_needed().has_value());
 }
 
+TEST_CASE("a round that is completed between the publishing of the end and the end counts") {
+  Job job;
+  PhaseWants wants = usual_wants();
+  wants.phases = {Phase::cold, Phase::cached};
+  PhaseSchedule schedule(*job.control, wants);
+  while (!schedule.progress(job.now_ns).ended) job.run(schedule, 0.1);
+  const auto segments = job.published();
+  REQUIRE(segments.size() > 3);
+  const Segment& last = segments[segments.size() - 2];
+  REQUIRE(last.phase == static_cast<std::uint32_t>(Phase::cached));
+  REQUIRE(job.control->phases[0].turns.load() < last.first + last.batches);
+  const int before = schedule.complete_rounds();
+  job.run(schedule, 10.0);
+  CHECK(schedule.complete_rounds() == before + 1);
+}
+
 TEST_CASE("supply batches that were published are run before the end") {
   for (double budget = 15.0; budget < 40.0; budget += 1.0) {
     Job job;
