@@ -9,6 +9,7 @@
 #include "analyzer/first_reads.hpp"
 #include "analyzer/json_fields.hpp"
 #include "analyzer/phase_interruptions.hpp"
+#include "analyzer/phase_production.hpp"
 #include "analyzer/phase_windows.hpp"
 #include "analyzer/steady.hpp"
 
@@ -151,6 +152,22 @@ void add_piece(std::span<const Delivery> deliveries, const LoaderFacts& loader, 
   block.to_ns = deliveries[piece.last].wait.end_ns;
 }
 
+/// Where the job waits for most of a block and its workers never rest, the block's rate is that of what they made.
+void go_by_production(const Pass& pass, std::span<const Delivery> deliveries, const LoaderFacts& loader,
+                      const BlockWindow& window, PhaseBlock& block) {
+  constexpr double k_mostly = 0.5;  // of its time: batches do not pile up beside a job that waits so much
+  if (block.late_seconds < k_mostly * block.seconds || block.content.bytes < 0.0) return;
+  const auto made = production_of(pass, deliveries, block.run.workers, static_cast<double>(loader.batch_size),
+                                  deliveries[window.first].wait.end_ns, window.closed_ns);
+  if (!made) return;
+  const double more_s = made->seconds * block.samples / made->samples - block.seconds;
+  block.seconds += more_s;
+  block.wait_seconds = std::max(0.0, block.wait_seconds + more_s);
+  block.late_seconds = std::max(0.0, block.late_seconds + more_s);
+  block.content = {.bytes = made->bytes * block.samples / made->samples};
+  add_groups(made->groups, block.content);
+}
+
 /// Time and samples of the pieces of a block.
 void measure(std::span<const Delivery> deliveries, const LoaderFacts& loader, const std::vector<BlockWindow>& pieces,
              std::size_t bunch, PhaseBlock& block) {
@@ -244,6 +261,9 @@ PhaseBlock block_of(const Consumer& consumer, const Pass& pass, const SegmentRun
       take_out(deliveries, facts, interrupted, block);
     }
     if (!block.rejected.empty()) return block;
+  }
+  if (in_bunches && run.stream.empty() && interrupted.empty()) {
+    go_by_production(pass, deliveries, facts, window, block);
   }
   take_evidence(deliveries, facts, pieces, bunch, evidence, first_reads, block);
   return block;

@@ -10,7 +10,8 @@
 /// is 4..17. Beside a synthetic block the workers rest: the window of one that follows it begins when the queue has had
 /// time to fill, that of one before it ends when the first worker has nothing more to make. Round-robin makes arrivals
 /// come in bunches of 2, so both ends are averaged over 2 arrivals: time from (t4
-/// + t5) / 2 to (t16 + t17) / 2 for the 12 batches 6..17.
+/// + t5) / 2 to (t16 + t17) / 2 for the 12 batches 6..17. Where the job waits for most of the block and no worker
+/// rests, the block's time is that in which so many samples are made (phase_production.hpp).
 #pragma once
 
 #include <cstdint>

@@ -94,6 +94,7 @@ BlockWindow pulled_window(const Pass& pass, std::span<const Delivery> block, con
   std::uint64_t closed_ns = next_begun(pass, block, opened_ns);
   if (closed_ns > block.back().wait.end_ns) closed_ns = std::min(closed_ns, first_at_rest(block));
   const std::size_t filled = filling_up(block, run, loader);
+  window.closed_ns = std::min(closed_ns, first_at_rest(block));
   for (std::size_t i = 0; i < block.size(); ++i) {
     const bool begun_inside = block[i].made_known && block[i].made.begin_ns >= opened_ns && i >= filled;
     if (window.empty && !begun_inside) continue;
