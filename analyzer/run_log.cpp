@@ -59,6 +59,7 @@ void take_host(const json& line, RunLog& log) {
   host.memory_limit = bytes_or(line, "memory_limit_bytes", "no memory limit below the machine's memory was found");
   host.shm_free = bytes_or(line, "shm_free_bytes", "/dev/shm could not be examined");
   log.host = host;
+  log.fresh_page_s = number(line, "fresh_page_s", -1.0);
   const double per_byte = number(line, "resident_read_s_per_byte", -1.0);
   const double per_call = number(line, "resident_read_s_per_call", -1.0);
   if (per_byte >= 0.0 && per_call >= 0.0) log.resident_read = ResidentRead{per_call, per_byte};
@@ -165,6 +166,7 @@ ProcessTick process_tick(const json& item) {
   process.run_delay_ns = integer(item, "run_delay_ns");
   process.read_bytes = integer(item, "read_bytes");
   process.rchar = integer(item, "rchar");
+  process.minor_faults = integer(item, "minor_faults");
   process.major_faults = integer(item, "major_faults");
   process.rss_bytes = integer(item, "rss_bytes");
   process.anon_bytes = integer(item, "anon_bytes");

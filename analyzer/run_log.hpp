@@ -33,6 +33,7 @@ struct ProcessTick {
   std::int64_t run_delay_ns = -1;
   std::int64_t read_bytes = -1;
   std::int64_t rchar = -1;
+  std::int64_t minor_faults = -1;
   std::int64_t major_faults = -1;
   std::int64_t rss_bytes = -1;
   std::int64_t anon_bytes = -1;
@@ -79,6 +80,7 @@ struct RunLog {
   int ranks_expected = 1;
   std::optional<Host> host{};
   std::optional<ResidentRead> resident_read{};
+  double fresh_page_s = -1.0;  ///< that a page of memory costs, taken from the kernel and given back; negative: unknown
   std::map<std::uint64_t, std::string> filesystems{};  ///< type by st_dev; empty in logs of older versions
   Emulation emulation{};
   std::set<std::uint64_t> limited_devices{};  ///< st_dev of the file systems on the disks that the kernel limits

@@ -63,6 +63,39 @@ void name_outliers(const PhaseRounds& data, Profile& profile) {
   }
 }
 
+/// Blocks stand for the job as found only where the script's own part of a step is the same in both: in those that
+/// differ from it by where bytes come from, and not by how much is waited.
+void name_step_changed(const PhaseRounds& data, Profile& profile) {
+  constexpr double k_worth_telling = 0.15;
+  constexpr double k_computes = 0.5;  // of the step: elsewhere the process mostly waits, and what it does varies
+  const auto& found = profile.resources.consumer_cpu;
+  const auto& compute = profile.resources.compute;
+  if (!found || !compute || data.all_workers == 0 || profile.job.batch_size.value_or(0) <= 0) return;
+  const double each_step_s = found->mean.value() * static_cast<double>(*profile.job.batch_size);
+  if (!(each_step_s > k_computes * compute->mean.value())) return;
+  for (const Phase phase : {Phase::cold, Phase::cached}) {
+    const Rounds* rounds = rounds_of(data, phase);
+    if (rounds == nullptr) continue;
+    double cpu_s = 0.0;
+    double samples = 0.0;
+    for (const auto& [round, cell] : *rounds) {
+      if (cell.cpu_seconds < 0.0) return;
+      cpu_s += cell.cpu_seconds;
+      samples += cell.samples;
+    }
+    const double each_s = cpu_s / samples;
+    const double change = each_s / found->mean.value() - 1.0;
+    const bool within = each_s >= found->ci95_low.value() && each_s <= found->ci95_high.value();
+    if (within || std::abs(change) < k_worth_telling) continue;
+    add_issue(profile.issues,
+              {"step-changed", Severity::warning, 1,
+               "the training process takes " + percent_of(std::abs(change)) + (change < 0.0 ? " less" : " more") +
+                   " CPU time for a sample in blocks of phase " + phase_name(phase) + " than it did as found",
+               "its step changed within the run (a heap that keeps its memory or gives it back, another batch size or "
+               "model): rates of blocks are of the step as it was in them"});
+  }
+}
+
 /// What was run and counts for nothing, by phase, with the last reason.
 void name_rejected(const PhaseRounds& data, Profile& profile) {
   std::map<Phase, std::pair<int, int>> counts;  // rejected, all
@@ -121,6 +154,7 @@ void name_first_touch(const PhaseRounds& data, Profile& profile) {
 void add_phase_issues(const PhaseRounds& data, Profile& profile) {
   name_adjusted(data, profile);
   name_outliers(data, profile);
+  name_step_changed(data, profile);
   name_rejected(data, profile);
   name_foreign_pages(data, profile);
   name_first_touch(data, profile);

@@ -36,6 +36,10 @@ constexpr std::array k_table{
             "pin_memory=True and .to(device, non_blocking=True) let copies to the GPU run beside its computing"},
     Warning{"swapping", Severity::warning, 0.01, "the job's memory that lies on swap", swapping,
             "fewer workers or a shorter prefetch; what is on swap is read back one page at a time", true},
+    Warning{"memory-anew", Severity::warning, 0.05, "CPU time that page faults of memory taken anew cost", memory_anew,
+            "keep it: MALLOC_TRIM_THRESHOLD_=2000000000 MALLOC_MMAP_THRESHOLD_=33554432 in the environment, or another "
+            "allocator (jemalloc, tcmalloc through LD_PRELOAD)",
+            true},
     Warning{"memory-growth", Severity::warning, 0.10, "growth of the workers' memory over the window", memory_growth,
             "lists of Python objects in the data set are copied page by page as workers touch their reference counts: "
             "keep them as one array (numpy, pyarrow), or share them",

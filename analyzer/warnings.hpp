@@ -63,6 +63,7 @@ void add_warnings(Nodes nodes, const std::vector<RankView>& ranks, Profile& prof
 [[nodiscard]] std::string cpu_stolen(const Evidence& e, double threshold);
 [[nodiscard]] std::string shm_nearly_full(const Evidence& e, double threshold);
 [[nodiscard]] std::string swapping(const Evidence& e, double threshold);
+[[nodiscard]] std::string memory_anew(const Evidence& e, double threshold);
 [[nodiscard]] std::string memory_growth(const Evidence& e, double threshold);
 
 }  // namespace stallcast::sections

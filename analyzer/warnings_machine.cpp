@@ -109,6 +109,17 @@ struct Growth {
   double seconds = 0.0;
 };
 
+/// Whether samples are read with read(): pages of mapped files come in by page faults, as memory does.
+bool reads_files(const Evidence& e) {
+  if (e.profile.dataset.layout == "mapped") return false;
+  for (const RankView& rank : e.ranks) {
+    for (const SteadyStep& step : rank.window.steps) {
+      if (step.delivery != nullptr && step.delivery->made_known && step.delivery->made.io.read_bytes > 0) return true;
+    }
+  }
+  return false;
+}
+
 /// How much the memory of a worker certainly grew; nothing where that is not clear.
 std::optional<Growth> growth_of(const TrendCourse& whole) {
   const TrendCourse late = settled(whole);
@@ -226,6 +237,35 @@ std::string swapping(const Evidence& e, double threshold) {
   }
   if (share < threshold) return {};
   return data_size(most) + " of the job's memory (" + fixed(100.0 * share, 0) + " %) lay on swap";
+}
+
+/// glibc gives the top of its heap back to the kernel when enough of it is free, and large blocks at once: a job that
+/// takes and frees the same buffers for each sample or step then has their pages cleared and mapped each time. A batch
+/// of a worker lies in fresh shared memory in any case.
+std::string memory_anew(const Evidence& e, double threshold) {
+  constexpr double k_page = 4096.0;
+  const double page_s = e.run.log.fresh_page_s;
+  const TickSpan span = delivering_span(e.run);
+  if (!(page_s > 0.0) || !span.known() || !e.profile.job.prepared || !reads_files(e)) return {};
+  std::set<std::int64_t> ours = workers_of(e);
+  for (const RankView& rank : e.ranks) ours.insert(rank.consumer->pid);
+  double faults = 0.0;
+  double cpu_s = 0.0;
+  for (const ProcessTick& last : span.last->processes) {
+    const auto& before = span.first->processes;
+    const auto first = std::find_if(before.begin(), before.end(), [&](const auto& one) { return one.pid == last.pid; });
+    if (ours.count(last.pid) == 0 || first == before.end()) continue;
+    if (first->minor_faults < 0 || first->cpu_ns < 0 || last.cpu_ns <= first->cpu_ns) continue;
+    faults += static_cast<double>(last.minor_faults - first->minor_faults);
+    cpu_s += static_cast<double>(last.cpu_ns - first->cpu_ns) * 1e-9;
+  }
+  const double anew = faults - e.profile.job.prepared->value() * span.samples / k_page;
+  const double share = anew * page_s / cpu_s;
+  if (!(cpu_s > 0.0) || !(share >= threshold)) return {};
+  return fixed(anew * k_page / span.samples / 1e6, 1) +
+         " MB of memory are given back to the kernel and taken anew for " +
+         "each sample, beyond what batches are handed over in: " + fixed(anew / span.samples, 0) + " page faults of " +
+         fixed(1e6 * page_s, 1) + " us each (measured here), " + fixed(100.0 * share, 0) + " % of the job's CPU time";
 }
 
 std::string memory_growth(const Evidence& e, double threshold) {

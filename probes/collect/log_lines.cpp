@@ -36,6 +36,7 @@ Json process_json(const Process& process) {
           {"run_delay_ns", or_null(process.run_delay_ns)},
           {"read_bytes", process.io ? Json(process.io->read_bytes) : Json(nullptr)},
           {"rchar", process.io ? Json(process.io->rchar) : Json(nullptr)},
+          {"minor_faults", process.stat.minor_faults},
           {"major_faults", process.stat.major_faults},
           {"rss_bytes", process.stat.rss_bytes},
           {"anon_bytes", or_null(process.anonymous_bytes)},
@@ -62,7 +63,8 @@ std::string to_line(const RunLine& run) {
                   {"ranks_expected", run.ranks_expected}});
 }
 
-std::string to_line(const HostFacts& host, const std::optional<ResidentReadCost>& resident_read) {
+std::string to_line(const HostFacts& host, const std::optional<ResidentReadCost>& resident_read,
+                    const std::optional<double>& fresh_page_s) {
   return text_of({{"kind", "host"},
                   {"name", host.name},
                   {"kernel", host.kernel},
@@ -76,6 +78,7 @@ std::string to_line(const HostFacts& host, const std::optional<ResidentReadCost>
                   {"shm_free_bytes", or_null(host.shm_free_bytes)},
                   {"resident_read_s_per_call", resident_read ? Json(resident_read->seconds_per_call) : Json(nullptr)},
                   {"resident_read_s_per_byte", resident_read ? Json(resident_read->seconds_per_byte) : Json(nullptr)},
+                  {"fresh_page_s", or_null(fresh_page_s)},
                   {"environment", Json(host.environment)}});
 }
 

@@ -64,7 +64,9 @@ struct EndLine {
 
 /// Each without a newline at its end.
 [[nodiscard]] std::string to_line(const RunLine& run);
-[[nodiscard]] std::string to_line(const HostFacts& host, const std::optional<ResidentReadCost>& resident_read);
+/// `fresh_page_s`: as of measure_fresh_page().
+[[nodiscard]] std::string to_line(const HostFacts& host, const std::optional<ResidentReadCost>& resident_read,
+                                  const std::optional<double>& fresh_page_s);
 [[nodiscard]] std::string to_line(const std::vector<Mount>& mounts);
 [[nodiscard]] std::string to_line(const TickLine& tick);
 [[nodiscard]] std::string to_line(const DataIssue& issue);

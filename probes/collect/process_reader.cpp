@@ -42,6 +42,7 @@ std::optional<StatLine> parse_stat(std::string_view text) {
   stat.name = std::string(text.substr(open + 1, close - open - 1));
   stat.state = fields[0][0];
   stat.parent_pid = static_cast<pid_t>(field(4));
+  stat.minor_faults = field(10);
   stat.major_faults = field(12);
   stat.own_cpu_ns = ticks_to_ns(field(14) + field(15));
   stat.children_cpu_ns = ticks_to_ns(field(16) + field(17));

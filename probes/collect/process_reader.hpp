@@ -19,6 +19,7 @@ struct StatLine {
   std::uint64_t start_ticks = 0;  ///< with the pid it names a process for good
   std::uint64_t own_cpu_ns = 0;
   std::uint64_t children_cpu_ns = 0;  ///< of the children that it has waited for, and theirs
+  std::uint64_t minor_faults = 0;     ///< pages that storage was not needed for: memory anew, or mapped once more
   std::uint64_t major_faults = 0;
   std::uint64_t rss_bytes = 0;
 };

@@ -8,6 +8,7 @@
 #include "fmt/format.h"
 #include "probes/collect/child_environment.hpp"
 #include "probes/collect/command_facts.hpp"
+#include "probes/collect/fresh_page.hpp"
 #include "probes/collect/installation.hpp"
 #include "probes/collect/launch.hpp"
 #include "probes/collect/launcher.hpp"
@@ -50,7 +51,7 @@ void log_start(Begun& begun, const std::vector<std::string>& command, const std:
   begun.log.append(to_line(run));
   HostFacts host = read_host_facts("/", environment);
   if (cpu_quota) limit_by_quota(*cpu_quota, host);
-  begun.log.append(to_line(host, measure_resident_read(begun.folder.path())));
+  begun.log.append(to_line(host, measure_resident_read(begun.folder.path()), measure_fresh_page()));
   const std::string mounts = read_text("/proc/self/mountinfo", 16U << 20U).value_or("");
   begun.log.append(to_line(parse_mountinfo(mounts)));
 }

@@ -137,6 +137,30 @@ TEST_CASE("memory on swap") {
   CHECK(has(said(analyze_run(run), "swapping"), "300 MB of the job's memory (25 %)"));
 }
 
+TEST_CASE("memory that is given back to the kernel and taken anew for each sample") {
+  RunData run = long_run();
+  const auto faults = [&](std::int64_t a_tick) {
+    each_worker(run, [=](ProcessTick& process, int number) {
+      process.cpu_ns = 900'000'000L * number;
+      process.minor_faults = 50'000 + a_tick * number;
+    });
+  };
+  run.log.fresh_page_s = 0.5e-6;
+  faults(200'000);                                       // 0.1 s of 0.9
+  CHECK(said(analyze_run(run), "memory-anew").empty());  // what a batch takes is not known
+  record::ProcessRecording& consumer =
+      *std::find_if(run.processes.begin(), run.processes.end(),
+                    [](const record::ProcessRecording& process) { return process.info.pid == k_first_consumer_pid; });
+  consumer.texts.push_back({record::TextKind::mark, R"({"what":"prepared","loader_id":1,"bytes":40960,"samples":1})"});
+  CHECK(has(said(analyze_run(run), "memory-anew"),
+            "page faults of 0.5 us each (measured here), 11 % of the job's CPU time"));
+  run.log.fresh_page_s = -1.0;
+  CHECK(said(analyze_run(run), "memory-anew").empty());  // what a page costs is not known
+  run.log.fresh_page_s = 0.5e-6;
+  faults(20'000);
+  CHECK(said(analyze_run(run), "memory-anew").empty());
+}
+
 TEST_CASE("memory that grows, by the proportional set where there is one") {
   RunData run = long_run();
   each_worker(run, [](ProcessTick& process, int number) { process.anon_bytes = 300'000'000 + 20'000'000L * number; });

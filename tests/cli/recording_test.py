@@ -42,8 +42,8 @@ class Ticks(CliTest):
         busy = [tick for tick in ticks if tick["processes"] and tick["ranks"]]
         job = busy[-1]["processes"][0]
         self.assertEqual(job["pid"], busy[-1]["ranks"][0]["pid"])
-        for key in ("ppid", "name", "cpu_ns", "run_delay_ns", "read_bytes", "rchar", "major_faults", "rss_bytes",
-                    "anon_bytes", "pss_bytes"):
+        for key in ("ppid", "name", "cpu_ns", "run_delay_ns", "read_bytes", "rchar", "minor_faults", "major_faults",
+                    "rss_bytes", "anon_bytes", "pss_bytes"):
             self.assertIn(key, job)
 
     def test_without_pairs_the_recording_stays_on(self):

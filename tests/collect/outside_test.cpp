@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "fake_root.hpp"
+#include "probes/collect/fresh_page.hpp"
 #include "probes/collect/launch.hpp"
 #include "probes/collect/rank_reading.hpp"
 #include "probes/collect/resident_read.hpp"
@@ -100,6 +101,13 @@ TEST_CASE("only claimed slots are read") {
   CHECK(readings[0].waited_ns == 77);
   CHECK(readings[0].steps == 9);
   CHECK(std::string(rank_state_name(readings[0].state)) == "finished");
+}
+
+TEST_CASE("a fresh page of memory costs between a tenth and a hundred microseconds") {
+  const auto seconds = measure_fresh_page();
+  REQUIRE(seconds.has_value());
+  CHECK(*seconds > 1e-7);
+  CHECK(*seconds < 1e-4);
 }
 
 TEST_CASE("a resident read costs something, and measuring it leaves nothing behind") {

@@ -35,6 +35,7 @@ TEST_CASE("a stat line whose name tries to confuse") {
   CHECK(stat->own_cpu_ns == 300 * k_tick_ns);
   CHECK(stat->children_cpu_ns == 20 * k_tick_ns);
   CHECK(stat->start_ticks == 99);
+  CHECK(stat->minor_faults == 100);
   CHECK(stat->major_faults == 7);
   CHECK(stat->rss_bytes == 50 * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
   CHECK_FALSE(parse_stat("42 (cut").has_value());

@@ -45,17 +45,19 @@ TEST_CASE("the host line: what is absent is null") {
   host.usable_cpus_limited_by = "cgroup quota";
   host.memory_bytes = 4096;
   host.environment["RANK"] = "0";
-  const json absent = json::parse(to_line(host, std::nullopt));
+  const json absent = json::parse(to_line(host, std::nullopt, std::nullopt));
   CHECK(absent["kind"] == "host");
   CHECK(absent["usable_cpus"] == 1.5);
   CHECK(absent["memory_limit_bytes"].is_null());
   CHECK(absent["shm_free_bytes"].is_null());
   CHECK(absent["resident_read_s_per_byte"].is_null());
+  CHECK(absent["fresh_page_s"].is_null());
   CHECK(absent["environment"]["RANK"] == "0");
   host.memory_limit_bytes = 1024;
-  const json present = json::parse(to_line(host, ResidentReadCost{1e-6, 1e-10}));
+  const json present = json::parse(to_line(host, ResidentReadCost{1e-6, 1e-10}, 5e-7));
   CHECK(present["memory_limit_bytes"] == 1024);
   CHECK(present["resident_read_s_per_call"] == 1e-6);
+  CHECK(present["fresh_page_s"] == 5e-7);
 }
 
 TEST_CASE("the line of file systems: types by device, and nothing else of a mount") {
