@@ -6,8 +6,8 @@
 namespace stallcast {
 namespace {
 
-constexpr double k_busy = 0.95;   ///< of the time: handing a batch over and taking the next list is no rest
-constexpr double k_twice = 1.01;  ///< more than that of the time: two at once
+constexpr double k_all_the_time = 0.95;  ///< of the time: handing a batch over and taking the next list is no rest
+constexpr double k_two_at_once = 1.01;   ///< more than that of the time: two at once
 
 std::uint64_t handed_over_ns(const Delivery& delivery) {
   return std::max(delivery.made.put_ns, delivery.made.end_ns);
@@ -44,7 +44,7 @@ std::optional<Production> production_of(const Pass& pass, std::span<const Delive
     }
   }
   const bool all_busy = std::all_of(busy_s.begin(), busy_s.end(), [&](const auto& worker) {
-    return worker.second >= k_busy * all.seconds && worker.second <= k_twice * all.seconds;
+    return worker.second >= k_all_the_time * all.seconds && worker.second <= k_two_at_once * all.seconds;
   });
   return busy_s.size() == workers && all_busy ? std::optional<Production>(std::move(all)) : std::nullopt;
 }

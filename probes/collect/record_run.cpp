@@ -150,6 +150,13 @@ bool cancelled(SignalGate& gate, RecordedRun& run) {
   return false;
 }
 
+void take_end(const WatchEnd& end, RecordedRun& run) {
+  run.exit_code = end.exit_code;
+  run.signal = end.signal;
+  run.interrupted = end.interrupted;
+  run.ended_by_us = end.ended_by_us;
+}
+
 }  // namespace
 
 Result<RecordedRun> record_run(const RecordOptions& options) {
@@ -208,10 +215,7 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
   log_losses(end, folder.control(), log);
   log_extras(options, extras.value(), folder, log);
   log.append(to_line(EndLine{monotonic_ns(), end.exit_code, end.signal, end.interrupted, end.ended_by_us}));
-  run.exit_code = end.exit_code;
-  run.signal = end.signal;
-  run.interrupted = end.interrupted;
-  run.ended_by_us = end.ended_by_us;
+  take_end(end, run);
   collect_run(begun.value(), output.value(), options, run);
   return run;
 }
