@@ -73,6 +73,7 @@ void name_step_changed(const PhaseRounds& data, Profile& profile) {
   if (!found || !compute || data.all_workers == 0 || profile.job.batch_size.value_or(0) <= 0) return;
   const double each_step_s = found->mean.value() * static_cast<double>(*profile.job.batch_size);
   if (!(each_step_s > k_computes * compute->mean.value())) return;
+  std::string changes;
   for (const Phase phase : {Phase::cold, Phase::cached}) {
     const Rounds* rounds = rounds_of(data, phase);
     if (rounds == nullptr) continue;
@@ -87,13 +88,15 @@ void name_step_changed(const PhaseRounds& data, Profile& profile) {
     const double change = each_s / found->mean.value() - 1.0;
     const bool within = each_s >= found->ci95_low.value() && each_s <= found->ci95_high.value();
     if (within || std::abs(change) < k_worth_telling) continue;
-    add_issue(profile.issues,
-              {"step-changed", Severity::warning, 1,
-               "the training process takes " + percent_of(std::abs(change)) + (change < 0.0 ? " less" : " more") +
-                   " CPU time for a sample in blocks of phase " + phase_name(phase) + " than it did as found",
-               "its step changed within the run (a heap that keeps its memory or gives it back, another batch size or "
-               "model): rates of blocks are of the step as it was in them"});
+    changes += std::string(changes.empty() ? "" : ", ") + percent_of(std::abs(change)) +
+               (change < 0.0 ? " less in " : " more in ") + phase_name(phase) + " ones";
   }
+  if (changes.empty()) return;
+  add_issue(profile.issues,
+            {"step-changed", Severity::warning, 1,
+             "the training process takes another CPU time for a sample in blocks than it did as found: " + changes,
+             "its step changed within the run (a heap that keeps its memory or gives it back, another batch size or "
+             "model): rates of blocks are of the step as it was in them"});
 }
 
 /// What was run and counts for nothing, by phase, with the last reason.
