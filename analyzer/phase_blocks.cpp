@@ -100,7 +100,7 @@ double samples_of(const Delivery& delivery, const LoaderFacts& loader) {
 }
 
 double making_s(const Delivery& delivery) {
-  return static_cast<double>(std::max(delivery.made.put_ns, delivery.made.end_ns) - delivery.made.begin_ns) * 1e-9;
+  return static_cast<double>(handed_over_ns(delivery.made) - delivery.made.begin_ns) * 1e-9;
 }
 
 void add_making(const Delivery& delivery, PhaseBlock& block) {

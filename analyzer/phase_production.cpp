@@ -9,10 +9,6 @@ namespace {
 constexpr double k_all_the_time = 0.95;  ///< of the time: handing a batch over and taking the next list is no rest
 constexpr double k_two_at_once = 1.01;   ///< more than that of the time: two at once
 
-std::uint64_t handed_over_ns(const Delivery& delivery) {
-  return std::max(delivery.made.put_ns, delivery.made.end_ns);
-}
-
 }  // namespace
 
 std::optional<Production> production_of(const Pass& pass, std::span<const Delivery> block, std::size_t workers,
@@ -28,7 +24,7 @@ std::optional<Production> production_of(const Pass& pass, std::span<const Delive
       continue;
     }
     const std::uint64_t begin_ns = delivery.made.begin_ns;
-    const std::uint64_t end_ns = handed_over_ns(delivery);
+    const std::uint64_t end_ns = handed_over_ns(delivery.made);
     if (end_ns <= from_ns || begin_ns >= to_ns) continue;
     const double samples = delivery.wait.samples > 0 ? delivery.wait.samples : samples_per_batch;
     if (!inside || begin_ns >= end_ns || !(samples > 0.0)) return std::nullopt;

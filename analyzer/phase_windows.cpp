@@ -61,7 +61,7 @@ std::uint64_t next_begun(const Pass& pass, std::span<const Delivery> block, std:
 std::uint64_t first_at_rest(std::span<const Delivery> block) {
   std::map<std::uint32_t, std::uint64_t> last;  // by worker
   for (const Delivery& delivery : block) {
-    const std::uint64_t done_ns = std::max(delivery.made.put_ns, delivery.made.end_ns);
+    const std::uint64_t done_ns = handed_over_ns(delivery.made);
     if (delivery.made_known && done_ns > 0) last[delivery.made.header.aux] = done_ns;
   }
   std::uint64_t first = UINT64_MAX;
@@ -92,9 +92,10 @@ BlockWindow pulled_window(const Pass& pass, std::span<const Delivery> block, con
   const std::uint64_t warmed_ns = warm > 0 ? block[warm - 1].made.end_ns : 0;
   const std::uint64_t opened_ns = std::max({reached_ns(block, run), staged_by(block, run, evidence), warmed_ns});
   std::uint64_t closed_ns = next_begun(pass, block, opened_ns);
-  if (closed_ns > block.back().wait.end_ns) closed_ns = std::min(closed_ns, first_at_rest(block));
+  const std::uint64_t rest_ns = first_at_rest(block);
+  window.closed_ns = std::min(closed_ns, rest_ns);
+  if (closed_ns > block.back().wait.end_ns) closed_ns = window.closed_ns;
   const std::size_t filled = filling_up(block, run, loader);
-  window.closed_ns = std::min(closed_ns, first_at_rest(block));
   for (std::size_t i = 0; i < block.size(); ++i) {
     const bool begun_inside = block[i].made_known && block[i].made.begin_ns >= opened_ns && i >= filled;
     if (window.empty && !begun_inside) continue;
@@ -166,7 +167,7 @@ BlockWindow replayed_window(const Pass& pass, std::span<const Delivery> block) {
   const std::uint64_t end_ns = block.back().wait.end_ns;
   for (const Delivery& delivery : pass.deliveries) {
     if (!delivery.made_known || delivery.made.begin_ns >= end_ns) continue;
-    rest_ns = std::max(rest_ns, std::max(delivery.made.put_ns, delivery.made.end_ns));
+    rest_ns = std::max(rest_ns, handed_over_ns(delivery.made));
   }
   BlockWindow window;
   const auto first = std::find_if(block.begin() + 1, block.end(),

@@ -25,7 +25,7 @@ struct BlockWindow {
   std::size_t first = 0;  ///< first delivery inside
   std::size_t last = 0;   ///< last delivery inside
   bool empty = true;
-  std::uint64_t closed_ns = 0;  ///< until then every worker was at this block; 0: not known
+  std::uint64_t closed_ns = 0;  ///< until then workers had this block to make; 0 or UINT64_MAX: not known
 };
 
 /// The deliveries of `block`, one of `pass`, that count. `block` is not empty.

@@ -1,6 +1,7 @@
 /// A run as recorded: the tool's log and every process's recording, joined into passes over loaders.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -45,6 +46,11 @@ struct Delivery {
   std::uint64_t received_bytes = 0;     ///< over the network, for this batch
   bool steps_with_predecessor = false;  ///< the batch before it (by number) was recorded too
 };
+
+/// When a batch's maker was done with it: handed it to its queue's feeder or, where there is no queue, had made it.
+[[nodiscard]] inline std::uint64_t handed_over_ns(const record::BatchRecord& made) {
+  return std::max(made.put_ns, made.end_ns);
+}
 
 /// The part of a wait until the batch's worker handed it over; the rest went into taking it over. The whole wait where
 /// nobody recorded when that was, and where the consumer makes its batches itself.

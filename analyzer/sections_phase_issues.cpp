@@ -94,7 +94,7 @@ void name_step_changed(const PhaseRounds& data, Profile& profile) {
   if (changes.empty()) return;
   add_issue(profile.issues,
             {"step-changed", Severity::warning, 1,
-             "the training process takes another CPU time for a sample in blocks than it did as found: " + changes,
+             "the training process takes more or less CPU time for a sample in blocks than it did as found: " + changes,
              "its step changed within the run (a heap that keeps its memory or gives it back, another batch size or "
              "model): rates of blocks are of the step as it was in them"});
 }

@@ -54,7 +54,7 @@ void fill_sample_costs(const std::vector<RankView>& ranks, const std::vector<Rep
   using record::BatchRecord;
   const auto seconds = [](std::uint64_t ns) { return static_cast<double>(ns) * 1e-9; };
   out.worker_wall = per_sample<SecondsPerSample>(
-      ranks, [&](const BatchRecord& b) { return seconds(std::max(b.put_ns, b.end_ns) - b.begin_ns); }, k_no_making);
+      ranks, [&](const BatchRecord& b) { return seconds(handed_over_ns(b) - b.begin_ns); }, k_no_making);
   out.worker_cpu = per_sample<SecondsPerSample>(
       ranks, [&](const BatchRecord& b) { return seconds(b.cpu_ns); }, k_no_making);
   out.worker_run_delay = per_sample<SecondsPerSample>(

@@ -256,16 +256,16 @@ std::string memory_anew(const Evidence& e, double threshold) {
     const auto first = std::find_if(before.begin(), before.end(), [&](const auto& one) { return one.pid == last.pid; });
     if (ours.count(last.pid) == 0 || first == before.end()) continue;
     if (first->minor_faults < 0 || first->cpu_ns < 0 || last.cpu_ns <= first->cpu_ns) continue;
-    faults += static_cast<double>(last.minor_faults - first->minor_faults);
+    const double grown = static_cast<double>(last.rss_bytes - first->rss_bytes) / k_page;  // taken and kept
+    faults += static_cast<double>(last.minor_faults - first->minor_faults) - std::max(0.0, grown);
     cpu_s += static_cast<double>(last.cpu_ns - first->cpu_ns) * 1e-9;
   }
   const double anew = faults - e.profile.job.prepared->value() * span.samples / k_page;
   const double share = anew * page_s / cpu_s;
   if (!(cpu_s > 0.0) || !(share >= threshold)) return {};
-  return fixed(anew * k_page / span.samples / 1e6, 1) +
-         " MB of memory are given back to the kernel and taken anew for " +
-         "each sample, beyond what batches are handed over in: " + fixed(anew / span.samples, 0) + " page faults of " +
-         fixed(1e6 * page_s, 1) + " us each (measured here), " + fixed(100.0 * share, 0) + " % of the job's CPU time";
+  return "memory is given back to the kernel and taken anew for each sample, beyond what batches are handed over in: " +
+         fixed(anew / span.samples, 0) + " page faults of " + fixed(1e6 * page_s, 1) + " us each (measured here), " +
+         fixed(100.0 * share, 0) + " % of the job's CPU time";
 }
 
 std::string memory_growth(const Evidence& e, double threshold) {

@@ -154,6 +154,10 @@ TEST_CASE("memory that is given back to the kernel and taken anew for each sampl
   consumer.texts.push_back({record::TextKind::mark, R"({"what":"prepared","loader_id":1,"bytes":40960,"samples":1})"});
   CHECK(has(said(analyze_run(run), "memory-anew"),
             "page faults of 0.5 us each (measured here), 11 % of the job's CPU time"));
+  each_worker(run, [](ProcessTick& process, int number) { process.rss_bytes = 4096L * 200'000 * number; });
+  CHECK(said(analyze_run(run), "memory-anew").empty());  // it was kept
+  each_worker(run, [](ProcessTick& process, int) { process.rss_bytes = 4096L * 200'000; });
+  CHECK_FALSE(said(analyze_run(run), "memory-anew").empty());
   run.log.fresh_page_s = -1.0;
   CHECK(said(analyze_run(run), "memory-anew").empty());  // what a page costs is not known
   run.log.fresh_page_s = 0.5e-6;
