@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "analyzer/statistics.hpp"
+#include <numeric>
 
 namespace stallcast::sections {
 
@@ -165,7 +164,25 @@ double content_sd(const PhaseRounds& data, const Setting& setting) {
   return found != data.elasticities.end() ? found->second * data.content.relative_sd : 0.0;
 }
 
-MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlation, double content_sd) {
+Scatter scatter_beside(const PhaseRounds& data, const Setting& setting) {
+  Scatter widest;
+  for (const Phase phase : {Phase::cold, Phase::cached}) {
+    const Rounds* rounds = rounds_of(data, phase);
+    const bool itself = setting == Setting{phase, data.all_workers, 0};
+    if (rounds == nullptr || itself || rounds->size() < 2) continue;
+    const std::vector<double> logs = log_rates(*rounds);
+    const auto count = static_cast<double>(logs.size());
+    const double mean = std::accumulate(logs.begin(), logs.end(), 0.0) / count;
+    double square = 0.0;
+    for (const double value : logs) square += (value - mean) * (value - mean);
+    const Scatter scatter{square / (count - 1.0), count - 1.0};
+    if (scatter.variance > widest.variance) widest = scatter;
+  }
+  return widest;
+}
+
+MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlation, double content_sd,
+                                           const Scatter& others) {
   constexpr double k_95 = 1.96;
   double samples = 0.0;
   double seconds = 0.0;
@@ -175,7 +192,7 @@ MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlat
   }
   const std::vector<double> logs = log_rates(rounds);
   if (logs.size() < 2) return MeasuredEstimate<SamplesPerSecond>::absent("fewer than two rounds gave a valid block");
-  const Estimate<double> spread = mean_of(logs);
+  const Estimate<double> spread = mean_of(logs, others);
   const double of_rounds = (spread.ci95_high - spread.ci95_low) / 2.0 * widening(correlation, spread.n);
   const double half = std::hypot(of_rounds, k_95 * content_sd);
   const double mean = samples / seconds;

@@ -9,6 +9,7 @@
 
 #include "analyzer/phase_blocks.hpp"
 #include "analyzer/sections.hpp"
+#include "analyzer/statistics.hpp"
 
 namespace stallcast::sections {
 
@@ -63,9 +64,14 @@ struct PhaseRounds {
 [[nodiscard]] std::vector<double> log_rates(const Rounds& rounds);
 
 /// Pooled rate with the interval of the log rates over rounds, widened by `correlation` of neighbouring rounds, and by
-/// `content_sd`: what is not known of the mean content of the data set, as a share of the rate.
+/// `content_sd`: what is not known of the mean content of the data set, as a share of the rate. `others`: how far the
+/// log rates of other blocks of this run lie apart.
 [[nodiscard]] MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlation,
-                                                         double content_sd = 0.0);
+                                                         double content_sd = 0.0, const Scatter& others = {});
+
+/// For blocks of which a run has only one or two rounds: how far cold or cached ones lie apart from round to round,
+/// whichever do more. Those of `setting` itself are not others.
+[[nodiscard]] Scatter scatter_beside(const PhaseRounds& data, const Setting& setting);
 
 /// `content_sd` of a setting.
 [[nodiscard]] double content_sd(const PhaseRounds& data, const Setting& setting);

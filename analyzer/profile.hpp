@@ -179,10 +179,11 @@ struct Resources {
   MeasuredEstimate<SecondsPerSample> read{};                ///< inside reads, opens and stats
   MeasuredEstimate<SecondsPerSample> read_from_memory{};    ///< the part of it that a resident file costs too
   MeasuredEstimate<SecondsPerSample> collate{};
-  MeasuredEstimate<SecondsPerSample> handover{};      ///< put of the finished batch
-  MeasuredEstimate<SecondsPerSample> tree_cpu{};      ///< CPU seconds per sample, whole process tree
-  MeasuredEstimate<SecondsPerSample> consumer_cpu{};  ///< of the consuming process alone
-  MeasuredEstimate<SecondsPerSample> step_cpu{};      ///< the part of it that is the step: not receiving batches
+  MeasuredEstimate<SecondsPerSample> handover{};             ///< put of the finished batch
+  MeasuredEstimate<SecondsPerSample> tree_cpu{};             ///< CPU seconds per sample, whole process tree
+  MeasuredEstimate<SecondsPerSample> consumer_cpu{};         ///< of the consuming process alone
+  MeasuredEstimate<SecondsPerSample> consumer_cpu_cached{};  ///< likewise where all is in memory: of cached blocks
+  MeasuredEstimate<SecondsPerSample> step_cpu{};             ///< the part of it that is the step: not receiving batches
   Measured<double> other_cpus{};            ///< cores that were neither idle nor the job's, of each machine; as found
   Measured<Fraction> bytes_from_storage{};  ///< read_bytes of the job over bytes that it read
   Measured<BytesPerSecond> storage_bandwidth{};         ///< read from storage over the run, whole job

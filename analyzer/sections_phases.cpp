@@ -118,8 +118,11 @@ void add_points(const PhaseRounds& data, Profile& profile) {
       point.setting["added_s_per_read"] = std::to_string(static_cast<double>(setting.argument) * 1e-9);
     if (setting.phase == Phase::perturb_cpu)
       point.setting["added_cpu_s_per_sample"] = std::to_string(static_cast<double>(setting.argument) * 1e-9);
+    const bool extra =
+        setting.phase == Phase::half_cached || setting.argument != 0 || setting.workers < data.all_workers;
+    const Scatter others = extra ? scatter_beside(data, setting) : Scatter{};
     point.estimate = data.in_batches ? phase_rate(data, setting.phase)
-                                     : rate_of(rounds, data.correlation, content_sd(data, setting));
+                                     : rate_of(rounds, data.correlation, content_sd(data, setting), others);
     const auto premises = data.premises.find(setting.phase);
     if (premises != data.premises.end() && !premises->second.empty()) point.premises.push_back(premises->second.back());
     profile.points.push_back(std::move(point));
@@ -201,6 +204,8 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
     // Nothing is received from workers in a synthetic block: what the consumer computes there is the step.
     profile.resources.step_cpu =
         time_in(data, Phase::synthetic, &RoundCell::cpu_seconds, "the CPU clock of the consumer");
+    profile.resources.consumer_cpu_cached =
+        time_in(data, Phase::cached, &RoundCell::cpu_seconds, "the CPU clock of the consumer");
     profile.resources.worker_cpu_cached =
         time_in(data, Phase::cached, &RoundCell::made_cpu_s, "the CPU clock of the workers");
     profile.resources.worker_cpu_cold =

@@ -325,6 +325,7 @@ Resources resources_of(Nodes nodes, const std::vector<RankView>& ranks, const st
   fill_sample_costs(ranks, machines, out);
   out.tree_cpu = tree_cpu(nodes);
   out.consumer_cpu = consumer_cpu(ranks);
+  out.consumer_cpu_cached = MeasuredEstimate<SecondsPerSample>::absent("no cached blocks were run");
   out.worker_cpu_cached = MeasuredEstimate<SecondsPerSample>::absent("no cached blocks were run");
   out.worker_cpu_cold = MeasuredEstimate<SecondsPerSample>::absent("no cold blocks were run");
   out.worker_wall_cached = MeasuredEstimate<SecondsPerSample>::absent("no cached blocks were run");

@@ -58,12 +58,17 @@ double student_t(double confidence, double degrees) {
 }
 
 Estimate<double> mean_of(std::span<const double> values) {
-  STALLCAST_CHECK(values.size() >= 2);
+  return mean_of(values, Scatter{});
+}
+
+Estimate<double> mean_of(std::span<const double> values, const Scatter& others) {
+  STALLCAST_CHECK(values.size() >= 2 && others.degrees >= 0.0);
   const double center = mean(values);
-  double square = 0.0;
+  double square = others.degrees * others.variance;
   for (const double value : values) square += (value - center) * (value - center);
   const double count = static_cast<double>(values.size());
-  const double half = student_t(0.95, count - 1.0) * std::sqrt(square / (count - 1.0) / count);
+  const double degrees = others.degrees + count - 1.0;
+  const double half = student_t(0.95, degrees) * std::sqrt(square / degrees / count);
   return {center, center - half, center + half, static_cast<std::int64_t>(values.size())};
 }
 

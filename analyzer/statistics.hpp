@@ -15,6 +15,19 @@ namespace stallcast {
 /// Mean of independent values with Student's t interval at 95 %. values.size() >= 2.
 [[nodiscard]] Estimate<double> mean_of(std::span<const double> values);
 
+/// How far single values of a kind lie apart, as other groups of them have shown.
+struct Scatter {
+  double variance = 0.0;
+  double degrees = 0.0;  ///< of freedom; 0: nothing is known
+};
+
+/// Likewise, with a variance that other groups have a say in, by their degrees of freedom: (d0 s0^2 + d s^2) / (d0 + d)
+/// with d0 + d degrees (the moderated t of Smyth 2004, Stat. Appl. Genet. Mol. Biol. 3(1), with d0 and s0 as given).
+///
+/// Worked example. Of two values alone, 0.99 and 1.01, the interval is +-0.127: t has one degree, 12.7. Beside four of
+/// another group with a standard deviation of 0.02 it is 1 +- 0.037: s = 0.0187, and t has four, 2.78.
+[[nodiscard]] Estimate<double> mean_of(std::span<const double> values, const Scatter& others);
+
 /// Correlation of neighbours in a short series, corrected for the bias of the usual estimate: r + (1 + 3 r) / n
 /// (Marriott & Pope 1954, Kendall 1954). values.size() >= 3.
 [[nodiscard]] double neighbour_correlation(std::span<const double> values);

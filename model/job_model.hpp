@@ -71,10 +71,11 @@ struct JobModel {
   double window_relative_sd = 0.0;
   double compute_s = 0.0;  ///< of one batch in the consumer, as found
   double compute_relative_sd = 0.0;
-  double receive_s = 0.0;      ///< of one batch: waiting even where it is ready (queue, unpickling, pinning)
-  double receive_cpu_s = 0.0;  ///< of one batch: what the consumer computes to receive it
-  double device_s = 0.0;       ///< of one batch: the part of it that needs no core
-  double step_cpu_s = 0.0;     ///< of one batch: wall time of the rest when undisturbed
+  std::optional<double> replayed_s{};  ///< of one batch: a step of synthetic blocks; absent where a device was traced
+  double receive_s = 0.0;              ///< of one batch: waiting even where it is ready (queue, unpickling, pinning)
+  double receive_cpu_s = 0.0;          ///< of one batch: what the consumer computes to receive it
+  double device_s = 0.0;               ///< of one batch: the part of it that needs no core
+  double step_cpu_s = 0.0;             ///< of one batch: wall time of the rest when undisturbed
   double step_cpu_alone =
       1.0;  ///< of it, what is left without a loader: a batch that came just now is not in any cache
   /// Of device_s, the time in which kernels ran: what a faster accelerator shortens. The rest are copies that nothing

@@ -8,6 +8,7 @@
 #include "model/bounds.hpp"
 #include "model/calibrate.hpp"
 #include "model/cluster_simulation.hpp"
+#include "model/discrepancy.hpp"
 #include "model/formatted.hpp"
 #include "model/narrow.hpp"
 #include "model/recursion.hpp"
@@ -34,6 +35,8 @@ struct Predictor::State {
   StallCurves curves{};
   Calibration calibration{};
   std::optional<Recursion> recursion{};
+  std::optional<Discrepancy> of_analytic{};
+  std::optional<Discrepancy> of_recursion{};
 
   double rate_of(const Setting& setting, const Draw& truth) {
     return setting.batch / std::max(1e-12, evaluate(job, setting, truth, curves).step_s);
@@ -50,6 +53,46 @@ struct Predictor::State {
       recursion->fit(demands(job, as_found(job), calibration.best, {}));
     }
     return *recursion;
+  }
+
+  /// Where blocks were run: what `step_of` (seconds of a step, by its demands) gets wrong of their rates.
+  template <class StepOf>
+  Discrepancy discrepancy_of(StepOf step_of) const {
+    std::vector<Discrepancy::Seen> seen;
+    if (job.attributed) return Discrepancy(seen);
+    for (const Observation& one : job.observations) {
+      const bool is_cold_too =
+          one.phase == "as_is" &&
+          std::any_of(job.observations.begin(), job.observations.end(), [&](const Observation& other) {
+            return other.phase == "cold" && other.rate == one.rate;  // one and the same measurement
+          });
+      if (is_cold_too) continue;
+      const QuickInput input = demands(job, setting_of(job, one), calibration.best, {});
+      const double step_s = std::max(1e-12, step_of(input));
+      seen.push_back({regime_of(input, step_s), std::log(one.rate * step_s / job.batch), one.relative_sd});
+    }
+    return Discrepancy(std::move(seen));
+  }
+
+  /// Seconds of a step, given what the model says: never less than the slowest stage needs.
+  static double corrected(const QuickInput& input, double step_s, const Discrepancy& discrepancy) {
+    const double expected = step_s * std::exp(-discrepancy.at(regime_of(input, std::max(1e-12, step_s))));
+    return std::max(expected, std::min(step_s, slowest_stage_s(input)));
+  }
+
+  /// Seconds of a step at `setting`, by the analytic form and by the recursion.
+  double analytic_step_s(const Setting& setting) {
+    if (!of_analytic) {
+      of_analytic = discrepancy_of([&](const QuickInput& input) { return evaluate(input, curves).step_s; });
+    }
+    const QuickInput input = demands(job, setting, calibration.best, {});
+    return corrected(input, evaluate(input, curves).step_s, *of_analytic);
+  }
+  double played_step_s(const Setting& setting, const Played& run) {
+    if (!of_recursion) {
+      of_recursion = discrepancy_of([&](const QuickInput& input) { return fitted().play(input, job.batch).step_s; });
+    }
+    return corrected(demands(job, setting, calibration.best, {}), run.step_s, *of_recursion);
   }
 
   /// All blocks together say more of the job as found than its own window does, unless they contradict that one: then
@@ -140,7 +183,7 @@ struct Predictor::State {
     const auto logs = spread(setting, nullptr);
     // The measured window is one of many: how far another would be off comes on top, in squares.
     const double window = k_ninety * job.window_relative_sd;
-    set_rate(prediction, setting.batch / result.step_s, setting,
+    set_rate(prediction, setting.batch / analytic_step_s(setting), setting,
              -std::hypot(std::min(0.0, quantile(logs, 0.05)), window),
              std::hypot(std::max(0.0, quantile(logs, 0.95)), window));
     const double receive_s = demands(job, setting, calibration.best, {}).receive_s;
@@ -153,7 +196,7 @@ struct Predictor::State {
     Prediction prediction = quick(scenario, setting);
     if (setting.as_found) return prediction;
     const Played run = play(setting);
-    const double rate = setting.batch / run.step_s;
+    const double rate = setting.batch / played_step_s(setting, run);
     const double analytic = prediction.throughput.mean.value() / ranks_of(setting);
     const double apart = std::log(analytic / rate);
     const double low = std::log(prediction.throughput.ci90_low.value() / prediction.throughput.mean.value());
@@ -214,7 +257,7 @@ Result<Prediction> Predictor::predict_quickly(const Scenario& scenario) {
 Result<double> Predictor::rate_quickly(const Scenario& scenario) {
   auto setting = resolve(state_->job, scenario);
   if (!setting) return setting.error();
-  return state_->rate_of(setting.value(), state_->best()) * ranks_of(setting.value());
+  return setting.value().batch / std::max(1e-12, state_->analytic_step_s(setting.value())) * ranks_of(setting.value());
 }
 
 Result<Gain> Predictor::gain(const Scenario& scenario, const Scenario& base) {
@@ -223,9 +266,10 @@ Result<Gain> Predictor::gain(const Scenario& scenario, const Scenario& base) {
   auto before = resolve(state_->job, base);
   if (!before) return before.error();
   if (setting.value().as_found && before.value().as_found) return Gain{};
-  const double centre = std::log(setting.value().batch / state_->play(setting.value()).step_s) -
-                        std::log(before.value().batch / state_->play(before.value()).step_s) +
-                        std::log(ranks_of(setting.value()) / ranks_of(before.value()));
+  const auto log_rate = [&](const Setting& at) {
+    return std::log(ranks_of(at) * at.batch / state_->played_step_s(at, state_->play(at)));
+  };
+  const double centre = log_rate(setting.value()) - log_rate(before.value());
   const auto logs = state_->spread(setting.value(), &before.value());
   const double low = std::min(0.0, quantile(logs, 0.05));
   const double high = std::max(0.0, quantile(logs, 0.95));

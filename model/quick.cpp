@@ -11,25 +11,27 @@ constexpr double k_tolerance = 1e-6;
 constexpr double k_damping = 0.7;
 constexpr double k_most_mixing = 3.0;
 
-/// Shares of time that a worker computes, a worker reads, the step computes.
+/// Shares of time that a worker computes, a worker reads, the step computes, the consumer computes to receive a batch.
 struct Presence {
   double computing = 0.0;
   double reading = 0.0;
   double stepping = 0.0;
+  double receiving = 0.0;
 
   Presence operator+(const Presence& o) const {
-    return {computing + o.computing, reading + o.reading, stepping + o.stepping};
+    return {computing + o.computing, reading + o.reading, stepping + o.stepping, receiving + o.receiving};
   }
-  Presence operator-(const Presence& o) const {
-    return {computing - o.computing, reading - o.reading, stepping - o.stepping};
-  }
-  Presence operator*(double f) const { return {computing * f, reading * f, stepping * f}; }
+  Presence operator-(const Presence& o) const { return *this + o * -1.0; }
+  Presence operator*(double f) const { return {computing * f, reading * f, stepping * f, receiving * f}; }
   [[nodiscard]] double dot(const Presence& o) const {
-    return computing * o.computing + reading * o.reading + stepping * o.stepping;
+    return computing * o.computing + reading * o.reading + stepping * o.stepping + receiving * o.receiving;
   }
-  [[nodiscard]] double size() const { return std::abs(computing) + std::abs(reading) + std::abs(stepping); }
+  [[nodiscard]] double size() const {
+    return std::abs(computing) + std::abs(reading) + std::abs(stepping) + std::abs(receiving);
+  }
   [[nodiscard]] Presence within_bounds() const {
-    return {std::clamp(computing, 0.0, 1.0), std::clamp(reading, 0.0, 1.0), std::clamp(stepping, 0.0, 1.0)};
+    return {std::clamp(computing, 0.0, 1.0), std::clamp(reading, 0.0, 1.0), std::clamp(stepping, 0.0, 1.0),
+            std::clamp(receiving, 0.0, 1.0)};
   }
 };
 
@@ -100,7 +102,8 @@ class SteadyState {
     if (cores_shared_) {
       const double alone = mean_crowding(others, there.computing, 0.0, in_.cores);
       const double with_step = mean_crowding(others, there.computing, in_.step_threads, in_.cores);
-      met.core_slow = alone + there.stepping * (with_step - alone);
+      const double with_receiving = mean_crowding(others, there.computing, 1.0, in_.cores);
+      met.core_slow = alone + there.stepping * (with_step - alone) + there.receiving * (with_receiving - alone);
       met.step_slow = mean_crowding(in_.workers, there.computing, in_.step_threads - 1.0, in_.cores);
       met.receive_slow = mean_crowding(in_.workers, there.computing, 0.0, in_.cores);
     }
@@ -117,8 +120,10 @@ class SteadyState {
 
   [[nodiscard]] Presence presence(const Met& met) const {
     const double each = met.step_s * in_.workers;
-    return {std::min(1.0, in_.cpu_s * met.core_slow / each), std::min(1.0, met.disk_wait_s / each),
-            std::min(1.0, in_.step_cpu_s * met.step_slow / met.step_s)};
+    const double stepping = std::min(1.0, in_.step_cpu_s * met.step_slow / met.step_s);
+    const double receiving = std::min(in_.receive_cpu_s, in_.receive_s) * met.receive_slow / met.step_s;
+    return {std::min(1.0, in_.cpu_s * met.core_slow / each), std::min(1.0, met.disk_wait_s / each), stepping,
+            std::min(receiving, 1.0 - stepping)};
   }
 
   const QuickInput& in_;

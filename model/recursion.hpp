@@ -44,6 +44,7 @@ class Recursion {
   double batch_;
   double measured_step_s_;
   double measured_own_s_;  ///< receiving included
+  bool step_is_known_;     ///< from blocks: what a step takes beside the workers is for the recursion to say
   double making_factor_ = 1.0;
   double limit_factor_ = 1.0;
   double more_receiving_s_ = 0.0;  ///< of a batch of batch_ samples

@@ -50,6 +50,32 @@ TEST_CASE("the mean of independent values has the textbook interval") {
   CHECK(mean.n == 4);
 }
 
+TEST_CASE("two values have an interval of use where others of their kind show how far such lie apart") {
+  const std::vector<double> two{0.99, 1.01};
+  CHECK(mean_of(two).ci95_high == doctest::Approx(1.12706).epsilon(1e-5));
+  const Estimate<double> beside = mean_of(two, {0.02 * 0.02, 3.0});
+  // s^2 = (3 * 0.0004 + 0.0002) / 4, half = t(4) s / sqrt(2)
+  CHECK(beside.ci95_high - beside.mean == doctest::Approx(2.77645 * 0.0187083 / std::sqrt(2.0)).epsilon(1e-5));
+  CHECK(beside.n == 2);
+  const Estimate<double> equal = mean_of(std::vector<double>{1.0, 1.0}, {0.02 * 0.02, 3.0});
+  CHECK(equal.ci95_high > 1.03);  // by luck: they say nothing of how sure they are
+
+  // It covers what it claims, whatever the two happen to say of their own spread.
+  std::mt19937_64 random(7);
+  std::normal_distribution<double> normal(0.0, 1.0);
+  constexpr int k_runs = 4000;
+  int covered = 0;
+  for (int run = 0; run < k_runs; ++run) {
+    double variance = 0.0;
+    const std::vector<double> others{normal(random), normal(random), normal(random), normal(random)};
+    const double middle = (others[0] + others[1] + others[2] + others[3]) / 4.0;
+    for (const double value : others) variance += (value - middle) * (value - middle) / 3.0;
+    const Estimate<double> mean = mean_of(std::vector<double>{normal(random), normal(random)}, {variance, 3.0});
+    covered += mean.ci95_low <= 0.0 && 0.0 <= mean.ci95_high;
+  }
+  CHECK(covered / static_cast<double>(k_runs) == doctest::Approx(0.95).epsilon(0.012));
+}
+
 TEST_CASE("a ratio of sums weighs by the denominator") {
   const std::vector<double> top{1.0, 30.0, 1.0, 30.0, 1.0, 30.0, 1.0, 30.0};
   const std::vector<double> bottom{1.0, 10.0, 1.0, 10.0, 1.0, 10.0, 1.0, 10.0};

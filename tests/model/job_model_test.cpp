@@ -102,6 +102,33 @@ TEST_CASE("what the consumer computes for a batch that came just now is the step
   CHECK(read(profile).step_cpu_s == doctest::Approx(0.06).epsilon(0.01));
 }
 
+TEST_CASE("replayed batches show what a step takes of a core and of a device, cached ones what is computed beside it") {
+  TrueJob truth;
+  truth.cores = 2.0;
+  truth.device_s = 0.05;  // as found, some of it waiting for cores
+  truth.step_cpu_s = 0.02;
+  Profile profile = profile_of(truth);
+  const double batch = truth.batch;
+  const auto per_sample = [&](double seconds) {
+    return Estimate<SecondsPerSample>{SecondsPerSample(seconds / batch), {}, {}, 5};
+  };
+  profile.resources.step_cpu = per_sample(0.030);
+  profile.rates.synthetic = Estimate<SamplesPerSecond>{SamplesPerSecond(batch / 0.040), SamplesPerSecond(batch / 0.041),
+                                                       SamplesPerSecond(batch / 0.039), 5};
+  profile.resources.consumer_cpu = per_sample(0.050);
+  CHECK(read(profile).device_s == doctest::Approx(0.010).epsilon(0.01));
+  const double found = read(profile).step_cpu_s + read(profile).receive_cpu_s;
+  CHECK(found == doctest::Approx(0.050).epsilon(0.01));
+  profile.resources.consumer_cpu_cached = per_sample(0.036);  // in the rounds of the replayed ones
+  const JobModel job = read(profile);
+  CHECK(job.step_cpu_s + job.receive_cpu_s == doctest::Approx(0.036).epsilon(0.01));
+  CHECK(job.step_cpu_s * job.step_cpu_alone == doctest::Approx(0.030).epsilon(0.01));
+  CHECK(job.device_s == doctest::Approx(0.010).epsilon(0.01));
+  CHECK(job.compute_relative_sd == doctest::Approx(0.025 / 1.96).epsilon(0.05));
+  profile.gpu.busy_time = Estimate<Seconds>{Seconds(0.045), Seconds(0.044), Seconds(0.046), 100};  // who knows better
+  CHECK(read(profile).device_s >= 0.045);
+}
+
 TEST_CASE("what it costs to receive a ready batch is the shortest waits") {
   TrueJob truth;
   Profile profile = profile_of(truth);
