@@ -46,11 +46,9 @@ struct Predictor::State {
 
   const Recursion& fitted() {
     if (!recursion) {
-      // Where blocks were run, the fit knows the consumer's own time from all of them.
-      std::optional<double> own_s;
-      if (!job.attributed) own_s = evaluate(job, as_found(job), best(), curves).own_s;
-      recursion.emplace(job, own_s);
-      recursion->fit(demands(job, as_found(job), calibration.best, {}));
+      recursion.emplace(job);
+      // Where blocks were run, all of them have fitted the model, and what it gets wrong of each is corrected there.
+      if (job.attributed) recursion->fit(demands(job, as_found(job), calibration.best, {}));
     }
     return *recursion;
   }

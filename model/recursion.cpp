@@ -38,11 +38,10 @@ double around_one(double value, double spread) {
 
 }  // namespace
 
-Recursion::Recursion(const JobModel& job, std::optional<double> own_s)
+Recursion::Recursion(const JobModel& job)
     : batch_(job.batch),
       measured_step_s_(job.batch / job.rate),
-      measured_own_s_(own_s.value_or(job.compute_s + job.receive_s)),
-      step_is_known_(own_s.has_value()),
+      measured_own_s_(job.compute_s + job.receive_s),
       making_(shape(job.making, job.cv_make, 1)),
       step_(shape(job.step, job.cv_step, 2)) {}
 
@@ -140,8 +139,8 @@ void Recursion::fit(const QuickInput& as_found) {
   double missing_s = 0.0;
   for (int i = 0; i < 20; ++i) {
     const Played played = play(as_found, batch_);
-    missing_s = (step_is_known_ ? measured_step_s_ - played.own_s : waited_s) - (played.step_s - played.own_s);
-    const bool own_fits = step_is_known_ || std::abs(played.own_s - measured_own_s_) <= k_near * measured_step_s_;
+    missing_s = waited_s - (played.step_s - played.own_s);
+    const bool own_fits = std::abs(played.own_s - measured_own_s_) <= k_near * measured_step_s_;
     if (!own_fits && played.own_s > 0.0 && i % 3 != 2) {  // every third round goes to the workers, come what may
       step_factor_ *= std::clamp(measured_own_s_ / played.own_s, 0.9, 1.1);
       continue;

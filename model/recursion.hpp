@@ -1,7 +1,6 @@
 /// The loader recursion fed by the measured distributions: the answer to single scenarios.
 #pragma once
 
-#include <optional>
 #include <vector>
 
 #include "model/setting.hpp"
@@ -18,8 +17,7 @@ struct Played {
 /// set and not by luck. Batches and steps vary as measured (or by a gamma distribution where that is not known).
 class Recursion {
  public:
-  /// `own_s`: what the consumer itself takes of a step as found, receiving included; absent: as it was measured.
-  explicit Recursion(const JobModel& job, std::optional<double> own_s = {});
+  explicit Recursion(const JobModel& job);
 
   [[nodiscard]] Played play(const QuickInput& input, double batch) const;
 
@@ -34,7 +32,8 @@ class Recursion {
 
   /// From here on stretches what workers and consumer do so that `as_found` gives the measured times: the consumer's
   /// own time, and the wait. A wait of little more than receiving says little about the workers, whose times were
-  /// measured themselves: what they do not explain of it stays, as time to receive a batch.
+  /// measured themselves: what they do not explain of it stays, as time to receive a batch. For passive profiles: what
+  /// blocks say of other settings is not to be stretched by one of them.
   void fit(const QuickInput& as_found);
 
  private:
@@ -44,7 +43,6 @@ class Recursion {
   double batch_;
   double measured_step_s_;
   double measured_own_s_;  ///< receiving included
-  bool step_is_known_;     ///< from blocks: what a step takes beside the workers is for the recursion to say
   double making_factor_ = 1.0;
   double limit_factor_ = 1.0;
   double more_receiving_s_ = 0.0;  ///< of a batch of batch_ samples

@@ -44,6 +44,13 @@ constexpr double k_with_or_without_workers_sd = 0.08;
 constexpr double k_step_sd = 0.004;
 constexpr double k_shared_collate = 0.8;  ///< of collating in a worker, what shared memory costs
 constexpr double k_shared_collate_sd = 0.3;
+constexpr double k_time_slice_s = 0.0028;  ///< Linux' base slice on eight cores and more; ticks of 1 to 10 ms round it
+constexpr double k_time_slice_sd = 0.5;
+
+/// Share of cases in which a consumer and a worker must take turns on one core, whatever the others do.
+double on_one_core(double cores) {
+  return std::clamp(2.0 - cores, 0.0, 1.0);
+}
 
 /// Mark a change of a quantity that was measured at `found`.
 void depart(Setting& setting, double to, double found) {
@@ -103,6 +110,8 @@ Status apply_machine(const JobModel& job, const Scenario& scenario, Setting& set
     setting.cores = *scenario.cpus / (setting.ranks_per_node * setting.jobs);
     uncertain.making += squared(k_cores_sd * doublings(setting.cores, job.cores));
     uncertain.step += squared(0.5 * k_cores_sd * doublings(setting.cores, job.cores));
+    const double more_turns = on_one_core(setting.cores) - on_one_core(job.cores);
+    uncertain.step += squared(k_time_slice_sd * k_time_slice_s * more_turns / std::max(job.compute_s, k_time_slice_s));
     depart(setting, setting.cores, job.cores);
   }
   if (scenario.batch) {
@@ -254,6 +263,14 @@ double beside_factor(const JobModel& job, const Setting& setting, double beside)
   return (1.0 + beside * others_beside(job, setting, setting.miss)) / (1.0 + beside * there);
 }
 
+/// What the consumer waits for a core when it has received a batch, beyond what it did so as found. It then asks for
+/// one more, and the worker that this wakes computes for a time slice of the scheduler's before the consumer goes on,
+/// where both have but one core.
+double waited_for_turn(const JobModel& job, const Setting& setting, const QuickInput& in) {
+  const double more_turns = std::max(0.0, on_one_core(setting.cores) - on_one_core(job.cores));
+  return more_turns * std::min(k_time_slice_s, in.cpu_s);
+}
+
 /// Of the storage's demand of one batch, what its reader waits for. With workers, there is no pause of all of them to
 /// rely on. Without, nobody reads while a sample is computed or a step is taken, and storage that saves up has that
 /// much ready afterwards.
@@ -362,6 +379,7 @@ QuickInput demands(const JobModel& job, const Setting& setting, const Parameters
   in.cpu_s = prep * beside_factor(job, setting, parameters.beside) *
                  std::max(0.0, job.cpu_s - saved_collating(job, setting) - setting.saved_cpu_s) +
              making * (setting.added_cpu_s + stored * job.miss_cpu_s);
+  if (setting.workers > 0) in.receive_s += waited_for_turn(job, setting, in);
   const double other_s = setting.workers > 0 ? job.other_s : job.other_s - job.handover_s;
   in.other_s = prep * std::max(0.0, other_s - setting.saved_other_s);
   in.limit_s = making * stored * cost.demand_s;

@@ -76,3 +76,28 @@ TEST_CASE("a setting that was measured is predicted as measured, whatever the re
   fewer.miss = 0.0;
   CHECK(rate({"cache=100%", "workers=1"}) == doctest::Approx(made::play(fewer).rate).epsilon(0.025));
 }
+
+TEST_CASE("a window that says otherwise than all blocks is not stretched over what blocks have shown") {
+  TrueJob truth;
+  truth.cores = 4.0;
+  truth.workers = 2;
+  truth.device_s = 0.1;
+  truth.cpu_s = 0.004;
+  truth.disk_s = 0.004;
+  truth.miss = 1.0;
+  Profile profile = profile_of(truth);
+  made::add_differential(profile, truth, "cold", {{"workers", "2"}});
+  made::add_differential(profile, truth, "cached", {{"workers", "2"}});
+  made::add_differential(profile, truth, "synthetic", {{"workers", "2"}});
+  TrueJob fewer = truth;
+  fewer.workers = 1;
+  made::add_differential(profile, fewer, "cached", {{"workers", "1"}});
+  const auto without = [&] {
+    return made::answer(profile, {"cache=100%", "workers=0"}).throughput.mean.value();
+  };
+  const double before = without();
+  Estimate<SamplesPerSecond>& as_is = profile.rates.as_is.value();  // a short window, in which the storage was slower
+  const double slow = 0.92 * as_is.mean.value();
+  as_is = {SamplesPerSecond(slow), SamplesPerSecond(0.97 * slow), SamplesPerSecond(1.03 * slow), 30};
+  CHECK(without() == doctest::Approx(before).epsilon(0.02));
+}

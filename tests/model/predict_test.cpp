@@ -92,6 +92,28 @@ TEST_CASE("more workers for a starved job") {
   CHECK(answer(profile, {"workers=5"}).extrapolated);
 }
 
+TEST_CASE("on one core, the worker that a delivery wakes computes before the consumer goes on") {
+  constexpr double k_time_slice_s = 0.0028;
+  TrueJob truth;
+  truth.cores = 2.0;
+  truth.device_s = 0.02;
+  truth.step_cpu_s = 0.0002;
+  truth.cv_step = truth.cv_make = 0.0;
+  const auto step_s = [&](double cpu_s, const Words& settings) {
+    truth.cpu_s = cpu_s;
+    return answer(profile_of(truth), settings).step.value();
+  };
+  for (const double cpu_s : {0.01 / 32.0, 0.001 / 32.0}) {  // of a batch: longer than a slice, and shorter
+    CAPTURE(cpu_s);
+    const double turn_s = std::min(k_time_slice_s, 32.0 * cpu_s);
+    CHECK(step_s(cpu_s, {"cpus=1"}) > step_s(cpu_s, {}) + 0.9 * turn_s);
+    CHECK(step_s(cpu_s, {"cpus=1"}) < step_s(cpu_s, {}) + 1.3 * turn_s);
+    CHECK(step_s(cpu_s, {"cpus=1.5"}) < step_s(cpu_s, {"cpus=1"}) - 0.4 * turn_s);
+  }
+  truth.cores = 1.0;  // what was measured so holds it
+  CHECK(step_s(0.01 / 32.0, {"cpus=4"}) <= step_s(0.01 / 32.0, {}));
+}
+
 TEST_CASE("a passive profile leaves open what more readers get out of the storage, and says so") {
   TrueJob truth = fetch_bound();
   Profile profile = profile_of(truth);
