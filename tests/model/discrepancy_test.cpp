@@ -92,9 +92,7 @@ TEST_CASE("a window that says otherwise than all blocks is not stretched over wh
   TrueJob fewer = truth;
   fewer.workers = 1;
   made::add_differential(profile, fewer, "cached", {{"workers", "1"}});
-  const auto without = [&] {
-    return made::answer(profile, {"cache=100%", "workers=0"}).throughput.mean.value();
-  };
+  const auto without = [&] { return made::answer(profile, {"cache=100%", "workers=0"}).throughput.mean.value(); };
   const double before = without();
   Estimate<SamplesPerSecond>& as_is = profile.rates.as_is.value();  // a short window, in which the storage was slower
   const double slow = 0.92 * as_is.mean.value();
