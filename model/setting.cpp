@@ -70,9 +70,9 @@ Status apply_loader(const JobModel& job, const Scenario& scenario, Setting& sett
     if (setting.workers == 0 || job.workers == 0) {
       uncertain.making += squared(k_with_or_without_workers_sd);
       uncertain.making += squared(k_shared_collate_sd * job.collate_s / std::max(job.cpu_s + job.other_s, 1e-12));
-      setting.notes.push_back(job.workers == 0
-                                  ? "this run had no workers: what handing batches over costs was not measured"
-                                  : "without workers the consumer makes each batch itself, perhaps with more threads");
+      setting.notes.emplace_back(
+          job.workers == 0 ? "this run had no workers: what handing batches over costs was not measured"
+                           : "without workers the consumer makes each batch itself, perhaps with more threads");
     }
     int least = std::max(1, job.workers);
     int most = least;
@@ -120,7 +120,7 @@ Status apply_machine(const JobModel& job, const Scenario& scenario, Setting& set
     uncertain.step += squared(k_batch_step_sd * doublings(setting.batch, job.batch));
     depart(setting, setting.batch, job.batch);
     if (setting.batch != job.batch) {
-      setting.notes.push_back("the step's own time is taken to grow in proportion to the batch");
+      setting.notes.emplace_back("the step's own time is taken to grow in proportion to the batch");
     }
   }
   if (scenario.gpu_speedup) {
@@ -265,10 +265,11 @@ double beside_factor(const JobModel& job, const Setting& setting, double beside)
 
 /// What the consumer waits for a core when it has received a batch, beyond what it did so as found. It then asks for
 /// one more, and the worker that this wakes computes for a time slice of the scheduler's before the consumer goes on,
-/// where both have but one core.
+/// where both have but one core. Receiving itself had the core before that, so that what the forms let it wait is part
+/// of this.
 double waited_for_turn(const JobModel& job, const Setting& setting, const QuickInput& in) {
   const double more_turns = std::max(0.0, on_one_core(setting.cores) - on_one_core(job.cores));
-  return more_turns * std::min(k_time_slice_s, in.cpu_s);
+  return more_turns * std::max(0.0, std::min(k_time_slice_s, in.cpu_s) - in.receive_cpu_s);
 }
 
 /// Of the storage's demand of one batch, what its reader waits for. With workers, there is no pause of all of them to
