@@ -1,6 +1,7 @@
 /// What the parts of resolving a scenario share. Internal to setting*.cpp.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -17,6 +18,14 @@ inline constexpr double k_twice = 2.0 * (1.0 + 1e-9);
 
 [[nodiscard]] inline double squared(double value) {
   return value * value;
+}
+
+/// Linux' base slice on eight cores and more; ticks of 1 to 10 ms round it.
+inline constexpr double k_time_slice_s = 0.0028;
+
+/// Share of cases in which a consumer and a worker must take turns on one core, whatever the others do.
+[[nodiscard]] inline double on_one_core(double cores) {
+  return std::clamp(2.0 - cores, 0.0, 1.0);
 }
 
 /// Adds up in squares what a scenario's departures cost in certainty: relative errors of making and of the step.
