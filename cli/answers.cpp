@@ -188,16 +188,23 @@ std::string verification_text(const Verification& verification) {
 
 std::string ledger_text(std::span<const LedgerRow> rows) {
   std::string text =
-      fmt::format("{:<10} {:>12} {:>12} {:>8}  {}\n", "kind", "published", "predicted", "error", "what (source)");
+      fmt::format("{:<10} {:>12} {:>8} {:>12} {:>8}  {}\n", "kind", "published", "read to", "predicted", "error",
+                  "what (source)");
   for (const LedgerRow& row : rows) {
-    text += fmt::format("{:<10} {:>12.4g} {:>12.4g} {:>7.1f}%  {}, {} ({}){}\n", row_kind_name(row.kind), row.published,
-                        row.predicted, 100.0 * row.err_frac(), row.system, row.quantity, row.source,
-                        row.control ? " [must not help]" : "");
+    const std::string read_to =
+        row.published_err_frac > 0.0 ? fmt::format("+-{:.1f}%", 100.0 * row.published_err_frac) : std::string{};
+    text += fmt::format("{:<10} {:>12.4g} {:>8} {:>12.4g} {:>7.1f}%  {}, {} ({}){}\n", row_kind_name(row.kind),
+                        row.published, read_to, row.predicted, 100.0 * row.err_frac(), row.system, row.quantity,
+                        row.source, row.control ? " [must not help]" : "");
   }
   const LedgerSummary summary = summarize({rows.begin(), rows.end()});
-  text += fmt::format("\n{} rows, of which {} were predicted: median error {}, worst {}; negative controls {}\n",
-                      summary.rows, summary.predicted_rows, percent(summary.median_err_frac),
-                      percent(summary.worst_err_frac), summary.controls_hold ? "hold" : "DO NOT HOLD");
+  text += fmt::format(
+      "\n{} rows, of which {} were predicted: median error {}, worst {}; {} are off by at most {}, {} by at most that "
+      "from what the published figure may be (read off a plot, or scatter of runs that should agree); negative "
+      "controls {}\n",
+      summary.rows, summary.predicted_rows, percent(summary.median_err_frac), percent(summary.worst_err_frac),
+      summary.within_tolerance, percent(k_ledger_tolerance_frac), summary.within_tolerance_as_read,
+      summary.controls_hold ? "hold" : "DO NOT HOLD");
   add_list(text, "Not replayed", not_replayed());
   return valid_utf8(text);
 }

@@ -17,9 +17,13 @@ using Matrix = Eigen::Matrix<double, k_parameters, k_parameters>;
 constexpr int k_draws = 48;
 constexpr int k_dimensions = k_parameters + 3;  ///< error of making, of step, of hits behind the fourth parameter
 constexpr double k_other_step_share = 0.2;
+/// What is expected of Parameters::beside before any block is looked at. Others never speed computing up: the clock rate
+/// of a processor with all cores busy is 5 to 20 % below that with one (vendors' tables), and caches are shared.
+constexpr double k_beside_expected = 0.05;
+constexpr double k_beside_sd = 0.05;
 
 Parameters parameters_of(const Vector& v) {
-  return {v[0], v[1], v[2], v[3], v[4]};
+  return {v[0], v[1], v[2], v[3], k_beside_expected + v[4]};
 }
 
 double log_rate(const JobModel& job, const Setting& setting, const Vector& at, StallCurves& curves) {
@@ -33,7 +37,7 @@ Vector prior_sd(const JobModel& job) {
   // Only blocks of other worker counts tell it; where there are none, the model's own error holds it.
   const bool besides = std::any_of(job.observations.begin(), job.observations.end(),
                                    [](const Observation& seen) { return seen.workers.has_value(); });
-  const double beside = besides ? 0.07 : 1e-4;
+  const double beside = besides ? k_beside_sd : 1e-4;
   Vector sd;
   if (job.attributed) {
     sd << std::hypot(job.compute_relative_sd, 0.005), 0.05, 0.08, bandwidth, beside;

@@ -36,6 +36,8 @@ json summary_to_json(const LedgerSummary& summary) {
           {"predicted_rows", summary.predicted_rows},
           {"predicted_median_abs_err_frac", json_number(summary.median_err_frac)},
           {"predicted_worst_abs_err_frac", json_number(summary.worst_err_frac)},
+          {"predicted_within_5_percent", summary.within_tolerance},
+          {"predicted_within_5_percent_as_read", summary.within_tolerance_as_read},
           {"controls_hold", summary.controls_hold}};
 }
 
@@ -146,6 +148,7 @@ json ledger_to_json(std::span<const LedgerRow> rows) {
                     {"predicted", json_number(row.predicted)},
                     {"err_frac", json_number(row.err_frac())},
                     {"published_err_frac", json_number(row.published_err_frac)},
+                    {"err_beyond_reading_frac", json_number(row.err_beyond_reading_frac())},
                     {"negative_control", row.control}});
   }
   return {{"schema_version", k_prediction_schema_version},

@@ -22,7 +22,8 @@ struct Parameters {
   /// of 0.04.
   double bandwidth = 0.0;
   /// How much longer computing takes beside as many others as the machine has other cores: caches, memory and clock
-  /// rate are shared, whichever core a thread runs on. 0: as the profile says, whoever computes beside.
+  /// rate are shared, whichever core a thread runs on. 0: as the profile says, whoever computes beside. The fit starts
+  /// from what is expected of any machine.
   double beside = 0.0;
 };
 

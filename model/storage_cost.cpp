@@ -40,8 +40,7 @@ StorageCost probed(const JobModel& job, const Parameters& parameters) {
   cost.demand_s = *job.storage_demand_s * std::exp(k_demand_step * parameters.bandwidth);
   cost.latency_s = std::max(k_least_latency * waiting, waiting - cost.demand_s * crowd(job, share));
   if (!job.idle_read_s) return cost;
-  const double idle = *job.idle_read_s * std::exp(parameters.storage);
-  cost.latency_s += saved_between_reads(job) * (idle - cost.latency_s);
+  cost.latency_s += saved_between_reads(job) * (*job.idle_read_s - cost.latency_s);
   return cost;
 }
 

@@ -195,13 +195,22 @@ std::vector<LedgerRow> replay_ledger() {
   return rows;
 }
 
+double LedgerRow::err_beyond_reading_frac() const {
+  const double nearest =
+      std::clamp(predicted, published * (1.0 - published_err_frac), published * (1.0 + published_err_frac));
+  return predicted / nearest - 1.0;
+}
+
 LedgerSummary summarize(const std::vector<LedgerRow>& rows) {
   LedgerSummary summary;
   std::vector<double> errors;
   for (const LedgerRow& row : rows) {
     ++summary.rows;
     if (row.control && std::abs(row.err_frac()) > 0.01) summary.controls_hold = false;
-    if (row.kind == RowKind::predicted) errors.push_back(std::abs(row.err_frac()));
+    if (row.kind != RowKind::predicted) continue;
+    errors.push_back(std::abs(row.err_frac()));
+    if (errors.back() <= k_ledger_tolerance_frac) ++summary.within_tolerance;
+    if (std::abs(row.err_beyond_reading_frac()) <= k_ledger_tolerance_frac) ++summary.within_tolerance_as_read;
   }
   summary.predicted_rows = static_cast<int>(errors.size());
   if (errors.empty()) return summary;

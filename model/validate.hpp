@@ -35,13 +35,21 @@ struct LedgerRow {
 
   /// predicted / published - 1.
   [[nodiscard]] double err_frac() const { return predicted / published - 1.0; }
+
+  /// The same against the nearest figure in published * (1 -+ published_err_frac): 0 within that range.
+  [[nodiscard]] double err_beyond_reading_frac() const;
 };
+
+/// What a predicted row may be off.
+inline constexpr double k_ledger_tolerance_frac = 0.05;
 
 struct LedgerSummary {
   int rows = 0;
   int predicted_rows = 0;
   double median_err_frac = 0.0;  ///< of the absolute errors of predicted rows
   double worst_err_frac = 0.0;
+  int within_tolerance = 0;          ///< predicted rows whose error is at most k_ledger_tolerance_frac
+  int within_tolerance_as_read = 0;  ///< the same of err_beyond_reading_frac()
   bool controls_hold = true;  ///< every negative control within 1 %
 };
 
