@@ -187,9 +187,8 @@ std::string verification_text(const Verification& verification) {
 }
 
 std::string ledger_text(std::span<const LedgerRow> rows) {
-  std::string text =
-      fmt::format("{:<10} {:>12} {:>8} {:>12} {:>8}  {}\n", "kind", "published", "read to", "predicted", "error",
-                  "what (source)");
+  std::string text = fmt::format("{:<10} {:>12} {:>8} {:>12} {:>8}  {}\n", "kind", "published", "read to", "predicted",
+                                 "error", "what (source)");
   for (const LedgerRow& row : rows) {
     const std::string read_to =
         row.published_err_frac > 0.0 ? fmt::format("+-{:.1f}%", 100.0 * row.published_err_frac) : std::string{};

@@ -50,7 +50,7 @@ struct LedgerSummary {
   double worst_err_frac = 0.0;
   int within_tolerance = 0;          ///< predicted rows whose error is at most k_ledger_tolerance_frac
   int within_tolerance_as_read = 0;  ///< the same of err_beyond_reading_frac()
-  bool controls_hold = true;  ///< every negative control within 1 %
+  bool controls_hold = true;         ///< every negative control within 1 %
 };
 
 /// Every published row that this version can compute honestly, in the order of their sources.

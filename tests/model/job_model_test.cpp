@@ -357,5 +357,28 @@ TEST_CASE("the fit reproduces what was measured, and blocks predicted from the r
   CHECK(calibration.error_scale <= 1.2);
 }
 
+TEST_CASE("others are expected to slow computing down a little, until blocks with fewer workers say that they do not") {
+  TrueJob truth;
+  truth.workers = 4;
+  truth.device_s = 0.01;
+  Profile profile = profile_of(truth);
+  for (const char* phase : {"cached", "synthetic"}) made::add_differential(profile, truth, phase, {});
+  StallCurves curves;
+  const JobModel job = read(profile);
+  const double expected = calibrate(job, curves).best.beside;
+  CHECK(expected == doctest::Approx(0.05).epsilon(0.01));
+  Parameters beside;
+  beside.beside = expected;
+  Setting alone = as_found(job);
+  alone.workers = 1;
+  CHECK(demands(job, alone, beside, {}).cpu_s < 0.97 * demands(job, as_found(job), beside, {}).cpu_s);
+
+  TrueJob one = truth;
+  one.workers = 1;
+  made::add_differential(profile, one, "cached", {{"workers", "1"}});
+  StallCurves others;
+  CHECK(calibrate(read(profile), others).best.beside < 0.6 * expected);
+}
+
 }  // namespace
 }  // namespace stallcast

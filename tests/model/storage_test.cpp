@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "model/job_model.hpp"
+#include "model/setting.hpp"
+#include "model/storage_cost.hpp"
 #include "tests/model/asking.hpp"
 #include "tests/model/made_profile.hpp"
 
@@ -69,6 +71,24 @@ TEST_CASE("a token bucket caps the rate; whoever stays below it does not wait") 
   // A disk of the same rate makes the one worker wait for each sample before it computes.
   probe(profile, truth.sample_bytes / truth.disk_s, 0.0);
   CHECK(answer(profile, {"workers=1"}).throughput.mean.value() < 0.92 * found);
+}
+
+TEST_CASE("where storage saves up, a read takes what it took the probe, however long the job's own waited") {
+  Profile profile = made::profile_of(at_the_disk());
+  probe(profile, 55e6, 1.0);
+  const auto saving = job_model(profile);
+  REQUIRE(saving.ok());
+  Parameters longer;
+  longer.storage = 0.4;
+  const double probed_s = profile.storage.idle_read->value();
+  CHECK(storage_cost(saving.value(), as_found(saving.value()), {}).latency_s == doctest::Approx(probed_s));
+  CHECK(storage_cost(saving.value(), as_found(saving.value()), longer).latency_s == doctest::Approx(probed_s));
+
+  probe(profile, 55e6, 0.0);  // here the job's waiting is all that tells of it
+  const auto plain = job_model(profile);
+  REQUIRE(plain.ok());
+  const double found_s = storage_cost(plain.value(), as_found(plain.value()), {}).latency_s;
+  CHECK(storage_cost(plain.value(), as_found(plain.value()), longer).latency_s > 1.2 * found_s);
 }
 
 TEST_CASE("where no probe reached a ceiling, other readers of the storage are doubtful, and what is in memory is not") {
