@@ -263,6 +263,10 @@ class Validate(CliTest):
         self.assertEqual(answer["summary"]["predicted_rows"], len(predicted))
         self.assertGreater(len(predicted), 5)
         self.assertTrue(answer["summary"]["controls_hold"])
+        close = [row for row in predicted if abs(row["err_beyond_reading_frac"]) <= 0.05]
+        self.assertEqual(answer["summary"]["predicted_within_5_percent_as_read"], len(close))
+        self.assertTrue(all(row["err_beyond_reading_frac"] == row["err_frac"] for row in predicted
+                            if row["published_err_frac"] == 0))
         text = self.cli("validate").stdout.decode()
         self.assertEqual(sum(line.startswith("predicted ") for line in text.splitlines()), len(predicted))
 
