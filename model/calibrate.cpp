@@ -17,8 +17,8 @@ using Matrix = Eigen::Matrix<double, k_parameters, k_parameters>;
 constexpr int k_draws = 48;
 constexpr int k_dimensions = k_parameters + 3;  ///< error of making, of step, of hits behind the fourth parameter
 constexpr double k_other_step_share = 0.2;
-/// What is expected of Parameters::beside before any block is looked at. Others never speed computing up: the clock
-/// rate of a processor with all cores busy is 5 to 20 % below that with one (vendors' tables), and caches are shared.
+/// What is expected of Parameters::beside before any block is looked at. Caches are shared, and a processor's clock
+/// rate is lower with all cores busy than with one; by how much differs from machine to machine, which the spread says.
 constexpr double k_beside_expected = 0.05;
 constexpr double k_beside_sd = 0.05;
 

@@ -5,11 +5,6 @@
 
 namespace stallcast::staging {
 
-double storage_rate(double readers, double latency_s, double sample_bytes, double stream_bandwidth, double ceiling,
-                    int nodes) {
-  return std::min(readers / (latency_s + sample_bytes / stream_bandwidth), ceiling / nodes);
-}
-
 double local_epoch_s(double samples, const Rates& rates) {
   return samples / std::min({rates.disk_read, rates.prep, rates.train});
 }

@@ -18,10 +18,6 @@ struct Rates {
   double train = 0.0;       ///< V
 };
 
-/// What shared storage gives one of `nodes`, each with `readers` at once: min(q/(l + s/B1), R/N).
-[[nodiscard]] double storage_rate(double readers, double latency_s, double sample_bytes, double stream_bandwidth,
-                                  double ceiling, int nodes);
-
 /// Seconds of an epoch from the disk: T_loc = D_n/min(F_ssd, U, V).
 [[nodiscard]] double local_epoch_s(double samples, const Rates& rates);
 

@@ -54,10 +54,10 @@ void add_totals(std::vector<LedgerRow>& rows) {
   }
 }
 
-/// MB a second that each node gets through where it reads, is busy with what it read for so many seconds a MB, and
-/// reads again: `together[n - 1]` MB/s are shared by the n nodes that read at a time. With one node for each of them,
-/// how many read is distributed as in a closed product-form network (Baskett, Chandy, Muntz & Palacios, JACM 1975): n
-/// of N with weight busy^(N - n) / (N - n)! / (together[0] ... together[n - 1]).
+/// MB a second that each node gets through that reads, is busy with what it read for so many seconds a MB, and reads
+/// again. `together[n - 1]`: MB/s that n nodes share which read at a time. That n of N do has the probability of a
+/// closed product-form network (Baskett, Chandy, Muntz & Palacios, JACM 1975), which goes with busy^(N - n) / (N - n)!
+/// / (together[0] ... together[n - 1]).
 double rate_of_node(std::span<const double> together, double busy_s_per_mb) {
   const auto nodes = static_cast<double>(together.size());
   double weight = 1.0;  // over that of nobody who reads
@@ -99,8 +99,10 @@ void add_naive(std::vector<LedgerRow>& rows) {
                      {"samples", run.samples},
                      {"mean_mb", run.mean_mb},
                      {"sd_mb", run.sd_mb},
-                     {"storage_of_one_mb_per_s", k_together.front()},
-                     {"storage_of_four_mb_per_s", k_together.back()},
+                     {"storage_of_1_mb_per_s", k_together[0]},
+                     {"storage_of_2_mb_per_s", k_together[1]},
+                     {"storage_of_3_mb_per_s", k_together[2]},
+                     {"storage_of_4_mb_per_s", k_together[3]},
                      {"prep_mb_per_s", k_prep_mb_per_s},
                      {"compute_mb_per_s", k_compute_mb_per_s}},
                     "total seconds",

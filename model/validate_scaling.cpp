@@ -62,28 +62,21 @@ void add_ceiling(const LoadingRow& published, std::vector<LedgerRow>& rows) {
   }
 }
 
-/// Training beside the regular loader: max(D/(p V) + t_fill, D/R). Until the first batch of an epoch is there everybody
-/// waits, on however many nodes. V and t_fill from the ends of the rows that computing binds (2 and 8 nodes), R from
-/// 256.
+/// Training beside the regular loader: max(D/(p V), D/R). V from two nodes, R from 256.
 void add_training(std::vector<LedgerRow>& rows) {
   constexpr std::array<double, 8> k_at{2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0};
   constexpr std::array<double, 8> k_seconds{451.0, 227.0, 114.0, 62.0, 40.0, 38.0, 51.0, 40.0};
-  constexpr std::size_t k_first = 0;
-  constexpr std::size_t k_last_computing = 2;
   constexpr double k_read_off = 2.0;
   constexpr double k_plateau_scatter = (51.0 - 38.0) / 40.0;  // of the rows that one ceiling binds
-  const double train_node_s =
-      (k_seconds[k_first] - k_seconds[k_last_computing]) / (1.0 / k_at[k_first] - 1.0 / k_at[k_last_computing]);
-  const double fill_s = k_seconds[k_first] - train_node_s / k_at[k_first];
+  const double train_node_s = k_seconds.front() * k_at.front();
   const double ceiling_s = k_seconds.back();
   for (std::size_t i = 0; i < k_at.size(); ++i) {
-    const double training_s = train_node_s / k_at[i] + fill_s;
+    const double training_s = train_node_s / k_at[i];
     const bool at_ceiling = training_s < ceiling_s;
-    const bool fitted = i == k_first || i == k_last_computing || i + 1 == k_at.size();
     rows.push_back({k_locality,
                     "training on ImageNet-1K, regular loader",
-                    fitted ? RowKind::fitted : RowKind::predicted,
-                    {{"nodes", k_at[i]}, {"train_node_s", train_node_s}, {"fill_s", fill_s}, {"ceiling_s", ceiling_s}},
+                    i == 0 || i + 1 == k_at.size() ? RowKind::fitted : RowKind::predicted,
+                    {{"nodes", k_at[i]}, {"train_node_s", train_node_s}, {"ceiling_s", ceiling_s}},
                     "seconds an epoch",
                     k_seconds[i],
                     std::max(training_s, ceiling_s),

@@ -16,8 +16,6 @@ TEST_CASE("the worked example") {
   CHECK(direct_s(1e5, 10, k_example) == doctest::Approx(2000.0));
   CHECK(before_s(1e5, 10, k_example) == doctest::Approx(1200.0));
   CHECK(overlap_s(1e5, 10, 0.0, k_example) == doctest::Approx(1100.0));
-  CHECK(storage_rate(4.0, 1e-3, 1e6, 1e9, 1e4, 2) == doctest::Approx(2000.0));    // four readers, 2 ms each
-  CHECK(storage_rate(400.0, 1e-3, 1e6, 1e9, 1e4, 8) == doctest::Approx(1250.0));  // an eighth of the ceiling
 }
 
 /// Stations in a row, each serving one sample after the other: when the last sample leaves the last of them.
