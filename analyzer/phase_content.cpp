@@ -2,11 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
-#include <utility>
-
-#include "analyzer/phase_blocks.hpp"
 
 namespace stallcast {
 namespace {
@@ -56,17 +51,6 @@ double elasticity(const BlockContent& content, double bytes, double seconds) {
 
 namespace {
 
-/// Batches of a pass whose index lists the run has drawn before, for another block of the same round.
-std::set<std::uint64_t> repeated_in(const std::vector<SegmentRun>& segments, std::set<std::uint32_t>& rounds) {
-  std::set<std::uint64_t> repeated;
-  for (const SegmentRun& run : segments) {
-    if (is_supply(run.phase)) continue;  // numbers of their own
-    if (run.phase != record::Phase::synthetic && rounds.insert(run.round).second) continue;
-    for (std::uint64_t i = 0; i < run.batches; ++i) repeated.insert(run.first + i);
-  }
-  return repeated;
-}
-
 /// Mean and its error of batches of `bytes` per sample, `samples` in all.
 MeanContent mean_of_batches(const std::vector<double>& bytes, double samples, double dataset_samples) {
   if (bytes.size() < 2) return {};
@@ -82,22 +66,12 @@ MeanContent mean_of_batches(const std::vector<double>& bytes, double samples, do
 
 }  // namespace
 
-MeanContent mean_content(const Consumer& consumer, const std::vector<record::ProcessRecording>& processes,
-                         double dataset_samples) {
-  std::map<std::uint64_t, std::vector<SegmentRun>> segments;
-  for (const record::ProcessRecording& process : processes) {
-    if (process.info.pid != consumer.pid) continue;
-    for (const SegmentRun& run : segments_of(process)) segments[run.iterator_id].push_back(run);
-  }
-  std::set<std::uint32_t> rounds;
+MeanContent mean_content(const Consumer& consumer, double dataset_samples) {
   std::vector<double> bytes;
   double samples = 0.0;
   for (const Pass& pass : consumer.passes) {
-    const std::set<std::uint64_t> repeated = repeated_in(segments[pass.iterator_id], rounds);
     for (const Delivery& delivery : pass.deliveries) {
-      const bool counts = delivery.made_known && delivery.wait.samples > 0 && delivery.wait.batch < k_supply_numbers &&
-                          !repeated.contains(delivery.wait.batch);
-      if (!counts) continue;
+      if (!delivery.made_known || delivery.wait.samples == 0) continue;
       bytes.push_back(static_cast<double>(delivery.made.io.read_bytes) / delivery.wait.samples);
       samples += delivery.wait.samples;
     }

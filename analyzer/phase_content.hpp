@@ -52,9 +52,8 @@ struct MeanContent {
   double relative_sd = 0.0;  ///< of that mean, for the whole data set
 };
 
-/// Over all batches that were made for this consumer, those of a round's index lists once. `dataset_samples`: of the
-/// data set, of which each is drawn once an epoch; 0: not known.
-[[nodiscard]] MeanContent mean_content(const Consumer& consumer, const std::vector<record::ProcessRecording>& processes,
-                                       double dataset_samples);
+/// Over all batches that were made for this consumer. `dataset_samples`: of the data set, of which each is drawn once
+/// an epoch; 0: not known.
+[[nodiscard]] MeanContent mean_content(const Consumer& consumer, double dataset_samples);
 
 }  // namespace stallcast

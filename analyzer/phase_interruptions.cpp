@@ -11,46 +11,46 @@ namespace {
 
 using nlohmann::json;
 
-constexpr double k_least_pause = 0.1;  ///< of a step: a shorter one fills no queue
-
-void add_marks(const record::ProcessRecording& process, std::vector<Interruption>& found) {
+void add_checkpoints(const record::ProcessRecording& process, std::vector<std::uint64_t>& found) {
   for (const record::TextEntry& entry : process.texts) {
     if (entry.kind != record::TextKind::mark) continue;
     const json text = json::parse(entry.json, nullptr, /*allow_exceptions=*/false);
-    if (!text.is_object()) continue;
-    const json what = text.value("what", json());
-    const std::uint64_t begin_ns = natural(text, "begin_ns");
-    if (what == "checkpoint") found.push_back({begin_ns});
-    if (what == "epoch") found.push_back({begin_ns, std::max(natural(text, "end_ns"), begin_ns) - begin_ns});
+    if (text.is_object() && word(text, "what") == "checkpoint") found.push_back(natural(text, "begin_ns"));
   }
 }
 
 }  // namespace
 
-std::vector<Interruption> interruptions_of(const Consumer& consumer,
-                                           const std::vector<record::ProcessRecording>& processes) {
-  std::vector<Interruption> found;
-  for (const std::uint64_t asked_ns : waits_beside_training(consumer)) found.push_back({asked_ns});
+std::vector<std::uint64_t> interruptions_of(const Consumer& consumer,
+                                            const std::vector<record::ProcessRecording>& processes) {
+  std::vector<std::uint64_t> found = waits_beside_training(consumer);
   for (const record::ProcessRecording& process : processes) {
-    if (process.info.pid == consumer.pid) add_marks(process, found);
+    if (process.info.pid == consumer.pid) add_checkpoints(process, found);
   }
-  std::sort(found.begin(), found.end(),
-            [](const Interruption& a, const Interruption& b) { return a.begin_ns < b.begin_ns; });
+  std::sort(found.begin(), found.end());
   return found;
 }
 
+bool interrupted_between(const std::vector<std::uint64_t>& interruptions, std::uint64_t from_ns, std::uint64_t to_ns) {
+  const auto next = std::lower_bound(interruptions.begin(), interruptions.end(), from_ns);
+  return next != interruptions.end() && *next < to_ns;
+}
+
+bool in_most_steps(std::span<const Delivery> deliveries, const std::vector<std::uint64_t>& interruptions) {
+  std::size_t interrupted = 0;
+  for (std::size_t i = 1; i < deliveries.size(); ++i) {
+    const bool is = interrupted_between(interruptions, deliveries[i - 1].wait.end_ns, deliveries[i].wait.end_ns);
+    interrupted += is ? 1 : 0;
+  }
+  return 2 * interrupted + 1 > deliveries.size();
+}
+
 std::vector<std::size_t> interrupted_steps(std::span<const Delivery> deliveries, const BlockWindow& window,
-                                           const std::vector<Interruption>& interruptions) {
+                                           const std::vector<std::uint64_t>& interruptions) {
   std::vector<std::size_t> interrupted;
-  const std::uint64_t all_ns = deliveries[window.last].wait.end_ns - deliveries[window.first].wait.end_ns;
-  const double least_ns = k_least_pause * static_cast<double>(all_ns) / static_cast<double>(window.last - window.first);
   for (std::size_t i = window.first + 1; i <= window.last; ++i) {
-    auto next = std::lower_bound(
-        interruptions.begin(), interruptions.end(), deliveries[i - 1].wait.end_ns,
-        [](const Interruption& interruption, std::uint64_t time_ns) { return interruption.begin_ns < time_ns; });
-    const auto counts = [&](const Interruption& one) { return static_cast<double>(one.pause_ns) >= least_ns; };
-    while (next != interruptions.end() && next->begin_ns < deliveries[i].wait.end_ns && !counts(*next)) ++next;
-    if (next != interruptions.end() && next->begin_ns < deliveries[i].wait.end_ns) interrupted.push_back(i);
+    const bool is = interrupted_between(interruptions, deliveries[i - 1].wait.end_ns, deliveries[i].wait.end_ns);
+    if (is) interrupted.push_back(i);
   }
   if (2 * interrupted.size() > window.last - window.first) interrupted.clear();
   return interrupted;

@@ -1,4 +1,4 @@
-/// What interrupts a block: an evaluation, a checkpoint, the end of a pass that is joined with the next one.
+/// What interrupts a block: an evaluation, a checkpoint.
 ///
 /// Workers go on meanwhile, and what lies ready then comes faster. A block that is interrupted is measured in pieces:
 /// each ends with the last delivery before the interruption, and the next one begins with the first batch whose making
@@ -18,22 +18,22 @@
 
 namespace stallcast {
 
-/// Something other than steps. `pause_ns`: how long it lasted, where that decides whether it is one.
-struct Interruption {
-  std::uint64_t begin_ns = 0;
-  std::uint64_t pause_ns = UINT64_MAX;
-};
+/// When another loader was asked for batches, and when a checkpoint was written (CLOCK_MONOTONIC), in order of time.
+[[nodiscard]] std::vector<std::uint64_t> interruptions_of(const Consumer& consumer,
+                                                          const std::vector<record::ProcessRecording>& processes);
 
-/// When another loader was asked for batches, when a checkpoint was written, and when a pass ended that was joined with
-/// the next one; in order of time.
-[[nodiscard]] std::vector<Interruption> interruptions_of(const Consumer& consumer,
-                                                         const std::vector<record::ProcessRecording>& processes);
+/// Whether more than half of the steps from one of the deliveries to the next are interrupted: what happens in every
+/// step (a second loader) belongs to the step.
+[[nodiscard]] bool in_most_steps(std::span<const Delivery> deliveries, const std::vector<std::uint64_t>& interruptions);
 
-/// Deliveries of the window whose step was interrupted. What happens in every step (a second loader) belongs to the
-/// step, and so does the end of a pass that takes less than a tenth of one.
+/// Whether one of `interruptions` lies in [from_ns, to_ns).
+[[nodiscard]] bool interrupted_between(const std::vector<std::uint64_t>& interruptions, std::uint64_t from_ns,
+                                       std::uint64_t to_ns);
+
+/// Deliveries of the window whose step was interrupted; none where most of them are.
 [[nodiscard]] std::vector<std::size_t> interrupted_steps(std::span<const Delivery> deliveries,
                                                          const BlockWindow& window,
-                                                         const std::vector<Interruption>& interruptions);
+                                                         const std::vector<std::uint64_t>& interruptions);
 
 /// The stretches of the window between the interrupted steps in which the workers' queue is as it is in steady steps.
 [[nodiscard]] std::vector<BlockWindow> pieces_of(std::span<const Delivery> deliveries, const BlockWindow& window,

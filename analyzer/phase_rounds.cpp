@@ -15,7 +15,8 @@ constexpr const char* k_uncounted = "the loader does not say how many samples a 
 constexpr double k_most_correlated = 0.7;  ///< beyond it a few rounds say next to nothing
 
 void count_block(const PhaseBlock& block, Phase phase, int rank, PhaseRounds& out) {
-  RoundCell& cell = out.settings[{phase, block.run.workers, block.run.argument}][block.run.round];
+  const SegmentRun& run = block.run;
+  RoundCell& cell = out.settings[{phase, run.makers(), run.argument, run.at_once}][run.round];
   cell.samples += block.samples;
   cell.seconds += block.seconds;
   cell.wait_seconds += block.wait_seconds;
@@ -115,22 +116,28 @@ MeanContent mean_of_contents(const std::vector<MeanContent>& contents) {
 }
 
 /// How much neighbouring rounds resemble each other. All phases run on the same machine, so what each of them says is
-/// averaged: a few rounds of one phase alone say little. It counts half its standard error higher than estimated, as
-/// too narrow an interval is the worse mistake (tests/analyzer/phases_test.cpp holds the coverage).
+/// averaged: a few rounds of one phase alone say little. It counts three quarters of its standard error higher than
+/// estimated, as too narrow an interval is the worse mistake (tests/analyzer/phases_test.cpp holds the coverage).
 double correlation_of(const Settings& settings) {
   double sum = 0.0;
   double values = 0.0;
   int phases = 0;
   for (const auto& [setting, rounds] : settings) {
-    if (rounds.size() < k_rounds_to_correlate) continue;
+    // A hold makes few batches: their own noise hides what rounds have in common.
+    if (rounds.size() < k_rounds_to_correlate || is_supply(setting.phase)) continue;
     sum += neighbour_correlation(log_rates(rounds));
     values += static_cast<double>(rounds.size());
     ++phases;
   }
-  return phases > 0 ? std::clamp(sum / phases + 0.5 / std::sqrt(values), 0.0, k_most_correlated) : 0.0;
+  return phases > 0 ? std::clamp(sum / phases + 0.75 / std::sqrt(values), 0.0, k_most_correlated) : 0.0;
 }
 
 }  // namespace
+
+bool mostly_holds(const std::vector<Premise>& premises) {
+  const auto held = std::count_if(premises.begin(), premises.end(), [](const Premise& p) { return p.holds; });
+  return premises.empty() || 2 * held > static_cast<std::ptrdiff_t>(premises.size());
+}
 
 std::vector<double> log_rates(const Rounds& rounds) {
   std::vector<double> logs;
@@ -147,7 +154,7 @@ PhaseRounds phase_rounds(const std::vector<Launch>& launches) {
     for (const RankView& rank : launch.ranks) {
       collect_rank(rank, number++, *launch.run, data);
       const auto in_data_set = static_cast<double>(std::max<std::int64_t>(0, rank.window.loader.dataset_samples));
-      contents.push_back(mean_content(*rank.consumer, launch.run->processes, in_data_set));
+      contents.push_back(mean_content(*rank.consumer, in_data_set));
       const std::int64_t workers = rank.window.loader.num_workers;
       data.all_workers = std::max(data.all_workers, static_cast<std::uint64_t>(std::max<std::int64_t>(0, workers)));
     }
@@ -168,7 +175,7 @@ Scatter scatter_beside(const PhaseRounds& data, const Setting& setting) {
   Scatter widest;
   for (const Phase phase : {Phase::cold, Phase::cached}) {
     const Rounds* rounds = rounds_of(data, phase);
-    const bool itself = setting == Setting{phase, data.all_workers, 0};
+    const bool itself = setting == Setting{phase, data.all_workers};
     if (rounds == nullptr || itself || rounds->size() < 2) continue;
     const std::vector<double> logs = log_rates(*rounds);
     const auto count = static_cast<double>(logs.size());
@@ -201,7 +208,7 @@ MeasuredEstimate<SamplesPerSecond> rate_of(const Rounds& rounds, double correlat
 }
 
 const Rounds* rounds_of(const PhaseRounds& data, Phase phase) {
-  const auto found = data.settings.find({phase, data.all_workers, 0});
+  const auto found = data.settings.find({phase, data.all_workers});
   return found != data.settings.end() && !found->second.empty() ? &found->second : nullptr;
 }
 
@@ -216,7 +223,11 @@ MeasuredEstimate<SamplesPerSecond> phase_rate(const PhaseRounds& data, Phase pha
   const Rounds* rounds = rounds_of(data, phase);
   if (rounds == nullptr) return MeasuredEstimate<SamplesPerSecond>::absent(why_absent(data, phase));
   if (data.in_batches) return MeasuredEstimate<SamplesPerSecond>::absent(k_uncounted);
-  return rate_of(*rounds, data.correlation, content_sd(data, {phase, data.all_workers, 0}));
+  if (const auto seen = data.premises.find(phase); seen != data.premises.end() && !mostly_holds(seen->second)) {
+    return MeasuredEstimate<SamplesPerSecond>::absent("its premise does not hold in most blocks: " +
+                                                      seen->second.back().seen);
+  }
+  return rate_of(*rounds, data.correlation, content_sd(data, {phase, data.all_workers}));
 }
 
 }  // namespace stallcast::sections

@@ -13,11 +13,12 @@
 
 namespace stallcast::sections {
 
-/// What identifies one kind of measurement: phase, workers, argument.
+/// What identifies one kind of measurement.
 struct Setting {
   record::Phase phase = record::Phase::as_is;
-  std::uint64_t workers = 0;
+  std::uint64_t workers = 0;  ///< that make its batches, as it were: of a block of n at a time, n
   std::uint64_t argument = 0;
+  std::uint64_t at_once = 0;  ///< batches that may be under way; 0: as many as the loader likes
   auto operator<=>(const Setting&) const = default;
 };
 
@@ -43,7 +44,7 @@ struct PhaseRounds {
   std::vector<PhaseBlock> blocks{};
   std::map<record::Phase, std::string> rejected{};  ///< last reason per phase
   std::map<record::Phase, std::vector<Premise>> premises{};
-  std::string stream{};     ///< why samples cannot be asked for twice; empty where they can
+  std::string stream{};     ///< why the files of its samples cannot be chosen; empty where they can
   bool in_batches = false;  ///< samples are counted in batches: no rate can be given
   std::uint64_t all_workers = 0;
   double correlation = 0.0;  ///< of neighbouring rounds: the machine's speed wanders
@@ -79,6 +80,9 @@ struct PhaseRounds {
 /// The same of a phase, or why there is none.
 [[nodiscard]] MeasuredEstimate<SamplesPerSecond> phase_rate(const PhaseRounds& data, record::Phase phase);
 
+/// Whether a state was proven in more than half of its blocks: else those few may be chance.
+[[nodiscard]] bool mostly_holds(const std::vector<Premise>& premises);
+
 [[nodiscard]] std::string why_absent(const PhaseRounds& data, record::Phase phase);
 
 /// What storage gives of a cold sample; where that is more than the sample reads, because the kernel reads ahead, also
@@ -89,7 +93,10 @@ void fill_stored(const RunData& run, const PhaseRounds& data, Profile& profile);
 /// found, and how large the files are. True if the run as found had nothing in memory.
 bool fill_mapped(const std::vector<Launch>& launches, const PhaseRounds& data, Profile& profile);
 
-/// Rates and stalls of a stream, whose blocks are as found and replayed. `profile` holds the attributed ones.
+/// How the time of a cold step divides: fetch, prep, receive, interference.
+void fill_split(const PhaseRounds& data, Stalls& stalls);
+
+/// Rates and stalls of a stream, whose blocks are as found and synthetic. `profile` holds the attributed ones.
 void fill_stream(const PhaseRounds& data, Profile& profile);
 
 /// Adds what a reader should know of the rounds: outliers, blocks that count for nothing, pages that stayed.

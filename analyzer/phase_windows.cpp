@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "analyzer/steady.hpp"
 
@@ -11,56 +12,24 @@ namespace {
 using record::Phase;
 
 constexpr double k_waits = 0.05;             ///< of its time: a job that waits so much is looked at
-constexpr std::size_t k_fewest_before = 16;  ///< deliveries of a pass, before any batch was replayed
+constexpr std::size_t k_fewest_before = 16;  ///< deliveries of a pass, before the job was ever held back
 
-/// Time at which the last worker had finished copying this round's files into the stage.
-std::uint64_t staged_by(std::span<const Delivery> block, const SegmentRun& run, const BlockEvidence& evidence) {
-  std::uint64_t last = 0;
-  for (const Delivery& delivery : block) {
-    const auto found = evidence.find({run.segment, delivery.wait.batch});
-    const bool staged = found != evidence.end() && found->second.phase != nullptr && found->second.phase->stage_ns > 0;
-    if (staged && delivery.made_known) last = std::max(last, delivery.made.begin_ns);
-  }
-  return last;
-}
-
-bool is_from_memory(Phase phase) {
-  return phase == Phase::cached || phase == Phase::supply_cached;
-}
-
-/// How many of a block's deliveries it takes until the data that are mapped have come into memory: up to the last one,
-/// in its first half, of which more than one sample in fifty met a page fault that waited for storage. The block goes
-/// over its lists again after that half at the latest.
-std::size_t warmed_after(std::span<const Delivery> block, const SegmentRun& run, const LoaderFacts& loader,
-                         const BlockEvidence& evidence) {
-  constexpr double k_stray = 0.02;
-  if (!is_from_memory(run.phase)) return 0;
-  std::size_t warm = 0;
-  for (std::size_t i = 0; i < block.size() / 2; ++i) {
-    const auto found = evidence.find({run.segment, block[i].wait.batch});
-    if (found == evidence.end() || found->second.mapped == nullptr) continue;
-    const double samples = std::max<double>(1.0, static_cast<double>(loader.batch_size));
-    if (static_cast<double>(found->second.mapped->major_faults) > k_stray * samples) warm = i + 1;
-  }
-  return warm;
-}
-
-/// When the first batch of anything after this block was begun.
-std::uint64_t next_begun(const Pass& pass, std::span<const Delivery> block, std::uint64_t opened_ns) {
+/// When the first batch of anything else was begun after the block had.
+std::uint64_t next_begun(const Pass& pass, std::span<const Delivery> alike, std::uint64_t opened_ns) {
   std::uint64_t first = UINT64_MAX;
   for (const Delivery& delivery : pass.deliveries) {
-    const bool inside = &delivery >= block.data() && &delivery < block.data() + block.size();
+    const bool inside = &delivery >= alike.data() && &delivery < alike.data() + alike.size();
     if (inside || !delivery.made_known || delivery.made.begin_ns <= opened_ns) continue;
     first = std::min(first, delivery.made.begin_ns);
   }
   return first;
 }
 
-/// When the first worker had made all that it was given of this block. Replayed batches may come next, for which
-/// nothing is made: it rests then, and what the others still make comes at another rate.
-std::uint64_t first_at_rest(std::span<const Delivery> block) {
+/// When the first worker had made all that it was given. Nothing may come next, before a burst or at the end of a pass:
+/// it rests then, and what the others still make comes at another rate.
+std::uint64_t first_at_rest(std::span<const Delivery> alike) {
   std::map<std::uint32_t, std::uint64_t> last;  // by worker
-  for (const Delivery& delivery : block) {
+  for (const Delivery& delivery : alike) {
     const std::uint64_t done_ns = handed_over_ns(delivery.made);
     if (delivery.made_known && done_ns > 0) last[delivery.made.header.aux] = done_ns;
   }
@@ -69,35 +38,55 @@ std::uint64_t first_at_rest(std::span<const Delivery> block) {
   return first;
 }
 
-/// When the script came to the block: it asked for its first batch. Beside a stream workers are given work a little
-/// before that, right after the block was announced.
+/// When the last of the workers had begun its first batch of the block; UINT64_MAX if not all of them began one.
+std::uint64_t last_to_begin(std::span<const Delivery> block, std::uint64_t workers) {
+  std::map<std::uint32_t, std::uint64_t> first;  // by worker
+  for (const Delivery& delivery : block) {
+    if (!delivery.made_known) continue;
+    const auto [found, is_new] = first.emplace(delivery.made.header.aux, delivery.made.begin_ns);
+    if (!is_new) found->second = std::min(found->second, delivery.made.begin_ns);
+  }
+  if (first.size() < workers) return UINT64_MAX;
+  std::uint64_t last = 0;
+  for (const auto& [worker, begin_ns] : first) last = std::max(last, begin_ns);
+  return last;
+}
+
+/// When the script came to the block: it asked for its first batch, and what was held back until then was let go.
 std::uint64_t reached_ns(std::span<const Delivery> block, const SegmentRun& run) {
   const std::uint64_t asked_ns = block.front().wait.begin_ns;
-  return run.stream.empty() || run.begin_ns == 0 ? asked_ns : std::min(asked_ns, run.begin_ns);
+  return run.begin_ns == 0 ? asked_ns : std::min(asked_ns, run.begin_ns);
 }
 
-/// Batches that lie ready or are being made in the steady state. A block that begins with the workers at rest, because
-/// replayed batches came before it, has none in the beginning: until as many have come it is not in that state.
-std::size_t filling_up(std::span<const Delivery> block, const SegmentRun& run, const LoaderFacts& loader) {
+bool begins_pass(std::span<const Delivery> block) {
+  const record::WaitRecord& wait = block.front().wait;
+  return wait.batch == 0 || (wait.header.aux & record::k_wait_first) != 0;
+}
+
+/// Batches that lie ready or are being made in the steady state. A block that begins with the workers at rest, behind a
+/// burst or with a pass, has none in the beginning: until as many have come it is not in that state.
+std::size_t filling_up(std::span<const Delivery> block, const SegmentRun& run, const LoaderFacts& loader,
+                       std::uint64_t opened_ns) {
   const Delivery& first = block.front();
-  if (!first.made_known || first.made.begin_ns < reached_ns(block, run)) return 0;
-  return static_cast<std::size_t>(run.workers *
-                                  static_cast<std::uint64_t>(std::max<std::int64_t>(1, loader.prefetch_factor)));
+  if (!first.made_known || (first.made.begin_ns < opened_ns && !begins_pass(block))) return 0;
+  const auto prefetch = static_cast<std::uint64_t>(std::max<std::int64_t>(1, loader.prefetch_factor));
+  return static_cast<std::size_t>(run.at_once > 0 ? run.makers() : run.workers * prefetch);
 }
 
-BlockWindow pulled_window(const Pass& pass, std::span<const Delivery> block, const SegmentRun& run,
-                          const LoaderFacts& loader, const BlockEvidence& evidence) {
+BlockWindow pulled_window(const Pass& pass, const BlockCourse& course, const SegmentRun& run,
+                          const LoaderFacts& loader) {
+  const std::span<const Delivery> block = course.block;
   BlockWindow window;
-  const std::size_t warm = warmed_after(block, run, loader, evidence);
-  const std::uint64_t warmed_ns = warm > 0 ? block[warm - 1].made.end_ns : 0;
-  const std::uint64_t opened_ns = std::max({reached_ns(block, run), staged_by(block, run, evidence), warmed_ns});
-  std::uint64_t closed_ns = next_begun(pass, block, opened_ns);
-  const std::uint64_t rest_ns = first_at_rest(block);
-  window.closed_ns = std::min(closed_ns, rest_ns);
+  window.opened_ns = reached_ns(block, run);
+  std::uint64_t closed_ns = next_begun(pass, course.alike, window.opened_ns);
+  window.closed_ns = std::min({closed_ns, first_at_rest(course.alike), course.until_ns});
   if (closed_ns > block.back().wait.end_ns) closed_ns = window.closed_ns;
-  const std::size_t filled = filling_up(block, run, loader);
+  const std::size_t filled = filling_up(block, run, loader, window.opened_ns);
+  const std::uint64_t at_it_ns = last_to_begin(block, run.workers);
+  // Workers that are new have more to do for their first batch than to make it.
+  if (at_it_ns != UINT64_MAX && !begins_pass(block)) window.all_at_it_ns = std::max(window.opened_ns, at_it_ns);
   for (std::size_t i = 0; i < block.size(); ++i) {
-    const bool begun_inside = block[i].made_known && block[i].made.begin_ns >= opened_ns && i >= filled;
+    const bool begun_inside = block[i].made_known && block[i].made.begin_ns >= window.opened_ns && i >= filled;
     if (window.empty && !begun_inside) continue;
     if (block[i].wait.end_ns > closed_ns) break;
     if (window.empty) window.first = i;
@@ -112,7 +101,7 @@ bool making_is_known(std::span<const Delivery> block) {
   return std::any_of(block.begin(), block.end(), [](const Delivery& delivery) { return delivery.made_known; });
 }
 
-/// How a job waited before any batch was replayed.
+/// How a job waited before it was ever held back.
 struct Before {
   double share = -1.0;   ///< of its time; negative: not known
   double wait_ns = 0.0;  ///< mean of a delivery
@@ -142,7 +131,7 @@ Before waited_before(const Consumer& consumer, std::uint64_t loader_id, std::uin
 }
 
 /// Nobody recorded when the batches were made, and the loader's queue may have been full when the block began: the
-/// window opens when the script waits as it did before any batch was replayed, or, where it hardly did or that is not
+/// window opens when the script waits as it did before it was ever held back, or, where it hardly did or that is not
 /// known, as it does in the block's last third.
 ///
 /// Worked example. Waits of 0, 0, 0, 0, 9, 10, 11, 8, 10 ms: 9.7 ms in the last third; the fifth is the first of more
@@ -160,36 +149,16 @@ BlockWindow unseen_window(std::span<const Delivery> block, const Before& before)
   return {static_cast<std::size_t>(first - block.begin()), block.size() - 1, first == block.end()};
 }
 
-/// Replayed batches, once the workers have come to rest: they still make what was asked for before the block, and slow
-/// the compute meanwhile. The first step still follows the block before.
-BlockWindow replayed_window(const Pass& pass, std::span<const Delivery> block) {
-  std::uint64_t rest_ns = block.front().wait.end_ns;
-  const std::uint64_t end_ns = block.back().wait.end_ns;
-  for (const Delivery& delivery : pass.deliveries) {
-    if (!delivery.made_known || delivery.made.begin_ns >= end_ns) continue;
-    rest_ns = std::max(rest_ns, handed_over_ns(delivery.made));
-  }
-  BlockWindow window;
-  const auto first = std::find_if(block.begin() + 1, block.end(),
-                                  [&](const Delivery& delivery) { return delivery.wait.begin_ns >= rest_ns; });
-  if (first == block.end()) return window;
-  return {static_cast<std::size_t>(first - block.begin()), block.size() - 1, false};
-}
-
 }  // namespace
 
-BlockWindow window_of(const Consumer& consumer, const Pass& pass, std::span<const Delivery> block,
-                      const SegmentRun& run, const LoaderFacts& loader, const BlockEvidence& evidence) {
-  const bool replayed = run.phase == Phase::synthetic;
-  if (run.workers == 0) {  // the first step still follows the one before
-    const std::size_t first = warmed_after(block, run, loader, evidence) + 1;
-    return {first, block.size() - 1, block.size() < first + 2};
-  }
+BlockWindow window_of(const Consumer& consumer, const Pass& pass, const BlockCourse& course, const SegmentRun& run,
+                      const LoaderFacts& loader) {
+  const std::size_t size = course.block.size();
+  if (run.workers == 0) return {1, size - 1, size < 3};  // the first step still follows the one before
   if (!run.stream.empty() && !making_is_known(pass.deliveries)) {
-    if (!replayed) return unseen_window(block, waited_before(consumer, pass.loader_id, consumer.phases_begin_ns));
-    return {block.size() / 2, block.size() - 1, block.size() < 3};  // the workers' queue is full by then
+    return unseen_window(course.block, waited_before(consumer, pass.loader_id, consumer.phases_begin_ns));
   }
-  return replayed ? replayed_window(pass, block) : pulled_window(pass, block, run, loader, evidence);
+  return pulled_window(pass, course, run, loader);
 }
 
 std::string lived_on_stock(const Consumer& consumer, const Pass& pass, const SegmentRun& run, double waited) {
@@ -199,7 +168,7 @@ std::string lived_on_stock(const Consumer& consumer, const Pass& pass, const Seg
   if (!before.waits() || waited >= before.share / 2.0) return {};
   const auto percent = [](double share) { return std::to_string(std::lround(100.0 * share)) + " %"; };
   return "what the loader had ready may have lasted through it: the job waited for " + percent(waited) +
-         " of its time, for " + percent(before.share) + " before any batch was replayed";
+         " of its time, for " + percent(before.share) + " before it was ever held back";
 }
 
 }  // namespace stallcast

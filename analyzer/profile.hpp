@@ -317,6 +317,11 @@ struct Overhead {
   MeasuredEstimate<Fraction> cpu{};         ///< extra CPU seconds per sample, as a share
   Measured<Bytes> recording{};              ///< bytes written
   std::int64_t dropped_records = 0;
+  /// Where states were made: that the script was held back in all, mean over the ranks, and from the first of them
+  /// until everything was let go.
+  Measured<Seconds> held{};
+  Measured<Seconds> measuring{};
+  Measured<std::int64_t> burst_batches{};  ///< that the script was given in bursts behind holds, mean over the ranks
 };
 
 /// One consuming process.

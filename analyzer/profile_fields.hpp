@@ -210,6 +210,9 @@ void describe(A& a, As<A, Overhead>& v) {
   a.field("cpu_frac", v.cpu);
   a.field("recording_bytes", v.recording);
   a.field("dropped_records", v.dropped_records);
+  a.optional("held_s", v.held);
+  a.optional("measuring_s", v.measuring);
+  a.optional("burst_batches", v.burst_batches);
 }
 
 template <class A>

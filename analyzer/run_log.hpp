@@ -91,7 +91,7 @@ struct RunLog {
   int exit_code = 0;
   int signal = 0;
   bool interrupted = false;
-  bool ended_by_us = false;  ///< the command hung and the tool ended it
+  bool ended_by_us = false;  ///< the command was measured, and ended as asked
   std::int64_t bad_lines = 0;
 };
 

@@ -10,8 +10,8 @@
 #include <set>
 
 #include "analyzer/cpu_shares.hpp"
-#include "analyzer/phase_blocks.hpp"
 #include "analyzer/sections.hpp"
+#include "probes/record/control.hpp"
 
 namespace stallcast::sections {
 namespace {
@@ -65,26 +65,15 @@ Doings making_of(const ProcessRecording& process) {
   return made;
 }
 
-/// When a consumer trained on batches that its loader had made: not while it was replayed to, or pulled without steps.
+/// When a consumer trained.
 Doings training_of(const ProcessRecording& process) {
-  Doings stretches;
-  if (process.waits.size() < 2) return stretches;
-  std::uint64_t begin_ns = UINT64_MAX;
-  std::uint64_t end_ns = 0;
+  if (process.waits.size() < 2) return {};
+  Doing training{UINT64_MAX, 0, true};
   for (const record::WaitRecord& wait : process.waits) {
-    begin_ns = std::min(begin_ns, wait.end_ns);
-    end_ns = std::max(end_ns, wait.end_ns);
+    training.begin_ns = std::min(training.begin_ns, wait.end_ns);
+    training.end_ns = std::max(training.end_ns, wait.end_ns);
   }
-  stretches.push_back({begin_ns, end_ns, true});
-  std::vector<SegmentRun> segments = segments_of(process);
-  std::sort(segments.begin(), segments.end(), [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
-  for (const SegmentRun& segment : segments) {
-    if (segment.begin_ns <= stretches.back().begin_ns || segment.begin_ns >= end_ns) continue;
-    stretches.back().end_ns = segment.begin_ns;
-    const bool trains = segment.phase == Phase::as_is || segment.phase == Phase::cold || segment.phase == Phase::cached;
-    stretches.push_back({segment.begin_ns, end_ns, trains});
-  }
-  return stretches;
+  return {training};
 }
 
 /// One process of a launch, as its recording shows it.

@@ -1,7 +1,10 @@
 /// The cost of the measurement, from this run's own on/off stretches.
+#include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "analyzer/marks.hpp"
+#include "analyzer/phase_blocks.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
 
@@ -94,6 +97,57 @@ MeasuredEstimate<Fraction> pairs_estimate(const std::vector<double>& log_ratios)
   return Estimate<Fraction>{std::expm1(mean.mean), std::expm1(mean.ci95_low), std::expm1(mean.ci95_high), mean.n};
 }
 
+/// What holding the script back cost it: sums over the ranks.
+struct Holding {
+  int ranks = 0;  ///< that had segments
+  double held_s = 0.0;
+  double batches = 0.0;
+  double measuring_s = 0.0;  ///< longest of a rank
+};
+
+/// When the process was let go of for good, or its last batch was delivered.
+std::uint64_t let_go_ns(const RunData& run, const Consumer& consumer) {
+  for (const nlohmann::json& mark : marks_of(run, consumer, "let_go")) return natural(mark, "begin_ns");
+  std::uint64_t last_ns = 0;
+  for (const Pass& pass : consumer.passes) {
+    for (const Delivery& delivery : pass.deliveries) last_ns = std::max(last_ns, delivery.wait.end_ns);
+  }
+  return last_ns;
+}
+
+void add_rank(const RunData& run, const Consumer& consumer, Holding& sum) {
+  if (consumer.phases_begin_ns == UINT64_MAX) return;
+  ++sum.ranks;
+  for (const record::ProcessRecording& process : run.processes) {
+    if (process.info.pid != consumer.pid || process.info.host != consumer.host) continue;
+    for (const BurstRun& burst : bursts_of(process)) {
+      if (burst.released_ns > burst.asked_ns) {
+        sum.held_s += static_cast<double>(burst.released_ns - burst.asked_ns) * 1e-9;
+      }
+      sum.batches += static_cast<double>(burst.batches);
+    }
+  }
+  const std::uint64_t end_ns = let_go_ns(run, consumer);
+  if (end_ns < consumer.phases_begin_ns) return;
+  sum.measuring_s = std::max(sum.measuring_s, static_cast<double>(end_ns - consumer.phases_begin_ns) * 1e-9);
+}
+
+void fill_holding(Nodes nodes, Overhead& out) {
+  Holding sum;
+  for (const Launch& node : nodes) {
+    for (const Consumer& consumer : node.run->consumers) add_rank(*node.run, consumer, sum);
+  }
+  if (sum.ranks == 0) {
+    const char* passive = "the run was recorded as it went: no state was made, and nothing held back";
+    out.held = out.measuring = Measured<Seconds>::absent(passive);
+    out.burst_batches = Measured<std::int64_t>::absent(passive);
+    return;
+  }
+  out.held = Seconds(sum.held_s / sum.ranks);
+  out.measuring = Seconds(sum.measuring_s);
+  out.burst_batches = static_cast<std::int64_t>(std::llround(sum.batches / sum.ranks));
+}
+
 }  // namespace
 
 Overhead overhead_of(Nodes nodes) {
@@ -120,6 +174,7 @@ Overhead overhead_of(Nodes nodes) {
                                            "wait for each other");
   out.cpu = pairs_estimate(cpu_extra);
   out.recording = Bytes(bytes);
+  fill_holding(nodes, out);
   return out;
 }
 

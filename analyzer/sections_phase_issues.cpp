@@ -31,7 +31,7 @@ void name_adjusted(const PhaseRounds& data, Profile& profile) {
       most = std::max(most, held);
       told = told || share * std::abs(held - 1.0) > k_worth_telling;
     }
-    if (setting.workers != data.all_workers || setting.argument != 0) continue;
+    if (setting.at_once != 0 || setting.argument != 0) continue;
     settings += std::string(settings.empty() ? "" : ", ") + phase_name(setting.phase) + " by " + percent_of(share);
   }
   if (!told || settings.empty()) return;
@@ -108,12 +108,14 @@ void name_rejected(const PhaseRounds& data, Profile& profile) {
     ++all;
   }
   for (const auto& [phase, count] : counts) {
-    if (count.first == 0) continue;
+    // A hold that begins with a full queue tells no supply, and is none the worse for it.
+    const bool supply = phase == Phase::supply_cached || phase == Phase::supply_cold;
+    if (count.first == 0 || (supply && rounds_of(data, phase) != nullptr)) continue;
     add_issue(profile.issues,
               {"blocks-rejected", Severity::info, count.first,
                std::to_string(count.first) + " of " + std::to_string(count.second) + " blocks of phase " +
                    phase_name(phase) + " count for nothing: " + data.rejected.at(phase),
-               "see the premises for what was found; blocks that are too short need a longer epoch"});
+               "see the premises for what was found"});
   }
 }
 

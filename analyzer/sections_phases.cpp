@@ -1,4 +1,4 @@
-/// Rates and stalls of a phased run (method: differential), paired over the rounds.
+/// Rates and points of a measured run, and what its blocks tell beside them.
 #include <algorithm>
 #include <cmath>
 
@@ -13,99 +13,6 @@ using record::Phase;
 
 constexpr double k_found_warm = 0.02;  ///< opened bytes in memory: beyond this share the state found was not cold
 
-/// The blocks of one round that a split needs, each in seconds per sample.
-struct Trio {
-  double cold = 0.0;
-  double cached = 0.0;
-  double cached_late = 0.0;     ///< waiting for batches to be made
-  double cached_receive = 0.0;  ///< waiting beyond that: taking them over
-  double synthetic = 0.0;
-};
-
-/// Rounds that hold a valid block of all three phases: what drifts between rounds cancels within them.
-std::vector<Trio> paired_rounds(const PhaseRounds& data) {
-  std::vector<Trio> trios;
-  const Rounds* cold = rounds_of(data, Phase::cold);
-  const Rounds* cached = rounds_of(data, Phase::cached);
-  const Rounds* synthetic = rounds_of(data, Phase::synthetic);
-  if (cold == nullptr || cached == nullptr || synthetic == nullptr) return trios;
-  for (const auto& [round, cell] : *cold) {
-    const auto with = cached->find(round);
-    const auto alone = synthetic->find(round);
-    if (with == cached->end() || alone == synthetic->end()) continue;
-    trios.push_back({cell.seconds / cell.samples, with->second.seconds / with->second.samples,
-                     with->second.late_seconds / with->second.samples,
-                     (with->second.wait_seconds - with->second.late_seconds) / with->second.samples,
-                     alone->second.seconds / alone->second.samples});
-  }
-  return trios;
-}
-
-template <class Value>
-MeasuredEstimate<Fraction> share_of_cold(const std::vector<Trio>& trios, Value value) {
-  std::vector<double> shares;
-  shares.reserve(trios.size());
-  for (const Trio& trio : trios) shares.push_back(value(trio) / trio.cold);
-  const Estimate<double> mean = mean_of(shares);
-  return Estimate<Fraction>{mean.mean, std::max(-1.0, mean.ci95_low), std::min(1.0, mean.ci95_high), mean.n};
-}
-
-double difference_of(const Trio& trio) {
-  return trio.cached - trio.synthetic;
-}
-
-/// How cached - synthetic divides, in seconds per sample.
-struct Parts {
-  double (*prep)(const Trio&) = nullptr;
-  double (*receive)(const Trio&) = nullptr;
-};
-
-/// `part` of the waiting in a round's cached block, which is all there is of cached - synthetic.
-double share_of_difference(const Trio& trio, double part) {
-  const double waited = trio.cached_late + trio.cached_receive;
-  return waited > 0.0 ? difference_of(trio) * part / waited : 0.0;
-}
-
-/// What the waiting does not explain of cached - synthetic is the compute slowed by the workers. Where a device
-/// computes on while the host waits, the waiting exceeds the difference, which then is all there is. Which of the two
-/// holds is a property of the job: chosen round by round, the lesser of two noisy numbers would be too low on average.
-Parts parts_of_rounds(const std::vector<Trio>& trios) {
-  double waited = 0.0;
-  double difference = 0.0;
-  for (const Trio& trio : trios) {
-    waited += trio.cached_late + trio.cached_receive;
-    difference += difference_of(trio);
-  }
-  if (waited > difference) {
-    return {[](const Trio& trio) { return share_of_difference(trio, trio.cached_late); },
-            [](const Trio& trio) { return share_of_difference(trio, trio.cached_receive); }};
-  }
-  return {[](const Trio& trio) { return trio.cached_late; }, [](const Trio& trio) { return trio.cached_receive; }};
-}
-
-std::string why_no_split(const PhaseRounds& data) {
-  for (const Phase phase : {Phase::cold, Phase::cached, Phase::synthetic}) {
-    if (rounds_of(data, phase) == nullptr) return why_absent(data, phase);
-  }
-  return "fewer than two rounds hold valid blocks of all the phases it needs";
-}
-
-void fill_split(const PhaseRounds& data, Stalls& stalls) {
-  const std::vector<Trio> trios = paired_rounds(data);
-  stalls.method = "differential";
-  if (trios.size() < 2) {
-    stalls.fetch = stalls.prep = stalls.receive = stalls.interference =
-        MeasuredEstimate<Fraction>::absent(why_no_split(data));
-    return;
-  }
-  stalls.fetch = share_of_cold(trios, [](const Trio& t) { return t.cold - t.cached; });
-  const Parts parts = parts_of_rounds(trios);
-  stalls.prep = share_of_cold(trios, parts.prep);
-  stalls.receive = share_of_cold(trios, parts.receive);
-  stalls.interference =
-      share_of_cold(trios, [parts](const Trio& t) { return difference_of(t) - parts.prep(t) - parts.receive(t); });
-}
-
 void add_points(const PhaseRounds& data, Profile& profile) {
   for (const auto& [setting, rounds] : data.settings) {
     if (rounds.empty()) continue;
@@ -113,13 +20,13 @@ void add_points(const PhaseRounds& data, Profile& profile) {
     point.phase = phase_name(setting.phase);
     point.method = "differential";
     if (profile.job.num_workers) point.setting["workers"] = std::to_string(setting.workers);
+    if (setting.at_once > 0) point.setting["prefetch"] = "1";  // n at a time: as n workers that prefetch one each
     if (setting.phase == Phase::half_cached) point.setting["cached"] = "0.5";
     if (setting.phase == Phase::perturb_read)
       point.setting["added_s_per_read"] = std::to_string(static_cast<double>(setting.argument) * 1e-9);
     if (setting.phase == Phase::perturb_cpu)
       point.setting["added_cpu_s_per_sample"] = std::to_string(static_cast<double>(setting.argument) * 1e-9);
-    const bool extra =
-        setting.phase == Phase::half_cached || setting.argument != 0 || setting.workers < data.all_workers;
+    const bool extra = setting.phase == Phase::half_cached || setting.argument != 0 || setting.at_once > 0;
     const Scatter others = extra ? scatter_beside(data, setting) : Scatter{};
     point.estimate = data.in_batches ? phase_rate(data, setting.phase)
                                      : rate_of(rounds, data.correlation, content_sd(data, setting), others);
@@ -155,7 +62,7 @@ void add_premises(const PhaseRounds& data, Profile& profile) {
     Premise shown = failed != premises.end() ? *failed : premises.back();
     const auto held = std::count_if(premises.begin(), premises.end(), [](const Premise& p) { return p.holds; });
     shown.seen += "; holds in " + std::to_string(held) + " of " + std::to_string(premises.size()) + " blocks";
-    shown.holds = 2 * held > static_cast<std::ptrdiff_t>(premises.size());
+    shown.holds = mostly_holds(premises);
     profile.premises.push_back(std::move(shown));
   }
 }
@@ -201,7 +108,7 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
   rates.supply_cached = phase_rate(data, Phase::supply_cached);
   rates.supply_cold = phase_rate(data, Phase::supply_cold);
   if (!data.in_batches) {
-    // Nothing is received from workers in a synthetic block: what the consumer computes there is the step.
+    // What takes a batch over is not in a synthetic block: what the consumer computes there is the step.
     profile.resources.step_cpu =
         time_in(data, Phase::synthetic, &RoundCell::cpu_seconds, "the CPU clock of the consumer");
     profile.resources.consumer_cpu_cached =

@@ -1,9 +1,9 @@
-/// Rates and stalls of a stream: blocks as found beside replayed ones, paired over the rounds.
+/// Rates and stalls of a stream: blocks as found beside bursts, paired over the rounds.
 ///
-/// What the waiting costs in all is measured: as found less replayed. How the waiting until batches are made divides
-/// into fetch and prep is attributed, since no batch of a stream can be asked for twice.
+/// What the waiting costs in all is measured: as found less synthetic. How the waiting until batches are made divides
+/// into fetch and prep is attributed, since nobody knows which files a stream reads next.
 ///
-/// Worked example. A batch takes 100 ms as found and 40 replayed; the script waited for 58 ms, 3 of them after the
+/// Worked example. A batch takes 100 ms as found and 40 in a burst; the script waited for 58 ms, 3 of them after the
 /// batch was made. 55 ms wait for the making, 3 receive, 2 are interference. Attributed, three parts of five were
 /// storage: fetch 33 %, prep 22 %.
 #include <algorithm>

@@ -56,7 +56,7 @@ std::string why_left_out(const PhaseBlock& block) {
 /// Blocks in the order of their beginning.
 std::vector<PhaseBlock> ordered_blocks(const RunData& run, const Consumer& consumer) {
   std::vector<PhaseBlock> blocks = phase_blocks(consumer, run.processes);
-  std::erase_if(blocks, [](const PhaseBlock& block) { return block.run.begin_ns == 0; });
+  std::erase_if(blocks, [](const PhaseBlock& block) { return block.run.begin_ns == 0 || block.beside; });
   std::stable_sort(blocks.begin(), blocks.end(),
                    [](const PhaseBlock& a, const PhaseBlock& b) { return a.run.begin_ns < b.run.begin_ns; });
   return blocks;
@@ -128,8 +128,12 @@ void add_phases(const RunData& run, const RankView& rank, std::size_t most_rows,
   const std::vector<DrawnStep> steps = steps_in(blocks, *rank.consumer);
   for (const PhaseBlock& block : blocks) {
     const double begin_s = static_cast<double>(block.run.begin_ns - origin) * k_ns;
-    profile.phases.push_back({phase_name(block.run.phase), static_cast<std::int64_t>(block.run.round), begin_s, begin_s,
-                              why_left_out(block)});
+    // A hold has no steps to end with.
+    const double end_s = block.run.batches == 0 && block.to_ns > block.run.begin_ns
+                             ? static_cast<double>(block.to_ns - origin) * k_ns
+                             : begin_s;
+    profile.phases.push_back(
+        {phase_name(block.run.phase), static_cast<std::int64_t>(block.run.round), begin_s, end_s, why_left_out(block)});
   }
   for (const DrawnStep& step : steps) {
     if (step.stretch != k_none) profile.phases[step.stretch].end_s = static_cast<double>(step.end_ns - origin) * k_ns;

@@ -205,7 +205,7 @@ std::string cpu_stolen(const Evidence& e, double threshold) {
 }
 
 std::string shm_nearly_full(const Evidence& e, double threshold) {
-  std::uint64_t until_ns = UINT64_MAX;  // from then on our own staged bytes may lie there
+  std::uint64_t until_ns = UINT64_MAX;  // from then on batches that we hold back lie there
   for (const Consumer& consumer : e.run.consumers) until_ns = std::min(until_ns, consumer.phases_begin_ns);
   std::int64_t before = -1;
   std::int64_t least = -1;

@@ -33,7 +33,7 @@ bool run_launch(const RecordOptions& launch, Launched& all) {
     return false;
   }
   if (!launch.part.empty()) all.recordings = all.run.recordings.parent_path();
-  return all.run.exit_code == 0 && !all.run.interrupted;
+  return (all.run.exit_code == 0 || all.run.ended_by_us) && !all.run.interrupted;
 }
 
 }  // namespace

@@ -42,15 +42,22 @@ void add_grid(const Profile& profile, ReportExtras& extras) {
   }
 }
 
-Status deliver(const Profile& profile, const std::filesystem::path& output, bool quiet) {
+Result<ReportExtras> write_results(const Profile& profile, const std::filesystem::path& output) {
   STALLCAST_RETURN_IF_ERROR(save_profile(profile, output / collect::k_profile_file));
   ReportExtras extras = report_extras(profile, output);
   add_grid(profile, extras);
   const auto html = render(profile, extras.predictions, ReportFormat::html, extras.options);
   if (!html) return html.error();
   STALLCAST_RETURN_IF_ERROR(write_private_file(output / collect::k_report_file, html.value()));
+  return extras;
+}
+
+Status deliver(const Profile& profile, const std::filesystem::path& output, bool quiet) {
+  auto written = write_results(profile, output);
+  if (!written) return written.error();
   print_note(fmt::format("wrote {0}/profile.json and {0}/report.html", output.string()));
   if (quiet) return {};
+  ReportExtras& extras = written.value();
   extras.options.color = stdout_has_color();
   extras.options.unicode = stdout_has_unicode();
   const auto text = render(profile, extras.predictions, ReportFormat::text, extras.options);

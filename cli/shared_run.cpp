@@ -46,4 +46,11 @@ Error phases_refused(const SharedRun& run) {
           "each tool then records its ranks as they are"};
 }
 
+Error stop_refused(const SharedRun& run) {
+  return {
+      ErrorCode::usage,
+      fmt::format("--stop needs one tool around all ranks, and this is one of several ({})", run.task.reason),
+      "ranks would be ended at different batches: leave it out, or start stallcast around the launcher on one node"};
+}
+
 }  // namespace stallcast::cli

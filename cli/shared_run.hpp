@@ -28,4 +28,7 @@ struct SharedRun {
 /// Why phases are refused, and what to do instead.
 [[nodiscard]] Error phases_refused(const SharedRun& run);
 
+/// Likewise for the end of the command once it is measured.
+[[nodiscard]] Error stop_refused(const SharedRun& run);
+
 }  // namespace stallcast::cli

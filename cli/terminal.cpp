@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 
 #include "core/utf8.hpp"
 
@@ -23,14 +24,36 @@ bool moves_cursor(int descriptor) {
   return isatty(descriptor) == 1 && variable("TERM") != "dumb" && !variable("TERM").empty();
 }
 
+/// One writer at a time, and whether a line of progress stands where it would write.
+struct Stderr {
+  std::mutex lock{};
+  bool progress = false;
+};
+
+Stderr& standard_error() {
+  static Stderr instance;
+  return instance;
+}
+
+void wipe_progress(Stderr& errors) {
+  if (errors.progress) fmt::print(stderr, "\r\033[K");
+  errors.progress = false;
+}
+
 }  // namespace
 
 void print_error(const Error& error) {
+  Stderr& errors = standard_error();
+  const std::lock_guard guard(errors.lock);
+  wipe_progress(errors);
   fmt::print(stderr, "stallcast: {}\n", valid_utf8(error.what));
   if (!error.hint.empty()) fmt::print(stderr, "  hint: {}\n", valid_utf8(error.hint));
 }
 
 void print_note(std::string_view message) {
+  Stderr& errors = standard_error();
+  const std::lock_guard guard(errors.lock);
+  wipe_progress(errors);
   fmt::print(stderr, "stallcast: {}\n", valid_utf8(message));
 }
 
@@ -40,11 +63,16 @@ void show_progress(std::string_view message) {
   const std::size_t columns = ioctl(STDERR_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 ? window.ws_col : 80;
   constexpr std::size_t k_prefix = sizeof("stallcast: ");  // a line that wraps is not replaced by the next one
   message = message.substr(0, columns > k_prefix ? columns - k_prefix : 0);
+  Stderr& errors = standard_error();
+  const std::lock_guard guard(errors.lock);
   fmt::print(stderr, "\rstallcast: {}\033[K", message);
+  errors.progress = true;
 }
 
 void clear_progress() {
-  if (moves_cursor(STDERR_FILENO)) fmt::print(stderr, "\r\033[K");
+  Stderr& errors = standard_error();
+  const std::lock_guard guard(errors.lock);
+  wipe_progress(errors);
 }
 
 Status print_result(std::string_view text) {

@@ -1,4 +1,4 @@
-/// What a person sees: results on stdout, everything else on stderr.
+/// What a person sees: results on stdout, everything else on stderr. What goes to stderr may come from any thread.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace stallcast::cli {
 /// "stallcast: what" and, where there is one, "hint: ..." on stderr.
 void print_error(const Error& error);
 
-/// "stallcast: message" on stderr.
+/// "stallcast: message" on stderr; further lines of it as they are.
 void print_note(std::string_view message);
 
 /// A line on stderr that the next one (or clear_progress) replaces; nothing where stderr is no terminal.

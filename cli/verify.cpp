@@ -68,7 +68,7 @@ void add_verify(CLI::App& app, Session& session) {
       ->type_name("DIR");
   command
       ->add_option("--budget", options->budget,
-                   "Measure for at most this long; the command goes on (default: to its end)")
+                   "Measure for at most this long, then end the command as Ctrl-C would (default: 5min)")
       ->type_name("TIME");
   command
       ->add_option("--emulate-with", options->emulate_with,
@@ -81,7 +81,7 @@ void add_verify(CLI::App& app, Session& session) {
       "Keys: workers prefetch cpus storage_bandwidth storage_iops cache cache_policy\n"
       "The last four are emulated: a cache in front of a storage_bandwidth, with cache_policy=minio.\n"
       "--emulate-with kernel has no cache, and takes parts of a CPU (cpus=1.5).\n"
-      "Exit status: the command's own if it failed, 0 if prediction and run agree, 1 if they do not,\n"
+      "Exit status: the command's own if it failed by itself, 0 if prediction and run agree, 1 if they do not,\n"
       "2 for a change that cannot be applied here, 5 if there is no verdict (not applied, not comparable),\n"
       "125 if stallcast failed, 126 if the command cannot be executed, 127 if it was not found.");
   command->callback([options, &session] {

@@ -11,6 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/emulate.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/profile.hpp"
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verify.hpp"
@@ -78,7 +79,8 @@ Result<RecordOptions> record_options(const VerifyRequest& request, const Applied
   record.output = output;
   record.force = request.force;
   record.tool_version = tool_version();
-  record.time_budget = request.budget;
+  record.time_budget = request.budget.value_or(k_default_budget);
+  record.stop_at_budget = true;  // nobody trains with a change on trial
   record.output_to_stderr = request.output_to_stderr;
   record.loader = wish_of(applied, profile.job);
   record.cpus = applied.cpus;
@@ -134,7 +136,7 @@ Verified conclude(const RecordedRun& run, Result<Verification> compared) {
     print_error(compared.error());
     verified.status = k_exit_wrapper;
   }
-  if (run.exit_code != 0) verified.status = run.exit_code;
+  if (run.exit_code != 0 && !run.ended_by_us) verified.status = run.exit_code;
   return verified;
 }
 

@@ -175,7 +175,7 @@ void backtest(const JobModel& job, Calibration& calibration, StallCurves& curves
   double expected = squares;
   for (std::size_t i = 1; i < job.observations.size(); ++i) {
     const Observation& seen = job.observations[i];
-    if (!seen.workers && !seen.cached && seen.added_cpu_s == 0.0)
+    if (!seen.workers && !seen.prefetch && !seen.cached && seen.added_cpu_s == 0.0)
       continue;  // a rate that the split is made of: nothing else knows it
     std::vector<Observation> others = job.observations;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));

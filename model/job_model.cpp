@@ -52,22 +52,22 @@ void read_loader(const Profile& profile, JobModel& job) {
   }
 }
 
-/// Of a batch that was replayed: what its step takes with no loader beside it. A traced device tells more, and others
+/// Of a batch that lay ready: what its step takes with no loader beside it. A traced device tells more, and others
 /// on the cores are in it.
-std::optional<double> replayed_step_s(const Profile& profile, const JobModel& job) {
+std::optional<double> burst_step_s(const Profile& profile, const JobModel& job) {
   if (!known_rate(profile.rates.synthetic) || !known(profile.resources.step_cpu) || job.kernel_s) return std::nullopt;
   return job.batch * job.ranks / profile.rates.synthetic->mean.value();
 }
 
 /// The step: what is measured of it as found holds the workers' interference already, which is taken out again; what
-/// replayed batches show of it does not.
+/// batches that lay ready show of it does not.
 void read_step(const Profile& profile, JobModel& job) {
   const double batches = static_cast<double>(std::max<std::int64_t>(1, profile.job.batches_per_step.value_or(1)));
   const Estimate<Seconds>& compute = *profile.resources.compute;
   job.compute_s = std::clamp(compute.mean.value() / batches, 0.0, job.batch / job.rate);
   job.compute_relative_sd = job.compute_s > 0.0 ? relative_sd(compute) : k_least_relative_sd;
   const bool step_known = known(profile.resources.step_cpu);
-  // A processor's speed drifts: what cached blocks show is of the same rounds as the replayed ones.
+  // A processor's speed drifts: what cached blocks show is of the same rounds as the bursts.
   const auto& in_blocks = profile.resources.consumer_cpu_cached;
   const double as_found_cpu = mean_or(profile.resources.consumer_cpu, 0.0);
   const double all_cpu = (step_known ? mean_or(in_blocks, as_found_cpu) : as_found_cpu) * job.batch;
@@ -79,9 +79,9 @@ void read_step(const Profile& profile, JobModel& job) {
   if (step_known && job.workers > 0) job.receive_cpu_s = std::max(0.0, all_cpu - cpu);
   // Without workers it makes the batches as well.
   if (!step_known && job.workers == 0) cpu = std::max(0.0, cpu - job.cpu_s * job.batch);
-  job.replayed_s = replayed_step_s(profile, job);
-  if (job.replayed_s) job.compute_relative_sd = relative_sd(*profile.rates.synthetic);
-  const double wall_s = job.replayed_s.value_or(job.compute_s);
+  job.burst_s = burst_step_s(profile, job);
+  if (job.burst_s) job.compute_relative_sd = relative_sd(*profile.rates.synthetic);
+  const double wall_s = job.burst_s.value_or(job.compute_s);
   // On average: a step of which some is done by two threads and most by one is not one of two threads.
   if (cpu > 1.05 * wall_s) job.step_threads = cpu / std::max(wall_s, 1e-12);
   job.step_threads = std::min(job.step_threads, std::max(1.0, job.cores));
@@ -91,7 +91,7 @@ void read_step(const Profile& profile, JobModel& job) {
 /// What the consumer computes beside a loader and a synthetic step does not is receiving, as far as that takes so long.
 /// The rest lies in the step: pages and caches of a batch that came just now.
 void divide_consumer_cpu(const Profile& profile, JobModel& job) {
-  const double wall_s = std::max(job.compute_s, job.replayed_s.value_or(0.0));
+  const double wall_s = std::max(job.compute_s, job.burst_s.value_or(0.0));
   const bool computes = !job.kernel_s && job.step_cpu_s > 0.5 * wall_s;  // threads of a pinning loader do not
   if (!computes || job.workers == 0 || profile.job.pin_memory.value_or(true)) return;
   const double over = std::max(0.0, job.receive_cpu_s - job.receive_s);
@@ -142,8 +142,8 @@ void take_interference_out(const Profile& profile, JobModel& job) {
     job.cpu_s *= job.disturbance;
     job.step_cpu_s *= job.disturbance;
   }
-  if (job.replayed_s && job.disturbance <= 1.0) {
-    job.device_s = std::max(0.0, *job.replayed_s - job.step_cpu_alone * job.step_cpu_s);
+  if (job.burst_s && job.disturbance <= 1.0) {
+    job.device_s = std::max(0.0, *job.burst_s - job.step_cpu_alone * job.step_cpu_s);
     return;
   }
   // CPU time was measured and holds, however the kernel shared; what others add to it is no more than the step took.

@@ -27,6 +27,7 @@ struct Observation {
   /// as_is, cold, cached, half_cached, perturb_cpu, synthetic, supply_cold or supply_cached
   std::string phase{};
   std::optional<int> workers{};    ///< where it differs from the job's own
+  std::optional<int> prefetch{};   ///< likewise: a block of n batches at a time is one of n workers that prefetch one
   std::optional<double> cached{};  ///< share of the bytes in memory, where the phase does not say
   double added_cpu_s = 0.0;        ///< per sample, in the worker: a perturbation
   double rate = 0.0;               ///< samples per second of one rank
@@ -71,11 +72,11 @@ struct JobModel {
   double window_relative_sd = 0.0;
   double compute_s = 0.0;  ///< of one batch in the consumer, as found
   double compute_relative_sd = 0.0;
-  std::optional<double> replayed_s{};  ///< of one batch: a step of synthetic blocks; absent where a device was traced
-  double receive_s = 0.0;              ///< of one batch: waiting even where it is ready (queue, unpickling, pinning)
-  double receive_cpu_s = 0.0;          ///< of one batch: what the consumer computes to receive it
-  double device_s = 0.0;               ///< of one batch: the part of it that needs no core
-  double step_cpu_s = 0.0;             ///< of one batch: wall time of the rest when undisturbed
+  std::optional<double> burst_s{};  ///< of one batch: a step of synthetic blocks; absent where a device was traced
+  double receive_s = 0.0;           ///< of one batch: waiting even where it is ready (queue, unpickling, pinning)
+  double receive_cpu_s = 0.0;       ///< of one batch: what the consumer computes to receive it
+  double device_s = 0.0;            ///< of one batch: the part of it that needs no core
+  double step_cpu_s = 0.0;          ///< of one batch: wall time of the rest when undisturbed
   double step_cpu_alone =
       1.0;  ///< of it, what is left without a loader: a batch that came just now is not in any cache
   /// Of device_s, the time in which kernels ran: what a faster accelerator shortens. The rest are copies that nothing

@@ -22,13 +22,14 @@ std::optional<T> number_in(const std::map<std::string, std::string>& setting, co
 /// Settings of a point that the model understands; a point with others is no observation of it.
 bool understood(const Point& point) {
   return std::all_of(point.setting.begin(), point.setting.end(), [](const auto& entry) {
-    return entry.first == "workers" || entry.first == "cached" || entry.first == "added_cpu_s_per_sample";
+    return entry.first == "workers" || entry.first == "prefetch" || entry.first == "cached" ||
+           entry.first == "added_cpu_s_per_sample";
   });
 }
 
 const Observation* at_all_workers(const JobModel& job, const char* phase) {
   const auto found = std::find_if(job.observations.begin(), job.observations.end(), [&](const Observation& seen) {
-    return seen.phase == phase && !seen.workers && !seen.cached;
+    return seen.phase == phase && !seen.workers && !seen.prefetch && !seen.cached;
   });
   return found != job.observations.end() ? &*found : nullptr;
 }
@@ -98,11 +99,13 @@ void collect_observations(const Profile& profile, JobModel& job) {
     if (!known_rate(point.estimate)) continue;
     Observation seen{.phase = point.phase,
                      .workers = number_in<int>(point.setting, "workers"),
+                     .prefetch = number_in<int>(point.setting, "prefetch"),
                      .cached = number_in<double>(point.setting, "cached"),
                      .added_cpu_s = number_in<double>(point.setting, "added_cpu_s_per_sample").value_or(0.0),
                      .rate = point.estimate->mean.value() / job.ranks,
                      .relative_sd = relative_sd(*point.estimate)};
     if (seen.workers == job.workers) seen.workers.reset();
+    if (seen.prefetch == job.prefetch) seen.prefetch.reset();
     job.observations.push_back(std::move(seen));
     job.attributed = false;
   }

@@ -307,6 +307,7 @@ std::vector<std::string> Predictor::backtest_lines() const {
   for (const Backtest& test : state_->calibration.backtests) {
     std::string what = test.seen.phase;
     if (test.seen.workers) what += ", workers=" + std::to_string(*test.seen.workers);
+    if (test.seen.prefetch) what += ", prefetch=" + std::to_string(*test.seen.prefetch);
     if (test.seen.added_cpu_s > 0.0) what += " with more CPU time per sample";
     if (test.seen.cached) what += ", cached=" + formatted("%.1f", 100.0 * *test.seen.cached) + "%";
     lines.push_back(what + ": predicted from the rest with an error of " +

@@ -241,6 +241,7 @@ double ranks_of(const Setting& setting) {
 Setting setting_of(const JobModel& job, const Observation& seen) {
   Setting setting = as_found(job);
   if (seen.workers) setting.workers = *seen.workers;
+  if (seen.prefetch) setting.prefetch = *seen.prefetch;
   if (seen.phase == "cold" || seen.phase == "supply_cold") setting.miss = 1.0;
   if (seen.phase == "cached" || seen.phase == "supply_cached" || seen.phase == "perturb_cpu") setting.miss = 0.0;
   if (seen.cached) setting.miss = 1.0 - *seen.cached;

@@ -149,6 +149,9 @@ std::string overhead_words(const Overhead& o) {
   add("extra CPU per sample", o.cpu);
   if (o.recording) text += "; recording written: " + bytes(*o.recording);
   if (o.dropped_records > 0) text += fmt::format("; {} dropped", plural(o.dropped_records, "record"));
+  if (o.held && o.measuring) {
+    text += fmt::format("; measuring held the script back for {} in {}", duration(*o.held), duration(*o.measuring));
+  }
   return text;
 }
 

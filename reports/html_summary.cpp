@@ -114,7 +114,8 @@ std::string method_words(const Findings& f) {
   const std::string& method = f.breakdowns.front().method;
   if (method == "attributed") return "Reading and preparing are told apart by attribution.";
   if (method == "differential+attributed") {
-    return "The waiting was measured by replaying batches; reading and preparing are told apart by attribution.";
+    return "The waiting was measured beside batches that lay ready; reading and preparing are told apart by "
+           "attribution.";
   }
   if (method == "differential") {
     const bool beside =

@@ -76,6 +76,15 @@ FdKind classify(int fd) {
   return kind_of_mode(fd, status.st_mode);
 }
 
+std::uint64_t file_of(Thread& thread, int fd) {
+  FdEntry* entry = fd_entry(fd);
+  if (entry == nullptr || entry->code.load(k_relaxed) != 0) return 0;
+  if (entry->generation.load(k_relaxed) != thread.generation) adopt(thread, fd, *entry);
+  const std::uint64_t file_id = entry->file_id.load(k_relaxed);
+  // Opened while the recording was switched off, or forgotten since.
+  return file_id == 0 || knows_path(file_id) ? file_id : adopt_path(thread, fd, file_id);
+}
+
 bool counts_metadata(const Thread& thread) {
   return in_sample(thread) || in_batch(thread);
 }

@@ -46,6 +46,10 @@ inline FdKind kind_of(int fd) {
   return kind != FdKind::unknown ? kind : classify(fd);
 }
 
+/// The id of the file behind `fd`, whose path is recorded in this process; 0: it has no name, or is code that the
+/// interpreter loads. Only with the thread busy.
+std::uint64_t file_of(Thread& thread, int fd);
+
 /// Whether time spent on metadata has a sample or a batch to go to.
 bool counts_metadata(const Thread& thread);
 

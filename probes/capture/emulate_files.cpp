@@ -7,9 +7,9 @@
 #include "probes/capture/emulate.hpp"
 #include "probes/capture/emulate_state.hpp"
 #include "probes/capture/paths.hpp"
-#include "probes/capture/phase_names.hpp"
 #include "probes/capture/phase_settle.hpp"
 #include "probes/capture/phase_state.hpp"
+#include "probes/capture/small_text.hpp"
 #include "probes/record/raw.hpp"
 
 namespace stallcast::capture {
@@ -92,13 +92,8 @@ std::uint64_t ask_read_ahead(std::uint64_t device) {
                                          {"/sys/dev/block/", "/../queue/read_ahead_kb"}};
   for (const auto& place : k_places) {
     char path[96];
-    const bool complete = StageName(path)
-                              .add(place[0])
-                              .add_decimal(major(device))
-                              .add(":")
-                              .add_decimal(minor(device))
-                              .add(place[1])
-                              .complete();
+    const bool complete =
+        SmallText(path).add(place[0]).add(major(device)).add(":").add(minor(device)).add(place[1]).complete();
     const std::uint64_t bytes = complete ? read_kilobytes(path) : 0;
     if (bytes != 0) return bytes;
   }
@@ -122,13 +117,15 @@ void measure(EmulatedFile& file, int fd) {
     file.data.store(DataFile::no, k_relaxed);
     return;
   }
-  const FileIdentity identity = identity_of(status);
-  const std::uint64_t words[] = {identity.device, identity.inode, identity.modified_ns, identity.size};
+  const auto modified_ns = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000ULL +
+                           static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  const std::uint64_t words[] = {status.st_dev, status.st_ino, modified_ns, size};
   file.key.store(hash_words(words, 4), k_relaxed);
-  file.device.store(identity.device, k_relaxed);
-  file.inode.store(identity.inode, k_relaxed);
-  file.size.store(identity.size, k_relaxed);
-  file.ahead.store(read_ahead_of(identity.device), k_relaxed);
+  file.device.store(status.st_dev, k_relaxed);
+  file.inode.store(status.st_ino, k_relaxed);
+  file.size.store(size, k_relaxed);
+  file.ahead.store(read_ahead_of(status.st_dev), k_relaxed);
   file.data.store(DataFile::yes, k_relaxed);
 }
 

@@ -57,8 +57,13 @@ void set_fd(int fd, FdKind kind, std::uint64_t file_id, bool listed) {
   entry->reads.store(0, std::memory_order_relaxed);
   entry->generation.store(process().generation.load(std::memory_order_relaxed), std::memory_order_relaxed);
   entry->unlisted.store(listed ? 0 : 1, std::memory_order_relaxed);
+  entry->code.store(0, std::memory_order_relaxed);
   entry->kind.store(kind, std::memory_order_relaxed);
   note_highest(fd);
+}
+
+void mark_code(int fd) {
+  if (FdEntry* entry = fd_entry(fd)) entry->code.store(1, std::memory_order_relaxed);
 }
 
 FdTotals take_fd(int fd) {
@@ -89,6 +94,7 @@ void copy_fd(int fd, int copy) {
   const FdKind kind = from->kind.load(std::memory_order_relaxed);
   set_fd(copy, kind == FdKind::ours ? FdKind::ignored : kind, from->file_id.load(std::memory_order_relaxed),
          from->unlisted.load(std::memory_order_relaxed) == 0);
+  if (from->code.load(std::memory_order_relaxed) != 0) mark_code(copy);
   if (emulating()) emulate_copied(fd, copy);
 }
 

@@ -30,6 +30,7 @@ struct FdEntry {
   std::atomic<std::uint32_t> generation;  ///< of the process that the totals and the path record belong to
   std::atomic<FdKind> kind;
   std::atomic<std::uint8_t> unlisted;  ///< 1: counts in totals, but gets no file record of its own (imports)
+  std::atomic<std::uint8_t> code;      ///< 1: an import, whether listed or not
 };
 
 /// What close() leaves of an entry.
@@ -64,6 +65,9 @@ void set_kind(int fd, FdKind kind);
 
 /// A new file is behind the descriptor.
 void set_fd(int fd, FdKind kind, std::uint64_t file_id, bool listed);
+
+/// What is behind the descriptor is code that the interpreter loads.
+void mark_code(int fd);
 
 /// Forgets the descriptor, before it is closed (afterwards another thread may have it again), and says what it was.
 FdTotals take_fd(int fd);

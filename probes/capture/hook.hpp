@@ -17,13 +17,11 @@
 
 namespace stallcast::capture {
 
-/// Calls `call`, which reads from `fd`, unless this phase serves the read from elsewhere; then waits as the phase or
-/// the emulated storage says.
+/// Calls `call`, which reads from `fd`; then waits as the phase or the emulated storage says.
 template <class Call>
-__attribute__((noinline)) ssize_t read_altered(const ReadSource& source, int fd, const ReadPlan& plan, Call call) {
+__attribute__((noinline)) ssize_t read_altered(int fd, const ReadPlan& plan, Call call) {
   const EmulatedRead emulated = emulating() ? before_emulated(fd, plan.offset, plan.bytes) : k_not_emulated;
-  ssize_t bytes = source.fd >= 0 ? read_copy(source, fd, plan) : -1;
-  if (bytes < 0) bytes = call();
+  const ssize_t bytes = call();
   if (emulated.fd >= 0 && bytes > 0) after_emulated(emulated, bytes);
   if (in_phase()) after_read();
   return bytes;
@@ -37,15 +35,15 @@ inline ssize_t read_through(int fd, ReadPlan plan, Call call) {
   if (kind != FdKind::regular && kind != FdKind::stream && kind != FdKind::socket) return call();
   const bool phased = in_phase() && kind == FdKind::regular;
   const bool altered = phased || (emulating() && kind == FdKind::regular);
-  const ReadSource source = phased ? before_read(fd, plan) : k_no_source;
+  if (phased) before_read(fd, plan);
   Thread* thread = recording_thread();
   if (thread == nullptr) {
-    const ssize_t bytes = altered ? read_altered(source, fd, plan, call) : call();
+    const ssize_t bytes = altered ? read_altered(fd, plan, call) : call();
     if (bytes > 0 && kind == FdKind::regular) count_unrecorded(static_cast<std::uint64_t>(bytes));
     return bytes;
   }
   const std::uint64_t begin_ns = is_timed(*thread, kind) ? monotonic_ns() : 0;
-  const ssize_t bytes = altered ? read_altered(source, fd, plan, call) : call();
+  const ssize_t bytes = altered ? read_altered(fd, plan, call) : call();
   const std::uint64_t ns = begin_ns != 0 ? monotonic_ns() - begin_ns : 0;
   if (bytes >= 0) count_read(*thread, {fd, kind, begin_ns, ns, static_cast<std::uint64_t>(bytes), 1});
   return bytes;

@@ -25,39 +25,38 @@ using CreatFn = int(const char*, mode_t);
 
 int open_as(Symbol symbol, const char* path, int flags, mode_t mode) {
   auto* real = next<OpenFn>(symbol);
-  return open_through(AT_FDCWD, path, flags, [=](int /*folder*/, const char* name) {
-    return real != nullptr ? real(name, flags, mode) : record::raw::open_file(name, flags, mode);
+  return open_through(AT_FDCWD, path, flags, [=] {
+    return real != nullptr ? real(path, flags, mode) : record::raw::open_file(path, flags, mode);
   });
 }
 
 int openat_as(Symbol symbol, int folder, const char* path, int flags, mode_t mode) {
   auto* real = next<OpenatFn>(symbol);
-  return open_through(folder, path, flags, [=](int from, const char* name) {
-    return real != nullptr ? real(from, name, flags, mode)
-                           : static_cast<int>(::syscall(SYS_openat, from, name, flags, mode));
+  return open_through(folder, path, flags, [=] {
+    return real != nullptr ? real(folder, path, flags, mode)
+                           : static_cast<int>(::syscall(SYS_openat, folder, path, flags, mode));
   });
 }
 
 int open_2_as(Symbol symbol, const char* path, int flags) {
   auto* real = next<Open2Fn>(symbol);
-  return open_through(AT_FDCWD, path, flags, [=](int /*folder*/, const char* name) {
-    return real != nullptr ? real(name, flags) : record::raw::open_file(name, flags, 0);
-  });
+  return open_through(AT_FDCWD, path, flags,
+                      [=] { return real != nullptr ? real(path, flags) : record::raw::open_file(path, flags, 0); });
 }
 
 int openat_2_as(Symbol symbol, int folder, const char* path, int flags) {
   auto* real = next<Openat2Fn>(symbol);
-  return open_through(folder, path, flags, [=](int from, const char* name) {
-    return real != nullptr ? real(from, name, flags) : static_cast<int>(::syscall(SYS_openat, from, name, flags, 0));
+  return open_through(folder, path, flags, [=] {
+    return real != nullptr ? real(folder, path, flags)
+                           : static_cast<int>(::syscall(SYS_openat, folder, path, flags, 0));
   });
 }
 
 int creat_as(Symbol symbol, const char* path, mode_t mode) {
   constexpr int k_flags = O_CREAT | O_WRONLY | O_TRUNC;
   auto* real = next<CreatFn>(symbol);
-  return open_through(AT_FDCWD, path, k_flags, [=](int /*folder*/, const char* name) {
-    return real != nullptr ? real(name, mode) : record::raw::open_file(name, k_flags, mode);
-  });
+  return open_through(AT_FDCWD, path, k_flags,
+                      [=] { return real != nullptr ? real(path, mode) : record::raw::open_file(path, k_flags, mode); });
 }
 
 }  // namespace
@@ -69,6 +68,7 @@ void note_opened(int fd, int folder, const char* path, int flags, std::uint64_t 
   Thread* recorded = recording_thread();
   const bool listed = !opened.import || (recorded != nullptr && counts_metadata(thread));
   set_fd(fd, opened.ignored ? FdKind::ignored : FdKind::unknown, opened.file_id, listed);
+  if (opened.import) mark_code(fd);
   if (emulating()) emulate_opened(fd, path, flags);
   if (!opened.import && !opened.ignored && !in_phase()) claim_opened(fd);
   if (recorded == nullptr || opened.ignored) return;

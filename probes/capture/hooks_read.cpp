@@ -24,21 +24,21 @@ std::size_t bytes_in(const iovec* parts, int count) {
 
 ssize_t pread_as(Symbol symbol, int fd, void* buffer, std::size_t bytes, off_t offset) {
   auto* real = next<PreadFn>(symbol);
-  return read_through(fd, {offset, bytes, buffer}, [=] {
+  return read_through(fd, {offset, bytes}, [=] {
     return real != nullptr ? real(fd, buffer, bytes, offset) : record::raw::read_at(fd, buffer, bytes, offset);
   });
 }
 
 ssize_t preadv_as(Symbol symbol, int fd, const iovec* parts, int count, off_t offset) {
   auto* real = next<PreadvFn>(symbol);
-  return read_through(fd, {offset, bytes_in(parts, count), nullptr}, [=]() -> ssize_t {
+  return read_through(fd, {offset, bytes_in(parts, count)}, [=]() -> ssize_t {
     return real != nullptr ? real(fd, parts, count, offset) : ::syscall(SYS_preadv, fd, parts, count, offset, 0);
   });
 }
 
 ssize_t preadv2_as(Symbol symbol, int fd, const iovec* parts, int count, off_t offset, int flags) {
   auto* real = next<Preadv2Fn>(symbol);
-  return read_through(fd, {offset, bytes_in(parts, count), nullptr}, [=]() -> ssize_t {
+  return read_through(fd, {offset, bytes_in(parts, count)}, [=]() -> ssize_t {
     return real != nullptr ? real(fd, parts, count, offset, flags)
                            : ::syscall(SYS_preadv2, fd, parts, count, offset, 0, flags);
   });
@@ -46,7 +46,7 @@ ssize_t preadv2_as(Symbol symbol, int fd, const iovec* parts, int count, off_t o
 
 ssize_t pread_chk_as(Symbol symbol, int fd, void* buffer, std::size_t bytes, off_t offset, std::size_t room) {
   auto* real = next<PreadChkFn>(symbol);
-  return read_through(fd, {offset, bytes, buffer}, [=] {
+  return read_through(fd, {offset, bytes}, [=] {
     if (real != nullptr) return real(fd, buffer, bytes, offset, room);
     if (bytes > room) __builtin_trap();
     return record::raw::read_at(fd, buffer, bytes, offset);
@@ -57,7 +57,7 @@ ssize_t pread_chk_as(Symbol symbol, int fd, void* buffer, std::size_t bytes, off
 
 STALLCAST_HOOK(ssize_t, read, "read", (int fd, void* buffer, std::size_t bytes)) {
   auto* real = next<ReadFn>(Symbol::read);
-  return read_through(fd, {-1, bytes, buffer}, [=]() -> ssize_t {
+  return read_through(fd, {-1, bytes}, [=]() -> ssize_t {
     return real != nullptr ? real(fd, buffer, bytes) : ::syscall(SYS_read, fd, buffer, bytes);
   });
 }
@@ -72,7 +72,7 @@ STALLCAST_HOOK(ssize_t, pread64, "pread64", (int fd, void* buffer, std::size_t b
 
 STALLCAST_HOOK(ssize_t, readv, "readv", (int fd, const iovec* parts, int count)) {
   auto* real = next<ReadvFn>(Symbol::readv);
-  return read_through(fd, {-1, bytes_in(parts, count), nullptr}, [=]() -> ssize_t {
+  return read_through(fd, {-1, bytes_in(parts, count)}, [=]() -> ssize_t {
     return real != nullptr ? real(fd, parts, count) : ::syscall(SYS_readv, fd, parts, count);
   });
 }
@@ -96,7 +96,7 @@ STALLCAST_HOOK(ssize_t, preadv64v2, "preadv64v2", (int fd, const iovec* parts, i
 // The checked variants end the process where the buffer is too small: that is libc's to do, with its message.
 STALLCAST_HOOK(ssize_t, read_chk, "__read_chk", (int fd, void* buffer, std::size_t bytes, std::size_t room)) {
   auto* real = next<ReadChkFn>(Symbol::read_chk);
-  return read_through(fd, {-1, bytes, buffer}, [=]() -> ssize_t {
+  return read_through(fd, {-1, bytes}, [=]() -> ssize_t {
     if (real != nullptr) return real(fd, buffer, bytes, room);
     if (bytes > room) __builtin_trap();
     return ::syscall(SYS_read, fd, buffer, bytes);

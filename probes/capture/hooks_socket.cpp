@@ -19,7 +19,7 @@ using PollChkFn = int(pollfd*, nfds_t, int, std::size_t);
 /// What is only looked at is received later.
 template <class Call>
 inline ssize_t receive_through(int fd, int flags, Call call) {
-  return (flags & MSG_PEEK) != 0 ? call() : read_through(fd, {-1, 0, nullptr}, call);
+  return (flags & MSG_PEEK) != 0 ? call() : read_through(fd, {-1, 0}, call);
 }
 
 /// A client with a time limit waits here and not in recv. One that waits for several descriptors serves more than this

@@ -60,7 +60,7 @@ std::size_t stream_through(FILE* stream, bool served, std::size_t wanted, Call c
   const FdKind kind = kind_of(fd);
   if (kind != FdKind::regular && kind != FdKind::stream && kind != FdKind::socket) return call();
   const bool phased = in_phase() && !served && kind == FdKind::regular;
-  if (phased) before_read(fd, {-1, wanted, nullptr});
+  if (phased) before_read(fd, {-1, wanted});
   const bool may_wait = emulating() && !served && kind == FdKind::regular;
   Thread* thread = recording_thread();
   const std::uint64_t begin_ns = thread != nullptr && !served && is_timed(*thread, kind) ? monotonic_ns() : 0;
@@ -86,9 +86,9 @@ FILE* fopen_as(Symbol symbol, const char* path, const char* mode) {
   auto* real = next<FopenFn>(symbol);
   if (real == nullptr) return nullptr;
   FILE* stream = nullptr;
-  open_through(AT_FDCWD, path, mode != nullptr ? flags_of_mode(mode) : O_RDONLY, [&](int /*folder*/, const char* name) {
+  open_through(AT_FDCWD, path, mode != nullptr ? flags_of_mode(mode) : O_RDONLY, [&] {
     const Busy busy(t_thread);
-    stream = real(name, mode);
+    stream = real(path, mode);
     return stream != nullptr ? fd_of(stream) : -1;
   });
   return stream;
@@ -99,12 +99,11 @@ FILE* freopen_as(Symbol symbol, const char* path, const char* mode, FILE* stream
   if (real == nullptr) return nullptr;
   if (awake()) about_to_close(fd_of(stream));
   FILE* result = nullptr;
-  const auto reopen = [&](int /*folder*/, const char* name) {
+  open_through(AT_FDCWD, path, flags_of_mode(mode), [&] {
     const Busy busy(t_thread);
-    result = real(name, mode, stream);
+    result = real(path, mode, stream);
     return result != nullptr ? fd_of(result) : -1;
-  };
-  open_through(AT_FDCWD, path, flags_of_mode(mode), reopen, MayStage::no);
+  });
   return result;
 }
 

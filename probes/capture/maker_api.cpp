@@ -6,6 +6,7 @@
 #include "probes/capture/phase.hpp"
 #include "probes/capture/sample.hpp"
 #include "probes/capture/timing.hpp"
+#include "probes/capture/touched.hpp"
 #include "stallcast/capture.h"
 
 namespace stallcast::capture {
@@ -171,6 +172,7 @@ STALLCAST_EXPORT void stallcast_sample_begin(int64_t index) {
   thread->sample.index = index;
   thread->sample.io = record::IoTotals{};
   thread->sample.unseen = 0;
+  begin_touched(*thread);
   thread->sample.untimed = is_sample_timed(*thread, index) ? 0 : 1;
   for (auto& file : thread->sample.files) file.file_id = 0;
   if (!is_timing(*thread)) return;
@@ -188,6 +190,7 @@ STALLCAST_EXPORT void stallcast_sample_end(void) {
   const bool timed = is_timing(*thread);
   const std::uint64_t closed_ns = close_whole(*thread, record::k_part_sample);
   thread->sample.untimed = 0;
+  end_touched(*thread);
   if (in_phase()) at_sample_end();
   if (!record::may_record(process().writer) || thread->sample.recorded == 0) return;
   const bool ended_at_close = closed_ns != 0 && !in_phase();  // a phase may have made it longer since

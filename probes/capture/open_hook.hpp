@@ -22,53 +22,16 @@ inline std::uint64_t metadata_clock(const Thread* thread) {
   return thread != nullptr && is_timing(*thread) && counts_metadata(*thread) ? monotonic_ns() : 0;
 }
 
-/// Whether a file may be opened under another name: freopen() loses its stream if that fails.
-enum class MayStage : bool { no, yes };
-
-/// Calls `call(folder, path)`, which opens a file and returns a descriptor or -1: the file's staged copy, if this phase
-/// redirects and it is there, else the file itself.
+/// Calls `call`, which opens a file and returns a descriptor or -1.
 template <class Call>
-inline int open_in_phase(int folder, const char* path, int flags, MayStage may, Call call, StagedCopy& copy) {
-  copy.path[0] = '\0';
-  if (may == MayStage::yes && find_staged(folder, path, flags, copy)) {
-    const record::raw::ErrnoKeeper keeper;
-    const int fd = call(AT_FDCWD, copy.path);
-    if (fd >= 0) return fd;
-  }
-  copy.path[0] = '\0';
-  return call(folder, path);
-}
-
-/// As open_through() outside phases, and what phases do besides.
-template <class Call>
-__attribute__((noinline)) int open_through_phase(int folder, const char* path, int flags, MayStage may, Call call) {
-  StagedCopy copy;
+inline int open_through(int folder, const char* path, int flags, Call call) {
+  if (!awake() || t_thread.busy != 0 || path == nullptr) return call();
   const std::uint64_t begin_ns = metadata_clock(recording_thread());
-  const int fd = open_in_phase(folder, path, flags, may, call, copy);
-  const std::uint64_t ns = begin_ns != 0 ? monotonic_ns() - begin_ns : 0;
-  if (fd < 0) {
-    if (begin_ns != 0) count_metadata(t_thread, ns, 0);
-    return fd;
-  }
-  note_opened(fd, folder, path, flags, begin_ns, ns);
-  if (copy.path[0] != '\0') {
-    staged_opened(fd, copy);
-  } else {
-    file_opened(fd, path, flags);
-  }
-  return fd;
-}
-
-/// Calls `call(folder, path)`, which opens a file and returns a descriptor or -1.
-template <class Call>
-inline int open_through(int folder, const char* path, int flags, Call call, MayStage may = MayStage::yes) {
-  if (!awake() || t_thread.busy != 0 || path == nullptr) return call(folder, path);
-  if (in_phase()) return open_through_phase(folder, path, flags, may, call);
-  const std::uint64_t begin_ns = metadata_clock(recording_thread());
-  const int fd = call(folder, path);
+  const int fd = call();
   const std::uint64_t ns = begin_ns != 0 ? monotonic_ns() - begin_ns : 0;
   if (fd >= 0) {
     note_opened(fd, folder, path, flags, begin_ns, ns);
+    if (in_phase()) file_opened(fd, path, flags);
   } else if (begin_ns != 0) {
     count_metadata(t_thread, ns, 0);
   }

@@ -31,10 +31,15 @@ SeenId* seen_table() {
   return table;
 }
 
+template <class Id>
+Id* line_of(Id* table, std::uint64_t file_id) {
+  return table + file_id % (k_seen_ids / k_ids_in_line) * k_ids_in_line;
+}
+
 /// Whether the id is remembered; it is from now on, in the place of another one where its line is full. Also where
 /// there is no room for its record: the budget does not grow again, and one dropped record is one.
 bool see(SeenId* table, std::uint64_t file_id) {
-  SeenId* line = table + file_id % (k_seen_ids / k_ids_in_line) * k_ids_in_line;
+  SeenId* line = line_of(table, file_id);
   std::size_t at = (file_id >> 32) % k_ids_in_line;
   for (std::size_t i = 0; i < k_ids_in_line; ++i) {
     const std::uint64_t seen = line[i].load(std::memory_order_relaxed);
@@ -66,7 +71,7 @@ bool is_import(const char* path, std::size_t length) {
 }
 
 /// `path`, which is relative to `folder`, as a whole name; its length, 0 where the folder has no name or it is too
-/// long. Not asked of the file's own descriptor: a phase may have opened a copy in its place.
+/// long. Not asked of the file's own descriptor: that has the name behind links, and this the one that was opened.
 std::size_t whole_name(int folder, const char* path, std::size_t length, char (&name)[k_longest_path + 1]) {
   const raw::ErrnoKeeper keeper;
   char link[k_fd_link_bytes];
@@ -124,6 +129,16 @@ bool note_path(Thread& thread, std::uint64_t file_id, int folder, const char* pa
   thread.unsized_path = room;
   thread.unsized_fd = fd;
   return true;
+}
+
+bool knows_path(std::uint64_t file_id) {
+  const SeenId* table = g_seen.load(std::memory_order_acquire);
+  if (table == nullptr) return false;
+  const SeenId* line = line_of(table, file_id);
+  for (std::size_t i = 0; i < k_ids_in_line; ++i) {
+    if (line[i].load(std::memory_order_relaxed) == file_id) return true;
+  }
+  return false;
 }
 
 void note_size(Thread& thread, int fd, std::uint64_t size_bytes, std::uint64_t device) {

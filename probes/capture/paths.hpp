@@ -25,6 +25,9 @@ Opened describe_open(const char* path, int flags);
 /// note_size(). True: not seen yet.
 bool note_path(Thread& thread, std::uint64_t file_id, int folder, const char* path, std::size_t length, int fd);
 
+/// Whether this process has a record of the file's path, as far as is remembered.
+bool knows_path(std::uint64_t file_id);
+
 /// The application asked fstat() about `fd`: its answer goes into the path record that was just written for it.
 void note_size(Thread& thread, int fd, std::uint64_t size_bytes, std::uint64_t device);
 

@@ -3,11 +3,11 @@
 
 #include <cstring>
 
+#include "core/clock.hpp"
 #include "probes/capture/export.hpp"
 #include "probes/capture/phase.hpp"
 #include "probes/capture/phase_calls.hpp"
 #include "probes/capture/phase_maps.hpp"
-#include "probes/capture/phase_stage.hpp"
 #include "probes/capture/phase_storage.hpp"
 #include "probes/capture/thread.hpp"
 
@@ -23,18 +23,21 @@ constexpr std::uint32_t k_no_segment = UINT32_MAX;
 struct Begin {
   Phase phase;
   std::uint32_t segment;
-  std::uint32_t round;
   std::uint64_t argument;
   std::uint32_t seed;
   std::uint64_t iterator_id;
   std::uint64_t batch;
 };
 
+/// Whether states are still made in this run. What comes after the last of them is recorded and left alone.
+bool measures(const record::ControlBlock& control) {
+  return control.mode == static_cast<std::uint32_t>(record::RunMode::phased) && control.let_go.load(k_relaxed) == 0;
+}
+
 record::ControlBlock* phased_control() {
   if (enter_api() == nullptr) return nullptr;
   record::ControlBlock* control = process().writer.control;
-  if (control == nullptr || control->mode != static_cast<std::uint32_t>(record::RunMode::phased)) return nullptr;
-  return control;
+  return control != nullptr && measures(*control) ? control : nullptr;
 }
 
 Treatment treatment_of(Phase phase) {
@@ -70,7 +73,6 @@ PhaseState* map_state(Process& self) {
 
 void clear(PhaseSeen& seen) {
   seen.opens.store(0, k_relaxed);
-  seen.staged_opens.store(0, k_relaxed);
   seen.unknown_opens.store(0, k_relaxed);
   seen.opened_bytes.store(0, k_relaxed);
   seen.resident_bytes.store(0, k_relaxed);
@@ -79,30 +81,15 @@ void clear(PhaseSeen& seen) {
   seen.page_bytes.store(0, k_relaxed);
 }
 
-/// Rounds concern the phases that evict or redirect; what lies between their segments has none.
-void enter_round(PhaseState& state, std::uint32_t round) {
-  if (state.round_known.load(k_relaxed) != 0 && state.round.load(k_relaxed) == round) return;
-  forget_files(state.files);
-  state.round.store(round, k_relaxed);
-  state.round_known.store(1, k_relaxed);
-}
-
-void begin_batch(PhaseState& state, const Begin& begin, record::ControlBlock& control) {
+void begin_batch(PhaseState& state, const Begin& begin) {
   const bool is_planned = begin.segment != k_no_segment;
   const Treatment treatment = is_planned ? treatment_of(begin.phase) : Treatment::look;
-  const bool warms = is_planned && begin.phase == Phase::as_is;  // a block as found, for the cached ones after it
-  if (treatment != Treatment::look || warms) enter_round(state, begin.round);
-  state.stage_ns = 0;
-  if (treatment == Treatment::cached || treatment == Treatment::half) {
-    state.stage_ns = stage_files(state.files, begin.round, control);
-  }
   state.phase = static_cast<std::uint32_t>(begin.phase);
   state.segment = begin.segment;
   state.iterator_id = begin.iterator_id;
   state.batch = begin.batch;
   state.treatment.store(treatment, k_relaxed);
   state.seed.store(begin.seed, k_relaxed);
-  state.remembers.store(treatment == Treatment::cold || warms ? 1 : 0, k_relaxed);
   state.read_delay_ns.store(begin.phase == Phase::perturb_read ? begin.argument : 0, k_relaxed);
   state.sample_work_ns.store(begin.phase == Phase::perturb_cpu ? begin.argument : 0, k_relaxed);
   const std::uint32_t serial = state.serial.load(k_relaxed) + 1;
@@ -112,13 +99,13 @@ void begin_batch(PhaseState& state, const Begin& begin, record::ControlBlock& co
   state.storage_begin = is_planned ? storage_bytes(state) : k_storage_unknown;
 }
 
-void begin_phase(const Begin& begin, record::ControlBlock& control) {
+void begin_phase(const Begin& begin) {
   Process& self = process();
   PhaseState* state = map_state(self);
   if (state == nullptr || state->changing.exchange(1, std::memory_order_acquire) != 0) return;
   // A batch that was begun and never ended was not made (its sample raised): it leaves no evidence.
   self.in_phase.store(0, k_relaxed);
-  begin_batch(*state, begin, control);
+  begin_batch(*state, begin);
   self.in_phase.store(1, std::memory_order_release);
   state->changing.store(0, std::memory_order_release);
 }
@@ -132,7 +119,7 @@ void write_phase(Thread& thread, PhaseState& state) {
   found->batch = state.batch;
   found->phase = state.phase;
   found->opens = seen.opens.load(k_relaxed);
-  found->staged_opens = seen.staged_opens.load(k_relaxed);
+  found->unused_opens = 0;
   found->unknown_opens = seen.unknown_opens.load(k_relaxed);
   found->opened_bytes = seen.opened_bytes.load(k_relaxed);
   found->resident_bytes = seen.resident_bytes.load(k_relaxed);
@@ -140,7 +127,7 @@ void write_phase(Thread& thread, PhaseState& state) {
   found->foreign_bytes = seen.foreign_bytes.load(k_relaxed);
   const bool known = state.storage_begin != k_storage_unknown && storage_end != k_storage_unknown;
   found->storage_bytes = known ? storage_end - state.storage_begin : k_storage_unknown;
-  found->stage_ns = state.stage_ns;
+  found->unused_ns = 0;
   found->page_bytes = seen.page_bytes.load(k_relaxed);
   record::commit(thread.out);
 }
@@ -183,10 +170,15 @@ record::PhaseSlot* own_slot() {
 }  // namespace
 
 void at_batch_begin() {
-  record::ControlBlock* control = process().writer.control;
-  if (control == nullptr || control->mode != static_cast<std::uint32_t>(record::RunMode::phased) || in_phase()) return;
+  Process& self = process();
+  const record::ControlBlock* control = self.writer.control;
+  if (control == nullptr || !measures(*control)) {
+    self.in_phase.store(0, k_relaxed);
+    return;
+  }
+  if (in_phase() && phase_state()->segment != k_no_segment) return;
   const raw::ErrnoKeeper keeper;
-  begin_phase({Phase::as_is, k_no_segment, 0, 0, 0, 0, 0}, *control);
+  begin_phase({Phase::as_is, k_no_segment, 0, 0, 0, 0});
 }
 
 }  // namespace stallcast::capture
@@ -204,7 +196,7 @@ STALLCAST_EXPORT int stallcast_segment(uint32_t index, uint64_t* out) {
   if (index >= control->segment_count.load(std::memory_order_acquire)) return 0;
   const record::Segment& segment = control->segments[index];
   const std::uint64_t fields[8] = {segment.first,   segment.batches,  segment.phase, segment.round,
-                                   segment.workers, segment.argument, segment.seed,  segment.lists};
+                                   segment.at_once, segment.argument, segment.seed,  segment.made_as};
   memcpy(out, fields, sizeof(fields));
   return 1;
 }
@@ -214,51 +206,75 @@ STALLCAST_EXPORT uint32_t stallcast_segments(void) {
   return control != nullptr ? control->segment_count.load(std::memory_order_acquire) : 0;
 }
 
-STALLCAST_EXPORT int stallcast_joins_passes(void) {
-  const record::ControlBlock* control = phased_control();
-  return control != nullptr && control->joins_passes.load(k_relaxed) != 0 ? 1 : 0;
-}
-
 STALLCAST_EXPORT int stallcast_data_received(void) {
   const record::ControlBlock* control = phased_control();
   return control != nullptr && control->data_received.load(k_relaxed) != 0 ? 1 : 0;
 }
 
-STALLCAST_EXPORT void stallcast_phase_slot(uint64_t armed, uint64_t turns, uint64_t pass_first, uint64_t pass_end,
-                                           uint32_t workers, uint32_t prefetch, uint64_t missed, uint32_t support) {
+STALLCAST_EXPORT int stallcast_tool_alive(void) {
+  constexpr std::uint64_t k_silent_ns = 3'000'000'000ULL;
+  const record::ControlBlock* control = phased_control();
+  return control != nullptr && monotonic_ns() < control->heartbeat_ns.load(k_relaxed) + k_silent_ns ? 1 : 0;
+}
+
+STALLCAST_EXPORT uint32_t stallcast_ahead(uint64_t* out) {
+  const record::ControlBlock* control = phased_control();
+  if (control == nullptr) return 0;
+  const std::uint32_t serial = control->ahead_serial.load(std::memory_order_acquire);
+  out[0] = control->ahead_first.load(k_relaxed);
+  out[1] = control->ahead_batches.load(k_relaxed);
+  return serial;
+}
+
+STALLCAST_EXPORT void stallcast_phase_slot(uint64_t turns, uint64_t pass_first, uint64_t pass_end, uint32_t passes,
+                                           uint32_t workers, uint32_t prefetch, uint32_t missed, uint32_t support) {
   record::PhaseSlot* own = own_slot();
   if (own == nullptr) return;
   record::PhaseSlot& slot = *own;
   slot.pass_first.store(pass_first, k_relaxed);
   slot.pass_end.store(pass_end, k_relaxed);
+  slot.passes.store(passes, k_relaxed);
   slot.workers.store(workers, k_relaxed);
   slot.prefetch.store(prefetch, k_relaxed);
   slot.missed.store(missed, k_relaxed);
   slot.support.store(support, k_relaxed);
   slot.turns.store(turns, k_relaxed);
-  slot.left.store(0, k_relaxed);
-  slot.armed.store(armed, std::memory_order_release);
+  const bool armed = static_cast<record::PhaseSupport>(support) != record::PhaseSupport::none;
+  slot.armed.store(armed ? 1 : 0, std::memory_order_release);
 }
 
 STALLCAST_EXPORT void stallcast_phase_turn(uint64_t turns) {
   if (record::PhaseSlot* slot = own_slot()) slot->turns.store(turns, std::memory_order_release);
 }
 
-STALLCAST_EXPORT void stallcast_phase_segment(uint32_t index) {
-  if (record::PhaseSlot* slot = own_slot()) slot->segment.store(index + 1, k_relaxed);
+STALLCAST_EXPORT int stallcast_phase_ready(uint32_t segment) {
+  record::PhaseSlot* own = own_slot();
+  if (own == nullptr) return 1;
+  own->ready.store(segment + 1, std::memory_order_release);
+  const record::ControlBlock* control = phased_control();
+  if (control == nullptr) return 1;
+  for (std::uint32_t rank = 0; rank < record::k_max_ranks; ++rank) {
+    const record::PhaseSlot& slot = control->phases[rank];
+    const bool counts = slot.armed.load(std::memory_order_acquire) != 0 && slot.at_end.load(k_relaxed) == 0;
+    if (counts && slot.ready.load(std::memory_order_acquire) < segment + 1) return 0;
+  }
+  return 1;
 }
 
-STALLCAST_EXPORT void stallcast_phase_left(void) {
-  if (record::PhaseSlot* slot = own_slot()) slot->left.store(1, std::memory_order_release);
+STALLCAST_EXPORT void stallcast_phase_held(uint64_t nanoseconds) {
+  if (record::PhaseSlot* slot = own_slot()) slot->held_ns.fetch_add(nanoseconds, k_relaxed);
 }
 
-STALLCAST_EXPORT void stallcast_phase_begin(uint32_t phase, uint32_t segment, uint32_t round, uint64_t argument,
+STALLCAST_EXPORT void stallcast_phase_at_end(uint32_t how) {
+  if (record::PhaseSlot* slot = own_slot()) slot->at_end.store(how, std::memory_order_release);
+}
+
+STALLCAST_EXPORT void stallcast_phase_begin(uint32_t phase, uint32_t segment, uint32_t /*round*/, uint64_t argument,
                                             uint32_t seed, uint64_t iterator_id, uint64_t batch) {
-  record::ControlBlock* control = phased_control();
-  if (control == nullptr) return;
+  if (phased_control() == nullptr) return;
   const raw::ErrnoKeeper keeper;
   const Busy busy(t_thread);
-  begin_phase({static_cast<Phase>(phase), segment, round, argument, seed, iterator_id, batch}, *control);
+  begin_phase({static_cast<Phase>(phase), segment, argument, seed, iterator_id, batch});
 }
 
 STALLCAST_EXPORT void stallcast_phase_end(void) {

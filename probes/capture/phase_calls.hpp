@@ -24,28 +24,6 @@ inline int advise_file(int fd, std::uint64_t offset, std::uint64_t bytes, int ad
   return static_cast<int>(::syscall(SYS_fadvise64, fd, offset, bytes, advice));
 }
 
-inline int make_folder(const char* path) {
-  return static_cast<int>(::syscall(SYS_mkdirat, AT_FDCWD, path, 0700));
-}
-
-inline int remove_folder(const char* path) {
-  return static_cast<int>(::syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR));
-}
-
-/// Renames within one folder unless `to` is there already (EEXIST).
-inline int rename_new(const char* from, const char* to) {
-  constexpr unsigned k_no_replace = 1;
-  return static_cast<int>(::syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, k_no_replace));
-}
-
-inline int resize(int fd, std::uint64_t bytes) {
-  return static_cast<int>(::syscall(SYS_ftruncate, fd, bytes));
-}
-
-inline ssize_t list_folder(int fd, void* out, std::size_t bytes) {
-  return static_cast<ssize_t>(::syscall(SYS_getdents64, fd, out, bytes));
-}
-
 inline int in_core(void* address, std::size_t bytes, unsigned char* out) {
   return static_cast<int>(::syscall(SYS_mincore, address, bytes, out));
 }

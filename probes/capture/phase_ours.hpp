@@ -1,8 +1,7 @@
 /// The files whose pages this run brought into the page cache: found absent by one of its processes and read since.
 /// Only those may be dropped by default, because other users of the machine paid for the rest.
 ///
-/// One set for all processes of the run, a file in the run folder that each maps (record/own_pages.hpp). It also holds
-/// which ranges of large files are staged (phase_shard.hpp).
+/// One set for all processes of the run, a file in the run folder that each maps (record/own_pages.hpp).
 /// Bounded: what finds no room counts as foreign, which costs a premise and never a stranger's pages.
 #pragma once
 

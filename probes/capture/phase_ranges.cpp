@@ -14,13 +14,13 @@
 #include "probes/capture/phase_calls.hpp"
 #include "probes/capture/phase_ours.hpp"
 #include "probes/capture/phase_settle.hpp"
-#include "probes/capture/phase_shard.hpp"
-#include "probes/capture/phase_stage.hpp"
+#include "probes/capture/touched.hpp"
 
 namespace stallcast::capture {
 namespace {
 
 constexpr auto k_relaxed = std::memory_order_relaxed;
+constexpr std::uint64_t k_granule = 64 * 1024;
 /// Granules of a chunk, the unit in which a large file is this run's own.
 constexpr std::uint64_t k_chunk = record::k_own_chunk_bytes / k_granule;
 constexpr std::uint64_t k_ahead = 4 * k_chunk;
@@ -63,31 +63,6 @@ FilePart part_of(const Reading& reading, std::uint64_t first, std::uint64_t end)
 /// Where the chunk of `granule` ends, at most `end`.
 std::uint64_t chunk_end(std::uint64_t granule, std::uint64_t end) {
   return std::min((granule / k_chunk + 1) * k_chunk, end);
-}
-
-/// Whether all of granules first..end-1 are to be served from copies, and can be.
-bool is_staged(const Reading& reading, std::uint64_t first, std::uint64_t end) {
-  const Treatment treatment = reading.state.treatment.load(k_relaxed);
-  if (treatment != Treatment::cached && treatment != Treatment::half) return false;
-  if (process().writer.control->stage_dir[0] == '\0') return false;
-  const std::uint32_t round = reading.state.round.load(k_relaxed);
-  const FileIdentity file = identity_of(reading.file);
-  for (std::uint64_t granule = first; granule < end; ++granule) {
-    if (treatment == Treatment::half && part_of(reading, granule, granule + 1).is_cold) return false;
-    if (!is_ours(granule_key(file, round, granule))) return false;
-  }
-  return true;
-}
-
-/// Counts granules first..end-1, which are read from their copies: in memory, whatever the page cache holds.
-void count_staged(const Reading& reading, std::uint64_t first, std::uint64_t end) {
-  for (std::uint64_t granule = first; granule < end; ++granule) {
-    if (has_mark(reading, granule, Mark::counted)) continue;
-    set_mark(reading, granule, Mark::counted);
-    const std::uint64_t bytes = part_of(reading, granule, granule + 1).range.bytes;
-    reading.state.seen.opened_bytes.fetch_add(bytes, k_relaxed);
-    reading.state.seen.resident_bytes.fetch_add(bytes, k_relaxed);
-  }
 }
 
 /// Granules first..end-1 are about to be read. What was cleared before the reader came is not asked about: that it is
@@ -171,41 +146,35 @@ void mark_whole_file(PhaseState& state, std::uint64_t file) {
   state.ranges[value % k_range_slots].store(value, k_relaxed);
 }
 
-ReadSource before_read(int fd, const ReadPlan& plan) {
+void before_read(int fd, const ReadPlan& plan) {
   PhaseState* state = looking_state();
-  if (state == nullptr || fd < 0 || fd >= k_tracked_fds || plan.bytes == 0) return k_no_source;
-  if (state->opened_in[fd].load(k_relaxed) == state->serial.load(k_relaxed)) return k_no_source;
+  if (state == nullptr || fd < 0 || fd >= k_tracked_fds || plan.bytes == 0) return;
+  const bool is_opened = state->opened_in[fd].load(k_relaxed) == state->serial.load(k_relaxed);
+  if (is_opened && !touches_others_file(fd)) return;
   const record::raw::ErrnoKeeper keeper;
   const Busy busy(t_thread);
   struct stat file {};
-  if (raw::stat_fd(fd, &file) != 0 || !S_ISREG(file.st_mode)) return k_no_source;
+  if (raw::stat_fd(fd, &file) != 0 || !S_ISREG(file.st_mode)) return;
   const off_t from = plan.offset >= 0 ? plan.offset : raw::position(fd);
-  if (from < 0 || from >= file.st_size) return k_no_source;
+  if (from < 0 || from >= file.st_size) return;
   const auto begin = static_cast<std::uint64_t>(from);
   const std::uint64_t bytes = std::min<std::uint64_t>(plan.bytes, static_cast<std::uint64_t>(file.st_size) - begin);
+  touch_range(fd, begin, bytes);
+  if (is_opened) return;
   const std::uint64_t first = begin / k_granule;
   const std::uint64_t end = (begin + bytes - 1) / k_granule + 1;
   const std::uint64_t last = static_cast<std::uint64_t>(file.st_size - 1) / k_granule;
   const Reading reading{.state = *state, .fd = fd, .file = file, .key = file_key(file), .end = last + 1};
   if (has_mark(reading, 0, Mark::whole)) {  // a second descriptor of what was opened in this batch: numpy.load() dups
     state->opened_in[fd].store(state->serial.load(k_relaxed), k_relaxed);
-    return k_no_source;
+    return;
   }
   count_pages(reading, begin, bytes);
-  if (plan.buffer != nullptr && is_staged(reading, first, end)) {
-    const int copy = shadow_of(*state, identity_of(file));
-    if (copy >= 0) {
-      count_staged(reading, first, end);
-      return {copy, from, bytes};
-    }
-  }
   const bool moves_on = first > 0 && has_mark(reading, first - 1, Mark::counted);
   const bool is_new = !has_mark(reading, end - 1, Mark::counted);
   settle_granules(reading, first, end);
   const bool clears = state->treatment.load(k_relaxed) != Treatment::look && (moves_on || is_new);
   if (clears && has_movers(reading, moves_on)) clear_way(reading, first, end, moves_on);
-  if (state->remembers.load(k_relaxed) != 0) remember_range(state->files, fd, file, first, end);
-  return k_no_source;
 }
 
 }  // namespace stallcast::capture

@@ -79,14 +79,9 @@ bool clear_pages(const FilePart& part) {
   return allowed && evict(part) == 0;
 }
 
-bool is_cold_half(std::uint64_t id, std::uint32_t seed) {
-  const std::uint64_t words[] = {id, seed};
-  return (hash_words(words, 2) >> 32U & 1U) != 0;
-}
-
 bool is_cold(const PhaseState& state, std::uint64_t id) {
   const Treatment treatment = state.treatment.load(k_relaxed);
-  if (treatment == Treatment::half) return is_cold_half(id, state.seed.load(k_relaxed));
+  if (treatment == Treatment::half) return record::is_cold_half(id, state.seed.load(k_relaxed));
   return treatment == Treatment::cold;
 }
 

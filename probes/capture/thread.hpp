@@ -21,6 +21,15 @@ struct FileInSample {
 
 inline constexpr int k_files_in_sample = 4;
 
+/// Part of a file that the open sample has read, and that no record tells of yet (touched.hpp). file_id 0: none.
+struct TouchedRange {
+  std::uint64_t file_id;
+  std::uint64_t begin;
+  std::uint64_t end;
+};
+
+inline constexpr std::uint32_t k_touched_at_once = 4;
+
 struct Sample {
   std::uint32_t depth;     ///< nested begins; the outermost counts
   std::uint32_t recorded;  ///< 1 if records were on at its begin
@@ -30,6 +39,11 @@ struct Sample {
   std::uint64_t begin_ns;
   record::IoTotals io;
   FileInSample files[k_files_in_sample];
+  std::uint32_t touched;     ///< records of what it touched
+  std::uint32_t wholes;      ///< written to `whole_files` so far
+  std::uint32_t next_range;  ///< of `ranges`, to be written next where all are taken
+  std::uint64_t whole_files[k_touched_at_once];
+  TouchedRange ranges[k_touched_at_once];
 };
 
 /// CPU clock, run delay and major faults of a thread at one moment.

@@ -25,7 +25,7 @@ std::vector<DoctorCheck> examine_machine(const DoctorOptions& options) {
   checks.push_back(check_run_folder(options.root));
   checks.push_back(check_proc_io(options.root));
   checks.push_back(check_page_cache(options.root, data));
-  checks.push_back(check_stage());
+  checks.push_back(check_held_memory(options.root));
   checks.push_back(check_shared_memory(options.root));
   checks.push_back(check_cores(options.root));
   checks.push_back(check_cgroup(options.root));

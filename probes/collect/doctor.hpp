@@ -45,7 +45,7 @@ struct DoctorOptions {
 [[nodiscard]] std::vector<DoctorCheck> check_python(const std::string& search_path);
 [[nodiscard]] DoctorCheck check_run_folder(const std::filesystem::path& root);
 [[nodiscard]] DoctorCheck check_page_cache(const std::filesystem::path& root, const std::filesystem::path& folder);
-[[nodiscard]] DoctorCheck check_stage();
+[[nodiscard]] DoctorCheck check_held_memory(const std::filesystem::path& root);
 [[nodiscard]] DoctorCheck check_shared_memory(const std::filesystem::path& root);
 [[nodiscard]] DoctorCheck check_proc_io(const std::filesystem::path& root);
 [[nodiscard]] DoctorCheck check_cores(const std::filesystem::path& root);

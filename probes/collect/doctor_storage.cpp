@@ -1,10 +1,11 @@
-/// doctor: folders, page cache, memory that batches and stages pass through.
+/// doctor: folders, page cache, memory that batches pass through and files are held in.
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -15,11 +16,11 @@
 
 #include "fmt/format.h"
 #include "probes/collect/doctor.hpp"
+#include "probes/collect/free_memory.hpp"
 #include "probes/collect/mounts.hpp"
 #include "probes/collect/page_residency.hpp"
 #include "probes/collect/process_reader.hpp"
 #include "probes/collect/run_folder.hpp"
-#include "probes/collect/stage_place.hpp"
 #include "probes/collect/text_file.hpp"
 
 namespace stallcast::collect {
@@ -30,6 +31,7 @@ namespace fs = std::filesystem;
 constexpr std::size_t k_probe_bytes = 1U << 20U;
 constexpr std::uint64_t k_enough_for_recordings = 512ULL << 20U;  // half of what is free is left to the job
 constexpr std::uint64_t k_enough_shared_memory = 256ULL << 20U;
+constexpr std::uint64_t k_enough_held = 256ULL << 20U;
 constexpr std::uint64_t k_enough_open_files = 1024;
 
 std::string gigabytes(std::uint64_t bytes) {
@@ -157,17 +159,26 @@ DoctorCheck check_run_folder(const fs::path& root) {
   return check;
 }
 
-DoctorCheck check_stage() {
+DoctorCheck check_held_memory(const fs::path& root) {
   DoctorCheck check{.id = "staging_memory"};
-  const auto places = stage_places();
-  if (!places.empty()) {
-    check.seen = fmt::format("{}, {} free", places.front().folder.string(), gigabytes(places.front().free_bytes));
+  const auto free = read_free_memory(root);
+  if (!free) {
+    check.state = CheckState::missing;
+    check.seen = "the kernel does not say how much memory is free";
+    check.consequence = "there are no cached blocks";
+    check.hint = "mount /proc";
     return check;
   }
-  check.state = CheckState::limited;
-  check.seen = "no file system in memory has room";
-  check.consequence = "cached blocks depend on the page cache, which may lose what they read";
-  check.hint = "give /dev/shm more room (docker: --shm-size)";
+  rlimit locked{};
+  getrlimit(RLIMIT_MEMLOCK, &locked);
+  const bool unlimited = locked.rlim_cur == RLIM_INFINITY || geteuid() == 0;
+  check.seen = fmt::format("{} may hold the files of cached blocks, {} of it locked", gigabytes(*free / 4),
+                           unlimited ? "all" : gigabytes(std::min<std::uint64_t>(locked.rlim_cur, *free / 4)));
+  if (*free / 4 < k_enough_held) {
+    check.state = CheckState::limited;
+    check.consequence = "the files of cached blocks may not fit: then there are none";
+    check.hint = "leave more memory free";
+  }
   return check;
 }
 

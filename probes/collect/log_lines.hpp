@@ -59,7 +59,7 @@ struct EndLine {
   int exit_code = 0;  ///< 128 + signal if a signal ended the command
   int signal = 0;
   bool interrupted = false;  ///< the tool was asked to end (Ctrl-C, SIGTERM, SIGHUP, SIGQUIT)
-  bool ended_by_us = false;  ///< the tool ended the command, which was over its time
+  bool ended_by_us = false;  ///< the command was measured, and ended as asked
 };
 
 /// Each without a newline at its end.

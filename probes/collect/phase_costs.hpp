@@ -1,7 +1,7 @@
-/// What the batches of each phase of a run have cost so far, so that its end can be foreseen.
+/// What the batches of each state have cost so far, so that what comes can be foreseen.
 ///
-/// Worked example. 40 cold batches took 5 s and nothing else was run yet: 20 cold ones, or 20 of the cold supply, which
-/// is most like it, are foreseen to take 2.5 s; 20 cached ones go by the rate as found.
+/// Worked example. 40 cold batches took 5 s: 20 more are foreseen to take 2.5 s; 20 cached ones, of which there were
+/// none yet, go by the rate as found.
 #pragma once
 
 #include <array>
@@ -11,19 +11,16 @@
 
 namespace stallcast::collect {
 
-/// Whether the segment's batches come before the turn that it names, none of them for the script.
-[[nodiscard]] bool is_supply(const record::Segment& segment);
-
 class PhaseCosts {
  public:
   /// `segment`: that the slowest rank is in from now on, at `turn`; nullptr: as found. The time since the last call
-  /// goes to the segment of that call, and so do the turns; the batches of a supply segment count once it is over.
+  /// goes to the segment of that call, and so do the turns.
   void follow(const record::Segment* segment, std::uint64_t turn, std::uint64_t now_ns);
 
   /// 0 where no batch of the phase was seen.
   [[nodiscard]] double batches_per_s(record::Phase phase) const;
 
-  /// Foreseen for `batches` of a phase: as they were, else as the phase most like it, else at `otherwise` batches/s.
+  /// Foreseen for `batches` of a phase: as they were, else as cached ones were, else at `otherwise` batches/s.
   [[nodiscard]] double seconds_of(record::Phase phase, double batches, double otherwise) const;
 
  private:
@@ -35,7 +32,7 @@ class PhaseCosts {
   std::array<Spent, 16> spent_{};  ///< by phase
   std::uint64_t followed_ns_ = 0;  ///< last call; 0: none yet
   std::uint64_t followed_turn_ = 0;
-  const record::Segment* followed_ = nullptr;
+  record::Phase followed_ = record::Phase::as_is;
 };
 
 }  // namespace stallcast::collect

@@ -1,4 +1,4 @@
-/// What a phased run needs besides the schedule: a stage in memory, a guardian, and a job that keeps nothing.
+/// What a measured run needs besides the schedule: files held in memory, and somebody who tells when it is enough.
 #pragma once
 
 #include <atomic>
@@ -8,31 +8,31 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "core/data_issue.hpp"
 #include "core/result.hpp"
-#include "probes/collect/guardian.hpp"
 #include "probes/collect/phase_schedule.hpp"
+#include "probes/collect/recorded_files.hpp"
 #include "probes/collect/run_folder.hpp"
 
 namespace stallcast::collect {
 
 struct PhasedOptions {
-  PhaseWants wants{};
+  PhaseWants wants{};  ///< wants.stop: the command is ended once it was measured
   record::Evict evict = record::Evict::own;
-  /// Whether what was recorded so far (in the given folder) is as tight as wanted. Asked after each complete round, on
-  /// a thread of its own; empty: the budget alone ends the run.
+  /// Whether what was recorded so far (in the given folder) is as tight as wanted. Asked after complete rounds, on a
+  /// thread of its own; empty: the budget alone ends the measuring.
   std::function<bool(const std::filesystem::path& run_folder)> enough{};
-  std::function<void(const PhaseProgress&)> on_progress{};  ///< about once a second
+  std::function<void(const PhaseProgress&)> on_progress{};  ///< about once a second, until measuring is over
+  /// Once, on a thread of its own, when every rank has let go or waits to be ended. Not called where the command ended
+  /// before that.
+  std::function<void(const std::filesystem::path& run_folder)> on_measured{};
 };
 
-/// Lives from before the command starts until after it ended. Deletes its stage at its end.
+/// Lives from before the command starts until after it ended. Its death at any instant leaves the job running.
 class PhasedRun {
  public:
-  /// Makes the stage (a folder in memory, 0700) and posts the guardian. Without a place in memory the stage is left
-  /// out and `issues()` says so: cached blocks then depend on the page cache.
   [[nodiscard]] static Result<std::unique_ptr<PhasedRun>> begin(const RunFolder& folder, const PhasedOptions& options);
 
   ~PhasedRun();
@@ -42,40 +42,38 @@ class PhasedRun {
   /// Ten times a second while the command runs.
   void beat(std::uint64_t now_ns);
 
-  /// True once the job is to be ended: its ranks have all left and whoever started them stays (is_over), or it is so
-  /// far beyond its budget that it cannot be expected to come to its end.
-  [[nodiscard]] bool must_end(std::uint64_t now_ns);
+  /// Whether the command is to be ended now: that was asked for, and it was measured.
+  [[nodiscard]] bool wants_stop(std::uint64_t now_ns) const;
 
-  /// Whether every rank came to the end of the run, however what started them ended.
-  [[nodiscard]] bool ranks_have_left() const { return schedule_.ranks_have_left(); }
+  /// Nothing is asked or held any more; waits for our own threads.
+  void command_ended();
 
   [[nodiscard]] const std::vector<DataIssue>& issues() const { return issues_; }
 
-  /// What kept phases from being run as planned; asked when the command has ended.
+  /// What kept states from being made as planned; asked when the command has ended.
   [[nodiscard]] std::vector<DataIssue> issues_at_end() const;
-
-  /// Variables that keep the job from telling anyone about this run: experiment trackers offline.
-  [[nodiscard]] static std::vector<std::pair<std::string, std::string>> variables(
-      const std::filesystem::path& run_folder);
 
  private:
   PhasedRun(const RunFolder& folder, const PhasedOptions& options);
-  void make_stage(record::ControlBlock& control, const std::string& run_id);
   void ask_for_enough();
+  void tell_when_over(std::uint64_t now_ns);
+  [[nodiscard]] bool is_over(std::uint64_t now_ns);
 
   PhasedOptions options_;
+  record::ControlBlock& control_;
+  std::unique_ptr<RecordedFiles> files_;
   PhaseSchedule schedule_;
   std::filesystem::path run_folder_;
   std::thread asking_{};
+  std::thread telling_{};
   std::atomic<bool> asked_{false};  ///< a question is under way
   std::atomic<bool> is_enough_{false};
+  std::atomic<bool> told_{false};  ///< on_measured has returned
+  bool over_ = false;
   int rounds_asked_ = 0;
   std::uint64_t next_progress_ns_ = 0;
-  std::filesystem::path stage_{};
+  std::uint64_t refused_ns_ = 0;  ///< when a loader was seen that no states can be made of
   std::vector<DataIssue> issues_{};
-  bool over_ = false;
-  std::string hung_{};  ///< what was seen of a job that had to be ended
-  std::unique_ptr<Guardian> guardian_{};
 };
 
 }  // namespace stallcast::collect

@@ -114,26 +114,13 @@ WatchOptions watch_options(const RecordOptions& options, const RunExtras& extras
   if (extras.cpu) watching.on_recording = [&extras](bool recording) { extras.cpu->set_recording(recording); };
   if (extras.phased) {
     watching.duty = OverheadDuty::off;  // a stretch without records would be a hole in a block
-    watching.must_end = [&extras](std::uint64_t now_ns) { return extras.phased->must_end(now_ns); };
+    watching.wants_stop = [&extras](std::uint64_t now_ns) { return extras.phased->wants_stop(now_ns); };
   }
   if (options.time_budget) {
     watching.recording_limit_ns = static_cast<std::uint64_t>(options.time_budget->value() * 1e9);
+    watching.stop_at_limit = options.stop_at_budget;
   }
   return watching;
-}
-
-/// Every rank came to the end of the run: that the rest of the job had to be told so, or missed its results, is no
-/// failure of it.
-void agree_to(WatchEnd& end, ToolLog& log) {
-  if (!end.ended_by_us && end.exit_code != 0) {
-    log.append(DataIssue{"launcher-status", Severity::info, 1,
-                         fmt::format("every rank had come to the end of the run; what had started them then ended with "
-                                     "status {}",
-                                     end.exit_code),
-                         "nothing to do: it may have missed results that a throwaway run does not have"});
-  }
-  end.ended_by_us = false;
-  end.exit_code = end.signal = 0;
 }
 
 /// True if somebody asked us to end before there was a command to pass it on to.
@@ -188,17 +175,13 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
     drop_unused(output.value());
     return extras.error();
   }
-  if (options.on_start) options.on_start(folder.path());
+  if (options.on_start) options.on_start(folder.path(), output.value().path);
 
   RecordedRun run;
   run.output = output.value().path;
   if (cancelled(gate, run)) return undo(begun.value(), output.value(), run);
-  Variables added = child.added;
-  if (extras.value().phased) {
-    for (auto& variable : PhasedRun::variables(folder.path())) added.push_back(std::move(variable));
-  }
   const Launched launched = launch_with(extras.value(), [&] {
-    return launch(options.command, merged_environment(own, added), gate.original_mask(), options.output_to_stderr,
+    return launch(options.command, merged_environment(own, child.added), gate.original_mask(), options.output_to_stderr,
                   joins_of(extras.value()));
   });
   cpus.value().reset();  // ours again: what watches the job takes none of its time where there are others
@@ -208,9 +191,9 @@ Result<RecordedRun> record_run(const RecordOptions& options) {
     return undo(begun.value(), output.value(), run);
   }
   run.launched = true;
-  WatchEnd end = watch(launched.pid, folder.control(), log, gate, ProcessTree(ProcessReader("/proc"), getpid()),
-                       watch_options(options, extras.value(), log));
-  if (extras.value().phased && extras.value().phased->ranks_have_left()) agree_to(end, log);
+  const WatchEnd end = watch(launched.pid, folder.control(), log, gate, ProcessTree(ProcessReader("/proc"), getpid()),
+                             watch_options(options, extras.value(), log));
+  if (extras.value().phased) extras.value().phased->command_ended();
   log_missing_consumer(end, options.command, variable(own, "PATH"), log);
   log_losses(end, folder.control(), log);
   log_extras(options, extras.value(), folder, log);

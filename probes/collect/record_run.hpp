@@ -27,6 +27,7 @@ struct RecordOptions {
   bool beside_earlier = false;     ///< the recordings of that profile's earlier launches lie in the output folder
   Bytes recording_budget = Bytes(256.0 * 1048576);  ///< for all recordings of this node
   std::optional<Seconds> time_budget{};             ///< record for this long from the first batch; absent: to the end
+  bool stop_at_budget = false;                      ///< `time_budget` ends the command as well
   collect::OverheadDuty overhead = collect::OverheadDuty::usual;
   std::string tool_version{};
   std::optional<collect::PhasedOptions> phased{};        ///< absent: a passive run
@@ -35,7 +36,8 @@ struct RecordOptions {
   std::optional<int> cpus{};                             ///< that the command may use; absent: all that we may
   bool cpu_probe = false;                                ///< sample where its CPU time goes, where the kernel allows
   bool output_to_stderr = false;                         ///< of the command, so that stdout is ours alone
-  std::function<void(const std::filesystem::path& run_folder)> on_start{};  ///< just before the command starts
+  /// Just before the command starts.
+  std::function<void(const std::filesystem::path& run_folder, const std::filesystem::path& output)> on_start{};
 };
 
 /// How the command ended and where its recordings are.
@@ -44,7 +46,7 @@ struct RecordedRun {
   int exit_code = 0;  ///< of the command (128 + signal); 126 or 127 if it could not be started
   int signal = 0;
   bool interrupted = false;      ///< we were asked to end
-  bool ended_by_us = false;      ///< it hung in a phased run, and we ended it
+  bool ended_by_us = false;      ///< as asked (stop, stop_at_budget)
   std::string launch_failure{};  ///< why it could not be started
   std::filesystem::path output{};
   std::filesystem::path recordings{};    ///< folder to analyze
@@ -52,9 +54,9 @@ struct RecordedRun {
   std::optional<Error> collect_error{};  ///< the recordings stayed in the run folder, which `recordings` then names
 };
 
-/// Runs the command to its end and collects what was recorded. Never ends or disturbs the command in a passive run, and
-/// our own death does not touch it then; a phased run has an end that we choose. An error means that the command was
-/// not started and nothing was left on disk.
+/// Runs the command to its end and collects what was recorded. Ends it only where that is asked for
+/// (PhaseWants::stop, stop_at_budget), as Ctrl-C on its terminal would, with force where that is not enough. Our own
+/// death never touches it. An error means that the command was not started and nothing was left on disk.
 [[nodiscard]] Result<RecordedRun> record_run(const RecordOptions& options);
 
 /// A run folder for launchers that start the ranks themselves, and the variables that carry it to them.

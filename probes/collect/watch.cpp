@@ -11,6 +11,7 @@
 #include "probes/collect/command_facts.hpp"
 #include "probes/collect/cpu_throttling.hpp"
 #include "probes/collect/host_facts.hpp"
+#include "probes/collect/job_end.hpp"
 #include "probes/collect/log_lines.hpp"
 #include "probes/collect/rank_reading.hpp"
 #include "probes/collect/text_file.hpp"
@@ -49,8 +50,7 @@ class Watch {
   void sleep_until(std::uint64_t deadline);
   void take_signals();
   void reap();
-  void end_job(std::uint64_t now);
-  void signal_job(int number);
+  void stop_if_due(std::uint64_t now);
   void wait_for_descendants();
 
   pid_t child_;
@@ -64,7 +64,7 @@ class Watch {
   WatchEnd end_{};
   bool ended_ = false;
   bool hurry_ = false;  ///< somebody wants us gone: no grace
-  std::uint64_t kill_at_ns_ = 0;
+  JobEnd job_end_{options_.end_grace_ns};
   std::uint64_t begin_ns_ = monotonic_ns();
   std::uint64_t next_edge_ns_ = begin_ns_;
   std::optional<std::uint64_t> first_batch_ns_{};
@@ -82,7 +82,7 @@ class Watch {
 void Watch::beat(std::uint64_t now) {
   control_.heartbeat_ns.store(now, std::memory_order_relaxed);
   if (options_.on_beat) options_.on_beat(now);
-  if (!ended_ && (end_.ended_by_us || (options_.must_end && options_.must_end(now)))) end_job(now);
+  if (!ended_) stop_if_due(now);
   if (!first_batch_ns_) {
     const auto ranks = read_ranks(control_);
     announce_loading(ranks);
@@ -246,20 +246,20 @@ void Watch::reap() {
   }
 }
 
-/// SIGTERM at first, SIGKILL once the grace is over.
-void Watch::end_job(std::uint64_t now) {
-  if (!end_.ended_by_us) {
-    end_.ended_by_us = true;
-    kill_at_ns_ = now + options_.end_grace_ns;
-    signal_job(SIGTERM);
-  } else if (now >= kill_at_ns_) {
-    signal_job(SIGKILL);
+/// A command that has ended by itself, whatever was asked for, was not ended by us.
+void Watch::stop_if_due(std::uint64_t now) {
+  if (end_.ended_by_us) {
+    job_end_.pursue(now, /*command_lives=*/true, tree_);
+    return;
   }
-}
-
-void Watch::signal_job(int number) {
-  tree_.discover();
-  for (const Process& process : tree_.processes()) kill(process.pid, number);
+  const bool at_limit = options_.stop_at_limit && limit_reached_;
+  if (!at_limit && !(options_.wants_stop && options_.wants_stop(now))) return;
+  reap();
+  if (ended_) return;
+  end_.ended_by_us = true;
+  std::vector<pid_t> ranks;
+  for (const RankReading& rank : read_ranks(control_)) ranks.push_back(static_cast<pid_t>(rank.pid));
+  job_end_.begin(now, child_, ranks, tree_);
 }
 
 void Watch::wait_for_descendants() {
@@ -267,10 +267,11 @@ void Watch::wait_for_descendants() {
   while (true) {
     tree_.discover();
     tree_.measure_cpu();
-    if (end_.ended_by_us) signal_job(SIGKILL);
-    if (tree_.processes().empty() || hurry_ || monotonic_ns() >= deadline) break;
-    control_.heartbeat_ns.store(monotonic_ns(), std::memory_order_relaxed);
-    sleep_until(std::min(deadline, monotonic_ns() + k_heartbeat_ns / 2));
+    const std::uint64_t now = monotonic_ns();
+    const bool pursued = end_.ended_by_us && job_end_.pursue(now, /*command_lives=*/false, tree_);
+    if (tree_.processes().empty() || hurry_ || (now >= deadline && !pursued)) break;
+    control_.heartbeat_ns.store(now, std::memory_order_relaxed);
+    sleep_until(now + k_heartbeat_ns / 2);
   }
   for (const Process& process : tree_.processes()) end_.left_behind.push_back(process.stat.name);
 }

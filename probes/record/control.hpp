@@ -12,7 +12,7 @@
 namespace stallcast::record {
 
 inline constexpr char k_control_magic[8] = {'S', 'T', 'A', 'L', 'L', 'C', 'T', 'L'};
-inline constexpr std::uint32_t k_control_abi = 3;
+inline constexpr std::uint32_t k_control_abi = 4;
 inline constexpr std::uint32_t k_max_ranks = 64;  ///< consuming processes of one node
 inline constexpr std::uint32_t k_max_segments = 8192;
 
@@ -37,39 +37,45 @@ enum class Phase : std::uint32_t {
   end = 15,         ///< not a measurement: the run ends before this turn
 };
 
-/// A stretch of *turns*: the batches that the script takes from the armed loader, counted over all its passes.
-/// Supply segments have no turns of their own: their batches are pulled and dropped before turn `first`.
+/// A stretch of *turns*: the batches that the script takes from the armed loader, counted over all its passes. Each is
+/// the script's own next batch; a segment says in which state it is made and handed over.
+///
+/// `synthetic` is a hold and a burst: when the script asks for turn `first` it waits until what is under way is made,
+/// then gets it at once while no worker is given anything. Nothing of turn `first + batches` or later reaches a worker
+/// before the script asks for that turn.
 struct Segment {
   std::uint64_t first;     ///< turn of its first batch
-  std::uint64_t argument;  ///< perturb_*: ns per read or per sample; otherwise 0
+  std::uint64_t argument;  ///< perturb_*: ns per read or per sample; end: 1: the ranks wait there to be ended; else 0
   std::uint32_t batches;
   std::uint32_t phase;
-  std::uint32_t round;    ///< segments of one round share their index lists
-  std::uint32_t workers;  ///< workers that may make batches; 0: all
+  std::uint32_t round;
+  std::uint32_t at_once;  ///< batch b may begin once batch b - at_once was handed over; 0: as the loader says
   std::uint32_t seed;     ///< half_cached: chooses the half
-  std::uint32_t lists;    ///< of its round, that it goes over again and again; 0: as many as it has batches
+  std::uint32_t made_as;  ///< synthetic: Phase in which its batches are made (as_is, cold, cached); else 0
 };
 static_assert(sizeof(Segment) == 40);
 
-/// Which phases can be run on a consumer's loader.
+/// Which states a consumer's loader can be brought into.
 enum class PhaseSupport : std::uint32_t {
   all = 0,
-  none = 1,         ///< its reason is an issue text
-  replay_only = 2,  ///< a stream: synthetic, and as found
+  none = 1,       ///< its reason is an issue text
+  hold_only = 2,  ///< synthetic, and as found: where its files are cannot be chosen
 };
 
-/// What the schedule needs to know of one consuming process in a phased run. Same index as its RankSlot.
+/// What the schedule needs to know of one consuming process in a measured run. Same index as its RankSlot.
 struct alignas(64) PhaseSlot {
-  std::atomic<std::uint64_t> armed;       ///< 1 once turns are counted
   std::atomic<std::uint64_t> turns;       ///< taken so far
   std::atomic<std::uint64_t> pass_first;  ///< turn at which the current pass began (or would have)
   std::atomic<std::uint64_t> pass_end;    ///< turn after its last batch; UINT64_MAX: not known
+  std::atomic<std::uint64_t> held_ns;     ///< that the script was held back in all
+  std::atomic<std::uint32_t> armed;       ///< 1 once turns are counted
   std::atomic<std::uint32_t> workers;
   std::atomic<std::uint32_t> prefetch;
-  std::atomic<std::uint64_t> missed;   ///< segments that came too late or did not fit
+  std::atomic<std::uint32_t> missed;   ///< segments that came too late or did not fit
   std::atomic<std::uint32_t> support;  ///< PhaseSupport
-  std::atomic<std::uint32_t> left;     ///< 1: it has come to the agreed end of the run, and leaves
-  std::atomic<std::uint32_t> segment;  ///< 1 + the one begun last: of several supply segments before one turn
+  std::atomic<std::uint32_t> passes;   ///< of the armed loader that were begun
+  std::atomic<std::uint32_t> ready;    ///< 1 + the synthetic segment in whose hold it waits, all being made
+  std::atomic<std::uint32_t> at_end;   ///< 1: let go of for good. 2: it waits at the agreed turn to be ended.
 };
 static_assert(sizeof(PhaseSlot) == 64);
 
@@ -110,13 +116,15 @@ struct ControlBlock {
   std::uint32_t evict;                        ///< Evict
   RankSlot ranks[k_max_ranks];
   PhaseSlot phases[k_max_ranks];
-  char stage_dir[256];  ///< in memory, for the bytes of cached blocks; empty: none was to be had
-  std::atomic<std::uint64_t> stage_used_bytes;
-  std::uint64_t stage_budget_bytes;
   Segment segments[k_max_segments];
   std::atomic<std::uint32_t> maps_read;      ///< 1: batches are made of what lies in maps of files, and hardly read()
   std::atomic<std::uint32_t> data_received;  ///< 1: batches are made of what comes over the network
-  std::atomic<std::uint32_t> joins_passes;   ///< 1: an iterator that begins now is to serve the passes after it as well
+  std::atomic<std::uint32_t> let_go;         ///< 1: no more states are made; the processes only record
+  /// What the script will be given: the tool asks for the index lists of turns ahead_first .. + ahead_batches, and
+  /// raises the serial; ranks answer with texts (TextKind::ahead) in their recordings.
+  std::atomic<std::uint64_t> ahead_first;
+  std::atomic<std::uint32_t> ahead_batches;
+  std::atomic<std::uint32_t> ahead_serial;
 };
 
 }  // namespace stallcast::record

@@ -90,6 +90,7 @@ enum class Kind : std::uint16_t {
   part = 10,  ///< an operator of a timed sample, or of collating: its own time
   mapped = 11,    ///< what such a batch found of the files that its process has mapped, written after its phase record
   received = 12,  ///< what came over the network for a batch, written before its batch record
+  touched = 13,   ///< in a measured run: what a sample of known index reads, timed or not
 };
 
 /// Every record starts with this. `bytes` is the size of the whole record, a multiple of 8.
@@ -107,9 +108,13 @@ enum class TextKind : std::uint32_t {
   iterator = 3,  ///< {"iterator_id", "loader_id", "epoch", "worker_pids":[...]}: one pass over it
   issue = 4,     ///< {"id", "severity", "detail", "hint"}
   mark = 5,      ///< {"what":"evaluation|checkpoint|compile|...", "begin_ns", "end_ns"}
-  segment = 6,   ///< {"segment","phase","round","iterator_id","first","batches","workers","argument"}: a phase was run,
-                 ///< from batch `first` of that pass on
-  part = 7,      ///< {"parts":[[number, name, where], ...]}: what part records of this process stand for
+  segment =
+      6,      ///< {"segment","phase","round","iterator_id","first","batches","workers","at_once","made_as","argument",
+              ///< "t_ns","stream"}: from batch `first` of that pass on; written anew in each pass that it goes on in
+  burst = 8,  ///< how a hold and burst went, written after it: see BurstRun (analyzer/phase_blocks.hpp)
+  ahead = 9,  ///< {"serial", "turn", "indices":[[...], ...]}: index lists from that turn on; the last answer to a
+              ///< serial has "done":true, and "refused":"why" where there is no telling
+  part = 7,   ///< {"parts":[[number, name, where], ...]}: what part records of this process stand for
 };
 
 /// Wait flags.
@@ -224,14 +229,14 @@ struct PhaseRecord {
   std::uint64_t batch;        ///< as in BatchRecord
   std::uint32_t phase;
   std::uint32_t opens;           ///< of regular files for reading
-  std::uint32_t staged_opens;    ///< of these, served from the staged copy in memory
+  std::uint32_t unused_opens;    ///< 0
   std::uint32_t unknown_opens;   ///< of these, residency could not be asked for (file system, kernel)
   std::uint64_t opened_bytes;    ///< sizes of the files opened
   std::uint64_t resident_bytes;  ///< of these, in the page cache at the open (cold: after eviction)
   std::uint64_t evicted_bytes;   ///< dropped from the page cache at the open
   std::uint64_t foreign_bytes;   ///< resident, not brought in by this run, and therefore left alone
   std::uint64_t storage_bytes;   ///< read_bytes of /proc/self/io over the batch; UINT64_MAX: not readable
-  std::uint64_t stage_ns;        ///< spent copying into the stage before this batch
+  std::uint64_t unused_ns;       ///< 0
   std::uint64_t page_bytes;      ///< of the files' pages that were read, each counted once; 0 in older recordings
 };
 
@@ -265,6 +270,15 @@ struct ReceivedRecord {
   std::uint64_t iterator_id;  ///< as in BatchRecord
   std::uint64_t batch;        ///< as in BatchRecord
   std::uint64_t bytes;
+};
+
+/// A sample reads this part of a file: what has to be in memory for the sample to be.
+struct TouchedRecord {
+  RecordHeader header;
+  std::int64_t index;     ///< of the sample
+  std::uint64_t file_id;  ///< as in PathRecord
+  std::uint64_t offset;
+  std::uint64_t bytes;  ///< UINT64_MAX: to the end of the file
 };
 
 /// Followed by the path, NUL-padded to a multiple of 8.

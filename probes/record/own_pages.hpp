@@ -2,8 +2,7 @@
 ///
 /// What a process of the run found absent and has read since is its own, and may be dropped again; the rest was paid
 /// for by other users of the machine. The capture library writes the set (open addressing, never removed from), the
-/// tool reads it once the job has ended. A file that is read as a whole has one key, a larger one a key a chunk. Keys
-/// of copies lie in the same set: all are hashes.
+/// tool reads it once the job has ended. A file that is read as a whole has one key, a larger one a key a chunk.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +27,13 @@ inline std::uint64_t own_file_key(std::uint64_t device, std::uint64_t inode) {
 inline std::uint64_t own_chunk_key(std::uint64_t device, std::uint64_t inode, std::uint64_t chunk) {
   const std::uint64_t words[] = {device, inode, chunk};
   return hash_words(words, 3);
+}
+
+/// In half-cached batches what goes by `id` is cold where this holds, and cached otherwise. A file that is opened as a
+/// whole goes by the id of its path (PathRecord), a chunk of a larger one by own_chunk_key().
+inline bool is_cold_half(std::uint64_t id, std::uint32_t seed) {
+  const std::uint64_t words[] = {id, seed};
+  return (hash_words(words, 2) >> 32U & 1U) != 0;
 }
 
 }  // namespace stallcast::record

@@ -72,8 +72,9 @@ bool take_record(const std::byte* at, const RecordHeader& header, ProcessRecordi
       return take(at, header.bytes, into.received);
     case Kind::part:
       return take(at, header.bytes, into.parts);
-    case Kind::thread:
-      return true;  // who wrote does not matter to the records themselves
+    case Kind::touched:  // the schedule's, not the analyzer's
+    case Kind::thread:   // who wrote does not matter to the records themselves
+      return true;
   }
   ++into.unknown_records;  // a kind of a later minor version: its size is known, so it can be skipped
   return true;

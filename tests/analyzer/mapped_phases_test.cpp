@@ -28,7 +28,8 @@ TEST_CASE("of data in maps, cold blocks tell what storage gives of a sample and 
   for (record::ProcessRecording& process : run.processes) {
     for (record::BatchRecord& batch : process.batches) batch.io = record::IoTotals{};
     for (record::PhaseRecord& phase : process.phases) {
-      const bool cold = phase.phase == static_cast<std::uint32_t>(record::Phase::cold);
+      const bool cold = phase.phase == static_cast<std::uint32_t>(record::Phase::cold) ||
+                        phase.phase == static_cast<std::uint32_t>(record::Phase::supply_cold);
       record::MappedRecord maps{};
       maps.header.aux = phase.header.aux;
       maps.iterator_id = phase.iterator_id;
@@ -37,7 +38,7 @@ TEST_CASE("of data in maps, cold blocks tell what storage gives of a sample and 
       maps.file_bytes = 4'000'000'000;
       maps.major_faults = cold ? 64 : 0;
       process.mapped.push_back(maps);
-      phase.opens = phase.staged_opens = 0;
+      phase.opens = 0;
       phase.opened_bytes = phase.resident_bytes = 0;
       phase.storage_bytes = cold ? 32 * 200'000 : 0;
     }

@@ -58,6 +58,9 @@ struct Recorded {
     return blocks[0];
   }
 
+  /// Without workers there are more of it.
+  [[nodiscard]] PhaseBlock first_block() const { return phase_blocks(consumer, processes).at(0); }
+
   static std::uint64_t at(double ms) { return 1'000'000'000ULL + static_cast<std::uint64_t>(ms * 1e6); }
 };
 
@@ -137,8 +140,9 @@ TEST_CASE("what is begun after the block is not what ends the window where it is
   CHECK(made.block().batches == 14);  // 6..19
 }
 
-TEST_CASE("a block between replayed ones: what fills the queue and what is made beside a resting worker is left out") {
+TEST_CASE("a block behind a burst: what fills the queue and what is made beside a resting worker is left out") {
   // Workers 0 and 1 take 20 ms a batch, two prefetched each; nothing is begun before the script asks, nor after it all.
+  // The script waits for a third of its time.
   Recorded made(Phase::cached, 16, 2);
   made.consumer.loaders[1].prefetch_factor = 2;
   for (std::uint64_t i = 0; i < 16; ++i) {
@@ -156,41 +160,11 @@ TEST_CASE("a block between replayed ones: what fills the queue and what is made 
   CHECK(block.batches == 8);  // 4 fill the queue, 2 are a bunch, 14 and 15 come when worker 1 rests
   CHECK(block.seconds == doctest::Approx(0.080));
   // With batches under way from before, the queue is full from the first one on.
+  for (Delivery& delivery : made.consumer.passes[0].deliveries) ++delivery.wait.batch;
   made.consumer.passes[0].deliveries[0].made.begin_ns -= 50 * k_ms;
+  std::string& json = made.processes[0].texts.back().json;
+  json.replace(json.find("\"first\":0"), 9, "\"first\":1");
   CHECK(made.block().batches == 11);
-}
-
-TEST_CASE("the window opens when the last worker has staged the round's files") {
-  Recorded made = worked_example();
-  made.find(8).stage_ns = 30 * k_ms;
-  const PhaseBlock block = made.block();
-  CHECK(block.rejected.empty());
-  CHECK(block.batches == 7);  // 8 is the first that was begun then: 10..16
-}
-
-TEST_CASE("of maps, the window opens when they have come into memory") {
-  for (const Phase phase : {Phase::cached, Phase::cold}) {
-    Recorded made = worked_example();
-    made.processes[0].texts[0].json =
-        fmt::format(R"({{"segment":3,"phase":{},"round":2,"iterator_id":0,"first":0,"batches":20,"workers":2}})",
-                    static_cast<int>(phase));
-    for (std::uint64_t i = 0; i < 20; ++i) {
-      record::MappedRecord found{};
-      found.header.aux = 3;
-      found.batch = i;
-      found.files = 1;
-      found.file_bytes = 1000;
-      found.major_faults = i <= 5 || i == 16 ? 8 : 0;  // the last comes too late to be of the first time
-      made.processes[1].mapped.push_back(found);
-    }
-    made.consumer.passes[0].deliveries[5].made.end_ns = Recorded::at(25.0);  // 6 is begun at 30 ms, 4 before
-    const PhaseBlock block = made.block();
-    CHECK(block.rejected.empty());
-    CHECK(block.batches == (phase == Phase::cached ? 9 : 11));  // 8..16, or 6..16
-    CHECK(block.evidence.mapped.batches == static_cast<std::uint64_t>(block.batches));
-    CHECK(block.evidence.mapped.major_faults == 8);
-    CHECK(block.evidence.mapped.samples == 8.0 * static_cast<double>(block.batches));
-  }
 }
 
 TEST_CASE("the evidence is that of the window's batches alone") {
@@ -205,45 +179,30 @@ TEST_CASE("the evidence is that of the window's batches alone") {
   CHECK_FALSE(made.block().evidence.storage_known);
 }
 
-TEST_CASE("replayed batches and those without workers need no transients but the first step") {
-  for (const bool replayed : {true, false}) {
-    Recorded made(replayed ? Phase::synthetic : Phase::cold, 10, replayed ? 2 : 0);
-    for (std::uint64_t i = 0; i < 10; ++i) {
-      made.deliver(i, 10.0 * static_cast<double>(i), 10.0 * static_cast<double>(i) + 1.0, -1.0);
-    }
-    const PhaseBlock block = made.block();
-    CHECK(block.rejected.empty());
-    CHECK(block.batches == 8);
-    CHECK(block.seconds == doctest::Approx(0.080));
+TEST_CASE("without workers there are no transients but the first step, and the block tells steps and supply as well") {
+  Recorded made(Phase::cold, 10, 0);
+  for (std::uint64_t i = 0; i < 10; ++i) {
+    const double at = 10.0 * static_cast<double>(i);
+    made.deliver(i, at, at + 4.0, at);
+    Delivery& delivery = made.consumer.passes[0].deliveries.back();
+    delivery.made.end_ns = Recorded::at(at + 3.0);
+    delivery.made.cpu_ns = 2 * k_ms;
+    delivery.wait.cpu_ns = (i + 1) * 7 * k_ms;
   }
-}
-
-TEST_CASE("supply batches have numbers of their own") {
-  Recorded made(Phase::supply_cached, 12, 0);
-  for (std::uint64_t i = 0; i < 3; ++i) made.deliver(i, 1.0, 2.0, -1.0);
-  for (std::uint64_t i = 0; i < 12; ++i) {
-    const double got = 10.0 + 2.0 * static_cast<double>(i);
-    made.deliver(k_supply_numbers + (3ULL << 16U) + i, got - 2.0, got, -1.0);
-  }
-  const PhaseBlock block = made.block();
-  CHECK(block.rejected.empty());
-  CHECK(block.seconds_per_sample() == doctest::Approx(0.002 / 8));
-}
-
-TEST_CASE("batches replayed beside a stream have numbers of their own, and may count for themselves") {
-  Recorded made(Phase::synthetic, 12, 0);
-  made.consumer.loaders[1].batch_size = -1;
-  made.processes[0].texts.back().json.insert(1, R"("stream":"a stream",)");
-  for (std::uint64_t i = 0; i < 3; ++i) made.deliver(i, 1.0, 2.0, -1.0);
-  for (std::uint64_t i = 0; i < 12; ++i) {
-    const double got = 10.0 + 2.0 * static_cast<double>(i);
-    made.deliver(k_supply_numbers + (3ULL << 16U) + i, got - 2.0, got, -1.0, 0);
-  }
-  const PhaseBlock block = made.block();
-  CHECK(block.rejected.empty());
-  CHECK(block.run.stream == "a stream");
-  CHECK(block.in_batches);
-  CHECK(block.seconds_per_sample() == doctest::Approx(0.002));
+  const std::vector<PhaseBlock> blocks = phase_blocks(made.consumer, made.processes);
+  REQUIRE(blocks.size() == 3);
+  CHECK(blocks[0].rejected.empty());
+  CHECK(blocks[0].batches == 8);
+  CHECK(blocks[0].seconds == doctest::Approx(0.080));
+  CHECK(blocks[1].run.phase == Phase::synthetic);
+  CHECK(blocks[1].rejected.empty());
+  CHECK(blocks[1].beside);
+  CHECK(blocks[1].seconds == doctest::Approx(9 * 6e-3));
+  CHECK(blocks[1].samples == 72.0);
+  CHECK(blocks[1].cpu_seconds == doctest::Approx(9 * 5e-3));  // 7 ms a step, of which 2 make the batch
+  CHECK(blocks[2].run.phase == Phase::supply_cold);
+  CHECK(blocks[2].seconds == doctest::Approx(10 * 3e-3));
+  CHECK(blocks[2].samples == 80.0);
 }
 
 TEST_CASE("where nobody saw the making, a stream's block begins once the script waits as it does in the end") {
@@ -278,7 +237,7 @@ TEST_CASE("where nobody saw the making, a block of a stream may have lived on wh
       made.deliver(i, now - waited, now, -1.0);
     }
     made.consumer.phases_begin_ns = made.consumer.passes[0].deliveries[39].wait.end_ns + 1;
-    return made.block();
+    return made.first_block();
   };
   const auto says = [](const PhaseBlock& block, const char* words) {
     return block.rejected.find(words) != std::string::npos;
@@ -290,15 +249,18 @@ TEST_CASE("where nobody saw the making, a block of a stream may have lived on wh
   CHECK(block_after(1.0, 0.1, 0.1, "0").rejected.empty());  // makes each batch when it is asked for
 }
 
-TEST_CASE("a block that lacks batches counts for nothing") {
-  Recorded shorter(Phase::synthetic, 11, 2);
-  Recorded gap(Phase::synthetic, 10, 2);
+TEST_CASE("a block goes as far as its pass, and counts for nothing where records are missing") {
+  Recorded shorter(Phase::cold, 40, 0);
+  Recorded gap(Phase::cold, 12, 0);
   for (std::uint64_t i = 0; i < 10; ++i) {
-    shorter.deliver(i, 10.0 * static_cast<double>(i), 10.0 * static_cast<double>(i) + 1.0, -1.0);
-    gap.deliver(i + (i > 4), 10.0 * static_cast<double>(i), 10.0 * static_cast<double>(i) + 1.0, -1.0);
+    const double at = 10.0 * static_cast<double>(i);
+    shorter.deliver(i, at, at + 1.0, -1.0);
+    gap.deliver(i + (i > 4), at, at + 1.0, -1.0);
   }
-  CHECK(shorter.block().rejected == "it was cut short");
-  CHECK(gap.block().rejected == "it was cut short");
+  CHECK(shorter.first_block().rejected.empty());
+  CHECK(shorter.first_block().batches == 8);
+  CHECK(gap.first_block().rejected == "records of its batches are missing");
+  CHECK(Recorded(Phase::cold, 4, 2).first_block().rejected == "no batch of it was delivered");
 }
 
 TEST_CASE("an evaluation divides a block; a second loader of every step is part of the step") {
@@ -334,29 +296,15 @@ TEST_CASE("an evaluation divides a block; a second loader of every step is part 
   CHECK(with_other(0.5, 10.0, 21).batches == 11);  // in every step
 }
 
-TEST_CASE("the end of a pass that is joined with the next one divides a block, where it took its time") {
-  const auto with_end = [](double pause_ms) {
-    Recorded made = worked_example();
-    const std::uint64_t end = Recorded::at(92.0 + pause_ms);
-    made.processes[0].texts.push_back(
-        {record::TextKind::mark,
-         fmt::format(R"({{"what":"epoch","begin_ns":{},"end_ns":{}}})", Recorded::at(92.0), end)});
-    return made.block();
-  };
-  CHECK(with_end(0.5).batches == 11);  // of steps of 10 ms
-  CHECK(with_end(3.0).batches == 5);
-  CHECK(with_end(3.0).seconds < with_end(0.5).seconds);
-}
-
 TEST_CASE("a block whose transients leave too little counts for nothing, nor does one of unknown size") {
   Recorded made = worked_example();
-  made.find(12).stage_ns = 1;  // leaves 14..16
+  made.processes[0].texts.back().json.replace(made.processes[0].texts.back().json.find("20"), 2, "10");
   CHECK(made.block().rejected.find("too few batches") == 0);
-  Recorded nameless(Phase::synthetic, 10, 2);
+  Recorded nameless(Phase::cold, 10, 0);
   nameless.consumer.loaders[1].batch_size = -1;
   for (std::uint64_t i = 0; i < 10; ++i)
     nameless.deliver(i, 1.0 + static_cast<double>(i), 2.0 + static_cast<double>(i), -1.0, 0);
-  CHECK(nameless.block().rejected.find("not known") != std::string::npos);
+  CHECK(nameless.first_block().rejected.find("not known") != std::string::npos);
 }
 
 TEST_CASE("without workers an evaluation is left out of the block") {
@@ -372,7 +320,7 @@ TEST_CASE("without workers an evaluation is left out of the block") {
   other.wait.begin_ns = Recorded::at(100.0);
   other.wait.end_ns = Recorded::at(101.0);
   made.consumer.passes[1].deliveries.push_back(other);
-  const PhaseBlock block = made.block();
+  const PhaseBlock block = made.first_block();
   CHECK(block.rejected.empty());
   CHECK(block.batches == 9);  // of 10
   CHECK(block.seconds == doctest::Approx(0.090));

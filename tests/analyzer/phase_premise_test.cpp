@@ -24,7 +24,7 @@ PhaseBlock cached_block() {
   PhaseBlock block;
   block.run.phase = Phase::cached;
   PhaseEvidence& seen = block.evidence;
-  seen.batches = seen.opens = seen.staged_opens = 10;
+  seen.batches = seen.opens = 10;
   seen.opened_bytes = seen.resident_bytes = seen.page_bytes = seen.read_bytes = 1e6;
   seen.storage_known = true;
   return block;
@@ -89,7 +89,7 @@ TEST_CASE("cold: what a batch reads again, an index or labels, is fetched once")
   CHECK_FALSE(check_premise(block).holds);
 }
 
-TEST_CASE("cached: staged or resident, and nothing from storage") {
+TEST_CASE("cached: resident at the open, or where that cannot be asked, nothing from storage") {
   for (const Phase phase : {Phase::cached, Phase::supply_cached, Phase::perturb_read, Phase::perturb_cpu}) {
     PhaseBlock block = cached_block();
     block.run.phase = phase;
@@ -98,19 +98,34 @@ TEST_CASE("cached: staged or resident, and nothing from storage") {
     CHECK_FALSE(check_premise(block).holds);
   }
   PhaseBlock block = cached_block();
-  block.evidence.staged_opens = 9;
-  CHECK(check_premise(block).holds);  // resident all the same
-  block.evidence.resident_bytes = 0.9e6;
+  block.evidence.resident_bytes = 0.97e6;
   CHECK_FALSE(check_premise(block).holds);
+  block.evidence.unknown_opens = 1;
+  CHECK(check_premise(block).holds);
+  CHECK(check_premise(block).check == "storage_bytes");
+  block.evidence.storage_known = false;
+  CHECK_FALSE(check_premise(block).holds);  // neither can be told
   block = cached_block();
   block.evidence.storage_known = false;
   CHECK(check_premise(block).holds);
   block = cached_block();
-  block.evidence.opens = block.evidence.staged_opens = 0;  // a shard that stays open
+  block.evidence.opened_bytes = 100e6;  // a large file, of which a range is read
+  CHECK(check_premise(block).holds);
+  block = cached_block();
+  block.evidence.opens = 0;  // a shard that stays open
   block.evidence.opened_bytes = block.evidence.resident_bytes = 0.0;
   CHECK(check_premise(block).holds);
   block.evidence.storage_known = false;
   CHECK_FALSE(check_premise(block).holds);
+}
+
+TEST_CASE("cold says whether the metadata had been met before") {
+  PhaseBlock block = cold_block();
+  CHECK(check_premise(block).seen.find("metadata") == std::string::npos);
+  block.first_reads = 0.99;
+  CHECK(check_premise(block).seen.find("metadata as found") != std::string::npos);
+  block.first_reads = 0.5;
+  CHECK(check_premise(block).seen.find("metadata warm") != std::string::npos);
 }
 
 TEST_CASE("cold, of maps: the files are out of memory when a batch begins, and their pages come from storage") {
@@ -143,8 +158,14 @@ TEST_CASE("cold, of maps: the files are out of memory when a batch begins, and t
 
 TEST_CASE("cached, of maps: hardly a sample met a page fault that waited for storage") {
   PhaseBlock block = cached_block();
-  block.evidence = {10, 0, 0, 0, 0.0, 0.0, 0.0, 0.0, 4096.0, 0.0, true};
+  block.evidence = {};
+  block.evidence.batches = 10;
+  block.evidence.storage_known = true;
   block.evidence.mapped = {10, 100.0, 1e10, 0.0, 0.0, 0, 2};
+  CHECK(check_premise(block).holds);
+  block.evidence.storage_bytes = 10e6;
+  CHECK_FALSE(check_premise(block).holds);  // more than two faults read around
+  block.evidence.storage_bytes = 0.2e6;
   CHECK(check_premise(block).holds);
   block.run.phase = Phase::half_cached;
   CHECK_FALSE(check_premise(block).holds);  // no half of a map is evicted
@@ -153,14 +174,14 @@ TEST_CASE("cached, of maps: hardly a sample met a page fault that waited for sto
   CHECK_FALSE(check_premise(block).holds);
 }
 
-TEST_CASE("replayed batches have nothing to prove") {
+TEST_CASE("batches that lie ready have nothing to prove") {
   PhaseBlock block;
   block.run.phase = Phase::synthetic;
   CHECK(check_premise(block).holds);
   CHECK(check_premise(block).check == "none");
 }
 
-TEST_CASE("segment texts that are no objects are passed over, missing fields are nothing") {
+TEST_CASE("segment and burst texts that are no objects are passed over, missing fields are nothing") {
   record::ProcessRecording process;
   for (const char* text : {"[]", "{", "7", R"({"segment":-1,"phase":"x"})", R"({"segment":5,"first":9,"round":1})"}) {
     process.texts.push_back({record::TextKind::segment, text});
@@ -171,6 +192,20 @@ TEST_CASE("segment texts that are no objects are passed over, missing fields are
   CHECK(runs[1].segment == 5);
   CHECK(runs[1].first == 9);
   CHECK(runs[1].batches == 0);
+  process.texts.clear();
+  for (const char* text : {"[]", R"({"segment":"x","workers_cpu_s":null,"refused":7})",
+                           R"({"segment":4,"workers_cpu_s":0.5,"refused":"no room"})"}) {
+    process.texts.push_back({record::TextKind::burst, text});
+  }
+  const auto bursts = bursts_of(process);
+  REQUIRE(bursts.size() == 2);
+  CHECK(bursts[0].workers_cpu_s < 0.0);
+  CHECK(bursts[0].refused.empty());
+  CHECK(bursts[1].segment == 4);
+  CHECK(bursts[1].workers_cpu_s == 0.5);
+  CHECK(bursts[1].refused == "no room");
+  process.texts = {{record::TextKind::segment, R"({"segment":9,"phase":15})"}};
+  CHECK(segments_of(process).empty());  // the end of the schedule
 }
 
 TEST_CASE("a stream's block as found is a first touch where its bytes came from storage") {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <span>
 #include <vector>
 
-#include "analyzer/phase_blocks.hpp"
 #include "tests/analyzer/job_draws.hpp"
 #include "tests/analyzer/job_simulation.hpp"
 
@@ -19,7 +19,7 @@ using record::ProcessRecording;
 using record::TextKind;
 
 constexpr std::uint32_t k_no_segment = UINT32_MAX;
-constexpr double k_replay_s = 2e-6;
+constexpr double k_receive_s = 2e-6;  ///< of a batch that lies ready
 constexpr std::uint32_t k_opens = 8;  ///< of a batch
 
 bool reads(Phase phase) {
@@ -29,21 +29,24 @@ bool reads(Phase phase) {
 /// One batch that is made and handed over, in order.
 struct Item {
   std::uint64_t number = 0;
-  Phase phase = Phase::as_is;
+  Phase phase = Phase::as_is;  ///< in which it is made
   std::uint32_t segment = k_no_segment;
+  int at_once = 0;
+  bool in_burst = false;
+  bool ends_stretch = false;  ///< what comes after it begins with an empty queue
   simulation::BatchWork work{};
   double content = 1.0;  ///< times the mean bytes
   double step_s = 0.0;
-  std::vector<double> replayed{};  ///< steps of the synthetic block that follows
-  std::uint32_t replay_segment = k_no_segment;
 };
 
 struct SegmentText {
   std::uint32_t segment = 0;
   Phase phase = Phase::as_is;
+  Phase made_as = Phase::as_is;
   int round = 0;
   std::uint64_t first = 0;
   int batches = 0;
+  int at_once = 0;
 };
 
 /// The speed at which the machine runs while time goes on.
@@ -70,8 +73,7 @@ class Speed {
 /// How long a batch of this phase takes without noise: what the drift's clock goes on by.
 double usual_s(const JobSpec& job, Phase phase) {
   const double making = (reads(phase) ? job.read_s : 0.0) + job.cpu_s;
-  const double step = phase == Phase::supply_cached ? 0.0 : job.device_s + job.host_s;
-  if (phase == Phase::synthetic) return job.device_s + job.host_s;
+  const double step = job.device_s + job.host_s;
   if (job.loader.workers == 0) return making + step;
   return std::max(making / job.loader.workers, step);
 }
@@ -84,81 +86,77 @@ class Schedule {
         rank_(rank),
         random_(spec.job.seed * 1000 + static_cast<std::uint64_t>(rank)),
         speed_(spec.drift, spec.job.seed) {
-    block(Phase::as_is, spec.as_is, -1, drawn(spec.as_is));
+    add_items(Phase::as_is, spec.as_is, -1, k_no_segment);
     for (int round = 0; round < spec.rounds; ++round) add_round(round);
-    block(Phase::as_is, spec.tail, -1, drawn(spec.tail));
+    add_items(Phase::as_is, spec.tail, -1, k_no_segment);
   }
 
   std::vector<Item> items{};
   std::vector<SegmentText> segments{};
 
  private:
-  /// What batches cost, and what they hold.
-  struct Batches {
-    Draws draws{};
-    std::vector<double> contents{};
-  };
-
-  Batches drawn(int batches) {
-    Batches made{draw(spec_.job, batches, random_), {}};
-    for (int i = 0; i < batches; ++i) made.contents.push_back(log_normal(1.0, spec_.content_cv, random_));
-    return made;
-  }
-
-  /// The same samples in each block: what computing them takes is the same, too.
   void add_round(int round) {
-    const Batches draws = drawn(spec_.block);
     if (spec_.stream) {
-      block(Phase::as_is, spec_.block, round, draws);
-      replay(round);
+      block(Phase::as_is, round, 0);
+      bursts(Phase::as_is, round);
       return;
     }
     const bool lacks = rank_ == spec_.lacking_rank && round + 1 == spec_.rounds;
-    block(lacks ? Phase::as_is : Phase::cold, spec_.block, round, draws);
-    block(Phase::cached, spec_.block, round, draws);
-    replay(round);
-    if (spec_.supply) block(Phase::supply_cached, spec_.block, round, draws);
+    if (lacks) {
+      add_items(Phase::as_is, spec_.block, round, k_no_segment);
+    } else {
+      block(Phase::cold, round, 0);
+    }
+    bursts(Phase::cold, round);
+    block(Phase::cached, round, 0);
+    bursts(Phase::cached, round);
+    if (spec_.at_once > 0) block(Phase::cached, round, spec_.at_once);
+  }
+
+  void block(Phase phase, int round, int at_once) {
+    add_items(phase, spec_.block, round, announce(phase, Phase::as_is, spec_.block, round, at_once));
+    if (at_once == 0) return;
+    for (std::size_t i = items.size() - static_cast<std::size_t>(spec_.block); i < items.size(); ++i) {
+      items[i].at_once = at_once;
+    }
+    items.back().ends_stretch = true;
+  }
+
+  void bursts(Phase made_as, int round) {
+    const int batches = spec_.job.loader.workers * spec_.job.loader.prefetch_factor;
+    for (int burst = 0; burst < spec_.bursts && batches > 0; ++burst) {
+      add_items(made_as, batches, round, announce(Phase::synthetic, made_as, batches, round, 0));
+      for (std::size_t i = items.size() - static_cast<std::size_t>(batches); i < items.size(); ++i) {
+        items[i].in_burst = true;
+      }
+      items.back().ends_stretch = true;
+    }
   }
 
   double factor(Phase phase, int round) {
     return speed_.after(usual_s(spec_.job, phase)) * (round >= 0 && round == spec_.slow_round ? spec_.slow : 1.0);
   }
 
-  void block(Phase phase, int batches, int round, const Batches& held) {
-    const Draws& draws = held.draws;
-    const bool supply = phase == Phase::supply_cached;
-    const std::uint32_t segment = announce(phase, batches, round);
-    for (int i = 0; i < batches; ++i) {
-      const auto at = static_cast<std::size_t>(i);
+  void add_items(Phase phase, int batches, int round, std::uint32_t segment) {
+    const Draws draws = draw(spec_.job, batches, random_);
+    for (std::size_t at = 0; at < static_cast<std::size_t>(batches); ++at) {
       const double speed = factor(phase, round);
       Item item;
       item.phase = phase;
       item.segment = segment;
-      item.number =
-          supply ? k_supply_numbers + (static_cast<std::uint64_t>(segment) << 16U) + static_cast<std::uint64_t>(i)
-                 : position_++;
+      item.number = position_++;
       const double read = phase == Phase::as_is ? spec_.as_is_reads : reads(phase) ? 1.0 : 0.0;
-      item.content = held.contents[at];
+      item.content = log_normal(1.0, spec_.content_cv, random_);
       const double times = speed * item.content;
       item.work = {draws.work[at].read_s * read * times, draws.work[at].cpu_s * times, draws.work[at].other_s * speed};
-      item.step_s = supply ? 0.0 : (draws.steps[at].device_s + draws.steps[at].cpu_s) * speed;
+      item.step_s = (draws.steps[at].device_s + draws.steps[at].cpu_s) * speed;
       items.push_back(std::move(item));
     }
   }
 
-  void replay(int round) {
-    items.back().replay_segment = announce(Phase::synthetic, spec_.synthetic, round);
-    const Draws draws = draw(spec_.job, spec_.synthetic, random_);
-    for (const simulation::StepWork& step : draws.steps) {
-      items.back().replayed.push_back((step.device_s + step.cpu_s) * factor(Phase::synthetic, round));
-      if (!spec_.stream) ++position_;
-    }
-  }
-
-  std::uint32_t announce(Phase phase, int batches, int round) {
-    if (phase == Phase::as_is && (round < 0 || !spec_.stream)) return k_no_segment;
+  std::uint32_t announce(Phase phase, Phase made_as, int batches, int round, int at_once) {
     const auto segment = static_cast<std::uint32_t>(segments.size());
-    segments.push_back({segment, phase, round, position_, batches});
+    segments.push_back({segment, phase, made_as, round, position_, batches, at_once});
     return segment;
   }
 
@@ -169,44 +167,83 @@ class Schedule {
   std::uint64_t position_ = 0;
 };
 
-PlayedPass play(const PhasedSpec& spec, const std::vector<Item>& items) {
+PlayedPass play(const simulation::LoaderSetup& loader, double cores, std::span<const Item> items) {
   std::vector<simulation::BatchWork> work;
   std::vector<simulation::StepWork> steps;
   for (const Item& item : items) {
-    double step = item.step_s;
-    for (const double replayed : item.replayed) step += replayed + k_replay_s;
     work.push_back(item.work);
-    steps.push_back({step, 0.0});
+    steps.push_back({item.step_s, 0.0});
   }
-  return play_pass(spec.job.loader, spec.job.cores, 0.0, work, steps);
+  return play_pass(loader, cores, 0.0, work, steps);
 }
 
-/// The same where nothing is made ahead of replayed batches: each stretch between them begins and ends with an empty
-/// queue.
-PlayedPass play_stretches(const PhasedSpec& spec, const std::vector<Item>& items) {
-  PlayedPass all;
-  double origin_s = 0.0;
+/// How a hold and burst went, in seconds since the start.
+struct PlayedBurst {
+  std::uint32_t segment = k_no_segment;
+  std::uint64_t first = 0;
+  std::size_t batches = 0;
+  double asked_s = 0.0;
+  double made_s = 0.0;
+  double until_s = 0.0;
+};
+
+/// What a measured pass came to.
+struct PlayedRun {
+  PlayedPass pass{};
+  std::vector<PlayedBurst> bursts{};
+};
+
+/// The script is held when it asks for the first batch of a burst, until all of it is made; it takes that from the
+/// workers' queue, and nothing is made meanwhile: what comes after it begins with an empty queue.
+void give_burst(std::span<const Item> burst, double asked_s, double& now_s, PlayedRun& run) {
+  const std::size_t first = run.pass.handed.size();
+  double made_s = asked_s;
+  for (std::size_t i = 0; i < burst.size(); ++i) made_s = std::max(made_s, run.pass.made[first + i].end_s);
+  now_s = made_s;
+  for (const Item& item : burst) {
+    Handed handed;
+    handed.batch = item.number;
+    handed.asked_s = now_s;
+    handed.delivered_s = now_s + k_receive_s;
+    run.pass.handed.push_back(handed);
+    now_s = handed.delivered_s + item.step_s;
+  }
+  run.bursts.push_back({burst.front().segment, burst.front().number, burst.size(), asked_s, made_s, now_s});
+}
+
+/// A stretch ends with a burst, and the next one begins with an empty queue. n at a time is as good as n workers that
+/// prefetch one batch each.
+PlayedRun play_stretches(const PhasedSpec& spec, std::span<const Item> items) {
+  PlayedRun run;
+  double now_s = 0.0;
   for (std::size_t first = 0; first < items.size();) {
     std::size_t last = first;
-    while (last + 1 < items.size() && items[last].replayed.empty()) ++last;
-    const std::vector<Item> stretch(items.begin() + static_cast<std::ptrdiff_t>(first),
-                                    items.begin() + static_cast<std::ptrdiff_t>(last) + 1);
-    PlayedPass part = play(spec, stretch);
-    for (Making& made : part.made) {
-      made.begin_s += origin_s;
-      made.end_s += origin_s;
-      all.made.push_back(made);
+    while (last + 1 < items.size() && !items[last].ends_stretch) ++last;
+    const std::span<const Item> stretch = items.subspan(first, last - first + 1);
+    const auto held = static_cast<std::size_t>(
+        std::count_if(stretch.begin(), stretch.end(), [](const Item& item) { return item.in_burst; }));
+    simulation::LoaderSetup loader = spec.job.loader;
+    if (stretch.front().at_once > 0) loader = {stretch.front().at_once, 1, loader.in_order};
+    const PlayedPass part = play(loader, spec.job.cores, stretch);
+    for (Making made : part.made) {
+      made.begin_s += now_s;
+      made.end_s += now_s;
+      run.pass.made.push_back(made);
     }
-    for (Handed& handed : part.handed) {
-      handed.asked_s += origin_s;
-      handed.delivered_s += origin_s;
-      all.handed.push_back(handed);
+    const std::size_t alone = stretch.size() - held;
+    double asked_s = now_s;
+    for (std::size_t i = 0; i < alone; ++i) {
+      Handed handed = part.handed[i];
+      handed.asked_s += now_s;
+      handed.delivered_s += now_s;
+      asked_s = handed.delivered_s + stretch[i].step_s;
+      run.pass.handed.push_back(handed);
     }
-    origin_s = all.handed.back().delivered_s + items[last].step_s;
-    for (const double replayed : items[last].replayed) origin_s += replayed + k_replay_s;
+    now_s = asked_s;
+    if (held > 0) give_burst(stretch.subspan(alone), asked_s, now_s, run);
     first = last + 1;
   }
-  return all;
+  return run;
 }
 
 record::PhaseRecord phase_record(const PhasedSpec& spec, const Item& item) {
@@ -215,11 +252,13 @@ record::PhaseRecord phase_record(const PhasedSpec& spec, const Item& item) {
   record::PhaseRecord found{};
   found.header.aux = item.segment;
   found.batch = item.number;
-  found.phase = static_cast<std::uint32_t>(item.phase);
+  const Phase supply = item.phase == Phase::cold     ? Phase::supply_cold
+                       : item.phase == Phase::cached ? Phase::supply_cached
+                                                     : item.phase;
+  found.phase = static_cast<std::uint32_t>(item.in_burst ? supply : item.phase);
   found.opens = k_opens;
-  found.staged_opens = cold ? 0 : static_cast<std::uint32_t>(std::lround(k_opens * spec.cached_staged_share));
   found.opened_bytes = static_cast<std::uint64_t>(bytes);
-  const double resident = cold ? spec.cold_resident_share : spec.cached_staged_share;
+  const double resident = cold ? spec.cold_resident_share : spec.cached_resident_share;
   found.resident_bytes = static_cast<std::uint64_t>(bytes * resident);
   const double stored = cold ? spec.cold_storage_share : spec.cached_storage_share;
   found.storage_bytes = spec.storage_known ? static_cast<std::uint64_t>(bytes * stored) : UINT64_MAX;
@@ -240,12 +279,16 @@ class PhasedWriter {
       pids.push_back(workers_.back().info.pid);
     }
     consumer_.texts.push_back({TextKind::iterator, iterator_text(0, 1, 0, pids)});
-    const PlayedPass played = spec.stream ? play_stretches(spec, schedule_.items) : play(spec, schedule_.items);
+    const PlayedRun played = play_stretches(spec, schedule_.items);
     for (std::size_t i = 0; i < schedule_.items.size(); ++i) {
-      write_making(schedule_.items[i], played.made[i]);
-      write_delivery(schedule_.items[i], played.handed[i]);
+      const Item& item = schedule_.items[i];
+      const Handed& handed = played.pass.handed[i];
+      write_making(item, played.pass.made[i]);
+      write_wait(item.number, handed.asked_s, handed.delivered_s);
+      write_step(handed.delivered_s + item.step_s);
     }
-    for (const SegmentText& segment : schedule_.segments) write_segment(segment);
+    for (const SegmentText& segment : schedule_.segments) write_segment(segment, played.bursts);
+    for (const PlayedBurst& burst : played.bursts) write_burst(burst);
   }
 
   std::vector<ProcessRecording> take() {
@@ -267,24 +310,32 @@ class PhasedWriter {
     return made;
   }
 
-  /// A segment is announced right before the wait for its first batch.
-  [[nodiscard]] std::uint64_t announced_ns(const SegmentText& segment) const {
-    const bool apart = segment.phase == Phase::supply_cached || (spec_.stream && segment.phase == Phase::synthetic);
-    const std::uint64_t number =
-        apart ? k_supply_numbers + (static_cast<std::uint64_t>(segment.segment) << 16U) : segment.first;
-    const auto wait = std::find_if(consumer_.waits.begin(), consumer_.waits.end(),
-                                   [&](const record::WaitRecord& candidate) { return candidate.batch == number; });
-    return wait == consumer_.waits.end() ? UINT64_MAX : wait->begin_ns - 1;
+  /// A segment is announced when the script comes to its first batch: before the hold, where there is one.
+  [[nodiscard]] std::uint64_t announced_ns(const SegmentText& segment, const std::vector<PlayedBurst>& bursts) const {
+    const auto held = std::find_if(bursts.begin(), bursts.end(),
+                                   [&](const PlayedBurst& burst) { return burst.segment == segment.segment; });
+    if (held != bursts.end()) return k_start_ns + ns(held->asked_s);
+    return consumer_.waits[segment.first].begin_ns - 1;
   }
 
-  void write_segment(const SegmentText& segment) {
+  void write_segment(const SegmentText& segment, const std::vector<PlayedBurst>& bursts) {
     consumer_.texts.push_back(
         {TextKind::segment,
          fmt::format(R"({{"segment":{},"phase":{},"round":{},"iterator_id":0,"first":{},"batches":{},"workers":{},)"
-                     R"("argument":0,"t_ns":{}{}}})",
+                     R"("at_once":{},"made_as":{},"argument":0,"t_ns":{}{}}})",
                      segment.segment, static_cast<int>(segment.phase), segment.round, segment.first, segment.batches,
-                     spec_.job.loader.workers, announced_ns(segment),
-                     spec_.stream ? R"(,"stream":"it is a stream")" : "")});
+                     spec_.job.loader.workers, segment.at_once, static_cast<int>(segment.made_as),
+                     announced_ns(segment, bursts), spec_.stream ? R"(,"stream":"it is a stream")" : "")});
+  }
+
+  void write_burst(const PlayedBurst& burst) {
+    const auto at = [](double seconds) { return k_start_ns + ns(seconds); };
+    consumer_.texts.push_back(
+        {TextKind::burst,
+         fmt::format(R"({{"segment":{},"iterator_id":0,"first":{},"batches":{},"under_way":{},"asked_ns":{},)"
+                     R"("made_ns":{},"released_ns":{},"until_ns":{},"workers_cpu_s":0.0}})",
+                     burst.segment, burst.first, burst.batches, burst.batches, at(burst.asked_s), at(burst.made_s),
+                     at(burst.made_s), at(burst.until_s))});
   }
 
   void write_making(const Item& item, const Making& made) {
@@ -303,19 +354,6 @@ class PhasedWriter {
     ProcessRecording& maker = own ? consumer_ : workers_[made.worker];
     maker.batches.push_back(record);
     if (item.segment != k_no_segment) maker.phases.push_back(phase_record(spec_, item));
-  }
-
-  void write_delivery(const Item& item, const Handed& handed) {
-    write_wait(item.number, handed.asked_s, handed.delivered_s);
-    double at = handed.delivered_s + item.step_s;
-    const std::uint64_t first =
-        spec_.stream ? k_supply_numbers + (static_cast<std::uint64_t>(item.replay_segment) << 16U) : item.number + 1;
-    for (std::size_t i = 0; i < item.replayed.size(); ++i) {
-      write_step(at);
-      write_wait(first + i, at, at + k_replay_s);
-      at += k_replay_s + item.replayed[i];
-    }
-    write_step(at);
   }
 
   void write_wait(std::uint64_t number, double asked_s, double got_s) {
@@ -370,14 +408,16 @@ PhasedTruth truth_of(const PhasedSpec& spec, int batches) {
     for (std::size_t i = 0; i < draws.work.size(); ++i) {
       Item item;
       item.work = {reads(phase) ? draws.work[i].read_s : 0.0, draws.work[i].cpu_s, 0.0};
-      if (phase != Phase::supply_cached) item.step_s = draws.steps[i].device_s + draws.steps[i].cpu_s;
+      item.step_s = draws.steps[i].device_s + draws.steps[i].cpu_s;
       items.push_back(std::move(item));
     }
-    const PlayedPass played = play(spec, items);
+    const PlayedPass played = play(spec.job.loader, spec.job.cores, items);
     return factor * (played.handed.back().delivered_s - played.handed[k_from].delivered_s) / counted;
   };
+  double making_s = 0.0;
+  for (const simulation::BatchWork& work : draws.work) making_s += work.cpu_s / static_cast<double>(draws.work.size());
   return {seconds_per_batch(Phase::cold), seconds_per_batch(Phase::cached), factor * synthetic_s / counted,
-          seconds_per_batch(Phase::supply_cached)};
+          factor * making_s / std::max(1, spec.job.loader.workers)};
 }
 
 }  // namespace stallcast::synthetic

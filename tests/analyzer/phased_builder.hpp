@@ -1,5 +1,5 @@
-/// Makes phased runs as they would have been recorded, of jobs whose truth is known: one live iterator whose batches
-/// belong to blocks, played through a loader; the speed of the machine drifts meanwhile.
+/// Makes measured runs as they would have been recorded, of jobs whose truth is known: one pass whose batches belong to
+/// blocks and to bursts behind holds, played through a loader; the speed of the machine drifts meanwhile.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,23 @@ struct Drift {
   double correlation_s = 8.0;  ///< time after which its autocorrelation is 1/e
 };
 
-/// The job (its read_s is what a cold batch reads) and its blocks, in batches.
+/// The job (its read_s is what a cold batch reads) and its blocks, in batches. A round is a cold block, bursts made
+/// cold, a cached block, bursts made cached; without workers it has no bursts.
 struct PhasedSpec {
   JobSpec job{};
   Drift drift{};
   int as_is = 60;  ///< before the first round, as cold as the cold blocks
   int rounds = 6;
-  int block = 30;      ///< of a cold and of a cached block, and of a supply one
-  int synthetic = 16;  ///< of a synthetic block
-  bool supply = true;
-  bool stream = false;       ///< rounds are a block as found and a synthetic one, before which nothing is made ahead
+  int block = 30;            ///< of a cold and of a cached block
+  int bursts = 2;            ///< behind each of them, of as many batches as are under way
+  bool stream = false;       ///< rounds are a block as found and bursts made as found
+  int at_once = 0;           ///< rounds end with a cached block of so many at a time; 0: none
   int tail = 20;             ///< as found, after the last round
   double as_is_reads = 1.0;  ///< how long a read takes as found, in those of a cold block
   double content_cv = 0.0;   ///< of what batches are made of: the bytes, and with them the time to read and to prepare
   double cold_resident_share = 0.0;
   double cold_storage_share = 1.0;
-  double cached_staged_share = 1.0;
+  double cached_resident_share = 1.0;
   double cached_storage_share = 0.0;
   bool storage_known = true;
   int slow_round = -1;  ///< one in which everything takes `slow` times as long
@@ -47,7 +48,7 @@ struct PhasedTruth {
   double cold_s = 0.0;
   double cached_s = 0.0;
   double synthetic_s = 0.0;
-  double supply_s = 0.0;
+  double supply_s = 0.0;  ///< of batches in memory: their making, shared by the workers
 
   [[nodiscard]] double fetch() const { return (cold_s - cached_s) / cold_s; }
   [[nodiscard]] double prep() const { return (cached_s - synthetic_s) / cold_s; }

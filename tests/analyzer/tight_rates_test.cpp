@@ -46,4 +46,11 @@ TEST_CASE("What is absent does not keep a run from ending") {
   CHECK(rates_are_tight(rates, 0.02));
 }
 
+TEST_CASE("What no block could be run of yet keeps it, if it is awaited") {
+  Rates rates = rates_of_compute(rate(500.0, 5.0));
+  rates.cached = MeasuredEstimate<SamplesPerSecond>::absent("no block of phase cached was run");
+  CHECK(rates_are_tight(rates, 0.02, {record::Phase::cold}));
+  CHECK_FALSE(rates_are_tight(rates, 0.02, {record::Phase::cold, record::Phase::cached}));
+}
+
 }  // namespace

@@ -34,7 +34,6 @@ TEST_CASE("a file that the run found absent is its own, and is dropped when it i
     CHECK(batch.resident_bytes == 0);
     CHECK(batch.foreign_bytes == 0);
     CHECK(batch.unknown_opens == 0);
-    CHECK(batch.staged_opens == 0);
     CHECK(batch.storage_bytes >= k_size);
   }
   CHECK(seen[0].evicted_bytes == 0);
@@ -139,7 +138,6 @@ TEST_CASE("a file that stays open is dropped by the ranges that are read, once a
   CHECK(seen[2].evicted_bytes == 0);
   CHECK(seen[2].resident_bytes == 65'536);
   CHECK(seen[2].storage_bytes < k_stray_bytes);
-  CHECK(run.control().stage_used_bytes.load() == 65'536);
 }
 
 TEST_CASE("a range that a stranger brought in stays") {
@@ -198,6 +196,32 @@ TEST_CASE("a fork child is in no phase until it begins one of its own") {
   CHECK(seen[0].opens == 1);
   CHECK(seen[0].evicted_bytes > 0);
   CHECK(seen[0].storage_bytes >= k_size);
+}
+
+TEST_CASE("a half-cached batch is cold for a half of the files that its seed chooses") {
+  PhasedRun run;
+  constexpr int k_files = 200;
+  std::vector<std::string> commands{begin(Phase::cold, 0)};
+  std::vector<std::string> reads;
+  for (int i = 0; i < k_files; ++i) {
+    reads.push_back("read:" + make_file(data_folder(), "half" + std::to_string(i), 5000).string());
+  }
+  commands.insert(commands.end(), reads.begin(), reads.end());
+  for (const std::uint32_t segment : {1U, 2U}) {
+    commands.insert(commands.end(), {"end", begin(Phase::half_cached, segment, 0, 0, 0, 3)});
+    commands.insert(commands.end(), reads.begin(), reads.end());
+  }
+  commands.emplace_back("end");
+  run.guest(commands);
+  const auto seen = run.evidence();
+  REQUIRE(seen.size() == 3);
+  for (const std::size_t half : {1U, 2U}) {
+    CHECK(seen[half].opens == k_files);
+    CHECK(seen[half].evicted_bytes > (k_files / 2 - 40) * 5000U);  // 5.6 standard deviations
+    CHECK(seen[half].evicted_bytes < (k_files / 2 + 40) * 5000U);
+    CHECK(seen[half].evicted_bytes + seen[half].resident_bytes == seen[half].opened_bytes);
+  }
+  CHECK(seen[1].evicted_bytes == seen[2].evicted_bytes);
 }
 
 TEST_CASE("a passive run has no phases") {

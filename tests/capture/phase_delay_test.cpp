@@ -97,22 +97,23 @@ TEST_CASE("a segment is seen once it is published") {
   PhasedRun run;
   record::ControlBlock& control = run.control();
   control.segments[0] = {
-      .first = 40, .argument = 7, .batches = 12, .phase = 8, .round = 3, .workers = 2, .seed = 9, .lists = 5};
+      .first = 40, .argument = 7, .batches = 12, .phase = 8, .round = 3, .at_once = 2, .seed = 9, .made_as = 1};
   control.segment_count.store(1, std::memory_order_release);
   const auto lines = run.guest({"phased", "segment:0", "segment:1"});
-  CHECK(lines == std::vector<std::string>{"1", "1 40 12 8 3 2 7 9 5", "0"});
+  CHECK(lines == std::vector<std::string>{"1", "1 40 12 8 3 2 7 9 1", "0"});
   control.mode = static_cast<std::uint32_t>(record::RunMode::passive);
   CHECK(run.guest({"phased", "segment:0"}) == std::vector<std::string>{"0", "0"});
 }
 
 TEST_CASE("the consumer's line has what it said") {
   PhasedRun run;
-  run.guest({"slot:1:20:8:108:4:2:3:0"});
+  run.guest({"slot:20:8:108:5:4:2:3:0"});
   const record::PhaseSlot& slot = run.control().phases[0];
   CHECK(slot.armed.load() == 1);
   CHECK(slot.turns.load() == 20);
   CHECK(slot.pass_first.load() == 8);
   CHECK(slot.pass_end.load() == 108);
+  CHECK(slot.passes.load() == 5);
   CHECK(slot.workers.load() == 4);
   CHECK(slot.prefetch.load() == 2);
   CHECK(slot.missed.load() == 3);

@@ -3,7 +3,7 @@
 /// served with what the file holds.
 ///
 ///   begin:PHASE:SEGMENT:ROUND:BATCH[:ARGUMENT[:SEED]]   end   (a batch in a phase)
-///   batch  done_batch  sample  done                    (the calls of the C API)
+///   batch  done_batch  sample[:INDEX]  done           (the calls of the C API)
 ///   read:PATH  openat:FOLDER:NAME  fopen:PATH  mmap:PATH  stat:PATH  write:PATH
 ///   dup:PATH   reads a page, and the file through a second descriptor, as numpy.load() does
 ///   keep:PATH  pread:OFFSET:BYTES  next:BYTES  stream:PATH  fread:BYTES
@@ -310,8 +310,8 @@ void print_segment(const Words& words) {
 
 void fill_slot(const Words& words) {
   const auto small = [&](std::size_t at) { return static_cast<std::uint32_t>(number(words, at)); };
-  stallcast_phase_slot(number(words, 1), number(words, 2), number(words, 3), number(words, 4), small(5), small(6),
-                       number(words, 7), small(8));
+  stallcast_phase_slot(number(words, 1), number(words, 2), number(words, 3), small(4), small(5), small(6), small(7),
+                       small(8));
 }
 
 const std::map<std::string, std::function<void(const Words&)>>& commands() {
@@ -320,7 +320,7 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"end", end},
       {"batch", [](const Words&) { stallcast_batch_begin(0, 0, 0); }},
       {"done_batch", [](const Words&) { stallcast_batch_end(1); }},
-      {"sample", [](const Words&) { stallcast_sample_begin(0); }},
+      {"sample", [](const Words& w) { stallcast_sample_begin(w.size() > 1 ? std::stoll(w[1]) : 0); }},
       {"done", [](const Words&) { stallcast_sample_end(); }},
       {"read", [](const Words& w) { read_and_close(::open(w.at(1).c_str(), O_RDONLY | O_CLOEXEC)); }},
       {"openat", read_at},

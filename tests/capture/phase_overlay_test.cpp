@@ -51,7 +51,7 @@ TEST_CASE("residency is that of the file below") {
   CHECK(seen[1].evicted_bytes == k_size);
   CHECK(seen[1].storage_bytes >= k_size);
   CHECK(seen[2].resident_bytes == k_size);
-  CHECK(seen[3].staged_opens == 1);
+  CHECK(seen[3].resident_bytes > 0);
   for (const auto& batch : seen) CHECK(batch.unknown_opens == 0);
 }
 

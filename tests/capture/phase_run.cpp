@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iterator>
 #include <sstream>
@@ -20,7 +19,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t k_page = 4096;
-constexpr std::uint64_t k_stage_budget = 64ULL << 20U;
 
 /// A descriptor for a scope.
 class Opened {
@@ -105,12 +103,9 @@ std::string line_of(const std::string& content) {
   return line;
 }
 
-PhasedRun::PhasedRun(record::Evict evict)
-    : stage_(fs::is_directory("/dev/shm") ? "/dev/shm" : fs::temp_directory_path()) {
+PhasedRun::PhasedRun(record::Evict evict) {
   control().mode = static_cast<std::uint32_t>(record::RunMode::phased);
   control().evict = static_cast<std::uint32_t>(evict);
-  std::strcpy(control().stage_dir, stage_.path().c_str());
-  control().stage_budget_bytes = k_stage_budget;
 }
 
 std::vector<std::string> PhasedRun::guest(const std::vector<std::string>& commands) {
@@ -147,14 +142,6 @@ std::vector<record::PhaseRecord> PhasedRun::evidence() const {
 
 std::vector<record::MappedRecord> PhasedRun::mapped() const {
   return of_all(run_, &record::ProcessRecording::mapped);
-}
-
-std::uint64_t PhasedRun::staged_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(stage())) {
-    if (entry.is_regular_file()) bytes += entry.file_size();
-  }
-  return bytes;
 }
 
 }  // namespace stallcast::test

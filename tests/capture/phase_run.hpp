@@ -1,4 +1,4 @@
-/// A phased run for the tests: control block, stage, data files, and the guest that makes batches in it.
+/// A phased run for the tests: control block, data files, and the guest that makes batches in it.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,6 @@ class PhasedRun {
 
   [[nodiscard]] RunFolder& folder() { return run_; }
   [[nodiscard]] record::ControlBlock& control() { return run_.control(); }
-  [[nodiscard]] const std::filesystem::path& stage() const { return stage_.path(); }
 
   /// Runs phase_guest with these commands to its success; its lines.
   std::vector<std::string> guest(const std::vector<std::string>& commands);
@@ -54,12 +53,8 @@ class PhasedRun {
   /// The same of maps.
   [[nodiscard]] std::vector<record::MappedRecord> mapped() const;
 
-  /// Sizes of all copies in the stage, summed.
-  [[nodiscard]] std::uint64_t staged_bytes() const;
-
  private:
   RunFolder run_{};
-  TemporaryFolder stage_;
 };
 
 }  // namespace stallcast::test

@@ -1,4 +1,4 @@
-/// Cached batches of files that stay open: reads are served from copies of ranges, as the descriptor would.
+/// Files that stay open, read in parts: what is cleared ahead of a reader, and what is counted.
 #include <doctest/doctest.h>
 
 #include "tests/capture/phase_run.hpp"
@@ -14,59 +14,8 @@ constexpr std::size_t k_size = 10 * k_granule + 1000;  // the last granule is no
 struct Data {
   TemporaryFolder folder{};
   fs::path file = make_file(folder.path(), "shard", k_size);
-  std::string content = read_file(file);
   std::string keep = "keep:" + file.string();
-  std::string drop = "drop:" + file.string();
-
-  [[nodiscard]] std::string line(std::size_t offset, std::size_t bytes) const {
-    return line_of(content.substr(offset, bytes));
-  }
 };
-
-TEST_CASE("ranges that a cold batch has read are served from memory, and only those") {
-  const Data data;
-  PhasedRun run(record::Evict::all);
-  const auto lines = run.guest({data.keep, begin(Phase::cold, 0), "pread:100000:100000", "end",  //
-                                begin(Phase::cached, 1), "end", data.drop, begin(Phase::cached, 1, 0, 1),
-                                "pread:100000:100000", "pread:70000:10", "end",  //
-                                begin(Phase::cached, 1, 0, 2), "pread:0:10", "end"});
-  CHECK(lines == std::vector<std::string>{data.line(100'000, 100'000), data.line(100'000, 100'000),
-                                          data.line(70'000, 10), data.line(0, 10)});
-  const auto seen = run.evidence();
-  REQUIRE(seen.size() == 4);
-  CHECK(seen[1].stage_ns > 0);
-  CHECK(seen[2].opened_bytes == 3 * k_granule);  // granules 1, 2, 3
-  CHECK(seen[2].resident_bytes == 3 * k_granule);
-  CHECK(seen[2].storage_bytes < k_stray_bytes);
-  CHECK(seen[3].resident_bytes == 0);
-  CHECK(run.control().stage_used_bytes.load() == 3 * k_granule);
-}
-
-TEST_CASE("a served read moves the descriptor on and ends where the file ends") {
-  const Data data;
-  PhasedRun run(record::Evict::all);
-  std::vector<std::string> reads{data.keep};
-  reads.insert(reads.end(), 8, "next:90000");
-  std::vector<std::string> commands{begin(Phase::as_is, 0), "end", data.keep, begin(Phase::cold, 1)};
-  commands.insert(commands.end(), reads.begin() + 1, reads.end());
-  commands.insert(commands.end(), {"end", begin(Phase::cached, 2), "end", data.drop});
-  commands.insert(commands.end(), reads.begin(), reads.end());  // outside any phase
-  commands.insert(commands.end(), {data.drop, data.keep, begin(Phase::cached, 3)});
-  commands.insert(commands.end(), reads.begin() + 1, reads.end());
-  commands.emplace_back("end");
-  const auto lines = run.guest(commands);
-  REQUIRE(lines.size() == 24);
-  for (std::size_t i = 0; i < 8; ++i) {
-    const std::string expected = data.line(std::min(i * 90'000, k_size), 90'000);
-    CHECK(lines[i] == expected);
-    CHECK(lines[8 + i] == expected);
-    CHECK(lines[16 + i] == expected);
-  }
-  const auto cached = run.evidence().back();
-  CHECK(cached.opened_bytes == k_size);
-  CHECK(cached.resident_bytes == k_size);
-  CHECK(cached.storage_bytes < k_stray_bytes);
-}
 
 TEST_CASE("where readers move on, what the kernel may read ahead is cleared before it does") {
   const Data data;
@@ -98,43 +47,6 @@ TEST_CASE("pages are counted once a batch, however often and in however small pi
   REQUIRE(seen.size() == 2);
   CHECK(seen[0].page_bytes == 3 * 4096);
   CHECK(seen[1].page_bytes == 3 * 4096);  // the file ends in its page
-}
-
-TEST_CASE("another worker is served what this one has staged") {
-  const Data data;
-  PhasedRun run(record::Evict::all);
-  run.guest({data.keep, begin(Phase::cold, 0), "pread:0:65536", "end", begin(Phase::cached, 1), "end"});
-  drop_from_cache(data.file);
-  const auto lines = run.guest({data.keep, begin(Phase::cached, 2), "pread:10:65000", "end"});
-  CHECK(lines.at(0) == data.line(10, 65'000));
-  CHECK(run.evidence().back().storage_bytes < k_stray_bytes);
-}
-
-TEST_CASE("a file that was written since is read itself") {
-  const Data data;
-  PhasedRun run(record::Evict::all);
-  const auto lines = run.guest({data.keep, begin(Phase::cold, 0), "pread:0:100", "end", begin(Phase::cached, 1), "end",
-                                "write:" + data.file.string(), begin(Phase::cached, 2), "pread:0:100", "end"});
-  CHECK(lines == std::vector<std::string>{data.line(0, 100), line_of(read_file(data.file).substr(0, 100))});
-  CHECK(lines[0] != lines[1]);
-}
-
-TEST_CASE("room of parts is bounded and comes back with their round") {
-  const Data data;
-  PhasedRun run(record::Evict::all);
-  run.control().stage_budget_bytes = 2 * k_granule;
-  std::vector<std::string> commands{data.keep};
-  for (std::uint32_t round = 0; round < 4; ++round) {
-    commands.insert(commands.end(), {begin(Phase::cold, 2 * round, round), "pread:0:655360", "end",
-                                     begin(Phase::cached, 2 * round + 1, round), "pread:0:655360", "end"});
-  }
-  const auto lines = run.guest(commands);
-  CHECK(lines == std::vector<std::string>(8, data.line(0, 655'360)));
-  CHECK(run.control().stage_used_bytes.load() <= 2 * k_granule);
-  CHECK(fs::exists(run.stage() / "00000003"));
-  CHECK(!fs::exists(run.stage() / "00000001"));
-  run.guest({data.keep, begin(Phase::cold, 20, 9), "pread:0:1", "end", begin(Phase::cached, 21, 9), "end"});
-  CHECK(run.control().stage_used_bytes.load() == k_granule);
 }
 
 TEST_CASE("half of a large file's chunks is cold") {

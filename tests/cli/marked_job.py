@@ -2,11 +2,11 @@
 """A job that marks its batches through the C API: no torch needed. Options say how it behaves.
 
     marked_job.py BATCHES SECONDS_PER_BATCH [exit=N] [die=SIGNAL] [count=FILE] [until=FILE] [fill=FOLDER] [crowd=N]
-                  [done=FILE]
+                  [done=FILE] [ignore=SIGNAL,...]
 
 count: counts SIGINT, SIGTERM, SIGHUP and SIGUSR1 in FILE, and ends with 0 at the first SIGINT or SIGTERM.
 until: goes on until FILE exists, or its folder is gone. fill: fills the disk of FOLDER half-way. crowd: has N idle children.
-done: writes FILE at the end.
+done: writes FILE at the end. ignore: names of signals.
 """
 import ctypes
 import os
@@ -59,6 +59,8 @@ def main():
     api = ctypes.CDLL(None)
     api.stallcast_wait_end.argtypes = [ctypes.c_uint64, ctypes.c_uint64] + [ctypes.c_uint32] * 3
     stop = count_signals(wanted["count"]) if "count" in wanted else []
+    for name in filter(None, wanted.get("ignore", "").split(",")):
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
     crowd = [subprocess.Popen(["sleep", "100"]) for _ in range(int(wanted.get("crowd", 0)))]
     batch = 0
     while True:

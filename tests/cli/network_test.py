@@ -108,9 +108,13 @@ class Network(CliTest):
         return json.loads((self.out / "profile.json").read_text())
 
     def assert_of_network(self, profile):
-        stalls, data = profile["stalls"], profile["dataset"]
+        stalls = profile["stalls"]
         self.assertGreater(stalls["as_is_fetch_frac"]["mean"], 0.3)
         self.assertGreater(stalls["as_is_fetch_frac"]["mean"], 4 * stalls["as_is_prep_frac"]["mean"])
+        self.assert_received(profile)
+
+    def assert_received(self, profile):
+        data = profile["dataset"]
         self.assertEqual(data["layout"], "network")
         self.assertAlmostEqual(data["received_bytes_per_sample"], SAMPLE_BYTES, delta=2000)
         self.assertAlmostEqual(data["bytes_total"], 400 * SAMPLE_BYTES, delta=400 * 2000)
@@ -132,14 +136,27 @@ class Network(CliTest):
         self.assert_status(refused, 2)
         self.assertIn(b"cache_policy=minio", refused.stderr)
 
-    def test_phases_replay_batches_between_stretches_as_found(self):
+    def test_states_of_data_from_the_network(self):
+        """Nobody can choose what of them lies in a cache: as found and computing alone are what can be made."""
         profile = self.run_job("patient", epochs=1000, phases="cold,cached,synthetic,supply",
-                               options=["--budget", "40s", "--target", "100%"])
-        self.assert_of_network(profile)
-        self.assertEqual(profile["stalls"]["method"], "differential+attributed")
-        self.assertIsNotNone(profile["rates"]["synthetic_samples_per_s"])
-        self.assertIsNone(profile["rates"]["cached_samples_per_s"])
-        self.assertIn("over the network", profile["absent"]["rates.cached_samples_per_s"])
+                               options=["--budget", "20s", "--target", "100%", "--stop"])
+        if profile["stalls"]["as_is_fetch_frac"] is not None:
+            self.assert_of_network(profile)
+        else:
+            self.assertTrue(profile["absent"]["stalls.as_is_fetch_frac"])
+            self.assert_received(profile)
+        issues = self.issues()
+        self.assertNotIn("shim-failed", issues)
+        self.assertIn("over the network", issues["files-not-chosen"]["detail"])
+        for state in ("cold", "cached", "supply_cached", "supply_cold"):
+            rate = state + "_samples_per_s"
+            self.assertIsNone(profile["rates"][rate])
+            self.assertTrue(profile["absent"]["rates." + rate])
+        if profile["rates"]["synthetic_samples_per_s"] is None:
+            self.assertTrue(profile["absent"]["rates.synthetic_samples_per_s"])
+        else:
+            self.assertIn("differential", profile["stalls"]["method"])
+            self.assertIn("over the network", profile["absent"]["rates.cached_samples_per_s"])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,11 @@
-"""What tests of phased runs share: real PyTorch jobs on files of the disk, and what holds for every such run.
+"""What tests of measured runs share: real PyTorch jobs on files of the disk, and what holds for every such run.
+
+What a script saw is held against the same job without us. Nothing is said of how fast anything was: a rate is there, and
+its premise holds, or it is absent with its reason.
 
 Importing it ends a Python without torch with 77: skipped.
 """
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -12,7 +16,7 @@ import tempfile
 from harness import CLI, PATIENCE_S, PYTHON, CliTest, end
 
 try:
-    import torch  # noqa: F401
+    import torch  # noqa: F401 (also for those who import this)
 except ImportError:
     print("this Python does not import torch")
     sys.exit(77)
@@ -46,16 +50,16 @@ def mounts_here():
 
 
 class Ran:
-    """A phased run that has ended."""
+    """A measured run that has ended. `wanted`: of its job."""
 
-    def __init__(self, status, output, errors, out, seen):
+    def __init__(self, status, output, errors, out, wanted):
         self.status = status
         self.output = output
-        self.out = out
         self.errors = errors.decode(errors="replace")
         self.out = out
+        self.wanted = wanted
         self.profile = json.loads((out / "profile.json").read_text()) if (out / "profile.json").exists() else None
-        self.epochs = [json.loads(line) for line in seen.read_text().splitlines()] if seen.exists() else []
+        self.epochs = passes_in(wanted["seen"])
 
     def issue(self, identity):
         return next((issue for issue in self.profile["issues"] if issue["id"] == identity), None)
@@ -63,8 +67,17 @@ class Ran:
     def rate(self, phase):
         return self.profile["rates"][RATES[phase]]
 
-    def phases_run(self):
-        return {point["phase"] for point in self.profile["points"] if point["method"] == "differential"}
+    def why_not(self, phase):
+        return self.profile["absent"]["rates." + RATES[phase]]
+
+    def of_rank(self, rank):
+        """The passes that this rank saw."""
+        return passes_in("%s.%d" % (self.wanted["seen"], rank))
+
+
+def passes_in(path):
+    path = pathlib.Path(path)
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 class PhasesTest(CliTest):
@@ -79,22 +92,24 @@ class PhasesTest(CliTest):
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         return folder
 
-    def begin(self, name, samples=SAMPLES, data=None, phases=PHASES, budget="30s", tool=(CLI,), options=(), **wanted):
-        """Starts a job; finish() waits for its end. Jobs begun together run together. Three rounds are enough."""
+    def begin(self, name, samples=SAMPLES, data=None, phases=PHASES, budget="10s", stop=True, tool=(CLI,), options=(),
+              around=(), **wanted):
+        """Starts a job; finish() waits for its end. Jobs begun together run together. Three rounds are enough.
+
+        The job is ended once it was measured, unless `stop` is False: then it must end by itself."""
         out = self.folder / ("out-" + name)
-        seen = self.folder / ("seen-" + name)
-        wanted = dict(wanted, data=str(data or self.make_data(samples)), seen=str(seen))
-        command = [*tool, "profile", "-o", str(out), "--phases", phases, "--budget", budget, "--target", "100%", *options,
-                   "--", PYTHON, JOB, json.dumps(wanted)]
+        wanted = dict(wanted, data=str(data or self.make_data(samples)), seen=str(self.folder / ("seen-" + name)))
+        command = [*tool, "profile", "-o", str(out), "--phases", phases, "--budget", budget, "--target", "100%",
+                   *(["--stop"] if stop else []), *options, "--", *around, PYTHON, JOB, json.dumps(wanted)]
         process = subprocess.Popen(command, cwd=self.folder, env=self.environment, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(end, process)
-        return process, out, seen
+        return process, out, wanted
 
     def finish(self, begun):
-        process, out, seen = begun
+        process, out, wanted = begun
         output, errors = process.communicate(timeout=PATIENCE_S)
-        ran = Ran(process.returncode, output, errors, out, seen)
+        ran = Ran(process.returncode, output, errors, out, wanted)
         self.assert_nothing_left(out)
         return ran
 
@@ -105,6 +120,13 @@ class PhasesTest(CliTest):
 
     def run_alone(self, **options):
         return self.finish(self.begin("alone", **options))
+
+    def run_plain(self, wanted, **other):
+        """The job without us, in no time: (its status, its Ran.epochs, its stderr)."""
+        plain = dict(wanted, seen=wanted["seen"] + "-plain", step_s=0, **other)
+        done = subprocess.run([PYTHON, JOB, json.dumps(plain)], cwd=self.folder, env=self.environment,
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
+        return done.returncode, plain["seen"], done.stderr.decode(errors="replace")
 
     # --- what holds for every run ----------------------------------------------------------------------------------
 
@@ -126,30 +148,32 @@ class PhasesTest(CliTest):
             for folder in (pathlib.Path("/dev/shm"), self.temporary):
                 self.assertEqual([path for path in folder.iterdir() if run_id in path.name], [])
 
+    def assert_as_plain(self, ran, ranks=(None,)):
+        """All passes that ended are those of the job without us, to the last bit."""
+        most = max(len(ran.epochs if rank is None else ran.of_rank(rank)) for rank in ranks)
+        status, seen, errors = self.run_plain(ran.wanted, epochs=max(1, most), save=None)
+        self.assertEqual(status, 0, errors)
+        for rank in ranks:
+            measured = ran.epochs if rank is None else ran.of_rank(rank)
+            plain = passes_in(seen if rank is None else "%s.%d" % (seen, rank))
+            self.assertEqual(measured, plain[:len(measured)], "passes of rank %s" % rank)
+
+    def assert_all_as_plain(self, ran):
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            for checked in [pool.submit(self.assert_as_plain, run) for run in ran.values()]:
+                checked.result()
+
     def assert_measured(self, ran, absent=()):
-        """Status 0, and each phase has a rate, whose premise holds, or a reason."""
+        """Status 0, and each phase has a rate, whose premise holds, or a reason. `absent`: those that cannot be made."""
         self.assertEqual(ran.status, 0, ran.errors[-4000:])
         self.assertIsNone(ran.issue("shim-failed"), ran.profile["issues"])
-        absences = ran.profile["absent"]
-        differential = ran.profile["stalls"]["method"].startswith("differential")
         premises = {premise["phase"]: premise for premise in ran.profile["premises"]}
         for phase in RATES:
-            name = "supply_cached" if phase == "supply" else phase
+            if phase in absent:
+                self.assertIsNone(ran.rate(phase), phase)
             if ran.rate(phase) is None:
-                self.assertTrue(absences["rates." + RATES[phase]], phase)
+                self.assertTrue(ran.why_not(phase), phase)
                 continue
-            self.assertNotIn(phase, absent)
-            self.assertTrue(differential, ran.profile["issues"])
+            name = "supply_cached" if phase == "supply" else phase
             self.assertGreater(ran.rate(phase)["n"], 1)
             self.assertTrue(phase == "synthetic" or premises[name]["holds"], premises.get(name))
-        for phase in absent:
-            self.assertIsNone(ran.rate(phase), phase)
-
-    def assert_passes_whole(self, ran, samples, batch_size=8):
-        """Every pass had the loader's length, and its last batch what was left of the data set."""
-        self.assertGreater(len(ran.epochs), 1, "the job was to see more than one pass")
-        expected = [batch_size] * (samples // batch_size) + [samples % batch_size] * (samples % batch_size > 0)
-        for epoch in ran.epochs:
-            self.assertEqual(len(epoch["sizes"]) + epoch["errors"], epoch["length"], epoch)
-            if not epoch["errors"]:
-                self.assertEqual(epoch["sizes"], expected)

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """A job that trains on files with torch and writes down what it saw. argv[1] is JSON: DEFAULTS says what may be asked.
 
-Each pass over the training loader is one line of JSON in `seen`, written when the pass has ended. A run that is ended
-within a pass leaves no line of it. Several ranks are started as launchers do, reduce a gradient in every step, and write
-to `seen`.0, `seen`.1 and so on.
+Each pass over the training loader is one line of JSON in `seen`, written when the pass has ended: sizes of its batches, a
+checksum of all that was in them, in order, and the weight after it. Whoever runs the job twice finds the same lines. A run
+that is ended within a pass leaves no line of it. Several ranks are started as launchers do, reduce a gradient in every
+step, and write to `seen`.0, `seen`.1 and so on.
 """
 import itertools
 import json
@@ -14,6 +15,7 @@ import socket
 import subprocess
 import sys
 import time
+import zlib
 
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
@@ -52,7 +54,7 @@ DEFAULTS = {
     "ddp": False,  # ... as DistributedDataParallel does
     "idle": False,  # makes steps and never asks its loader
     "rank_1": {},  # what is otherwise for this rank
-    "results": False,  # what starts the ranks waits for a result of each, which a rank that just exits never sends
+    "exits": 0,  # status of the job once its epochs are over
 }
 
 
@@ -139,6 +141,12 @@ def size_of(index):
     return int(index.numel()) if torch.is_tensor(index) else 1
 
 
+def checksum(batch, before):
+    for part in map(torch.as_tensor, batch):
+        before = zlib.crc32(part.contiguous().numpy().tobytes(), before)
+    return before
+
+
 class Job:
     def __init__(self, wanted):
         self.wanted = wanted
@@ -179,7 +187,7 @@ class Job:
                 yield None, error
 
     def epoch(self):
-        seen = {"sizes": [], "errors": 0, "evaluations": [], "seconds": 0, "left": False}
+        seen = {"sizes": [], "errors": 0, "evaluations": [], "seconds": 0, "left": False, "checksum": 0}
         second = iter(self.second) if self.second is not None else None
         for batch, error in self.passes():
             if error is not None:
@@ -188,6 +196,7 @@ class Job:
             if second is not None:
                 seen["seconds"] += next(second, None) is not None
             seen["sizes"].append(size_of(batch[1]))
+            seen["checksum"] = checksum(batch, seen["checksum"])
             self.step(batch[0])
             self.taken += 1
             if self.taken == self.wanted["dies_after"]:
@@ -209,31 +218,28 @@ class Job:
                 self.loader = make_loader(self.dataset, self.wanted)
             seen = dict(self.epoch(), epoch=epoch)
             seen["length"] = None if self.wanted["iterable"] else len(self.loader)
+            seen["weight"] = self.weight.item()
             with open(self.wanted["seen"], "a") as file:
                 file.write(json.dumps(seen) + "\n")
             if self.wanted["save"] and epoch > 0:
-                torch.save({"epoch": epoch}, self.wanted["save"])
+                torch.save({"epoch": epoch, "weight": self.weight.item()}, self.wanted["save"])
 
 
-def launch(ranks, results):
+def launch(ranks):
     """Starts the ranks and waits for them; the status of the first that failed."""
-    if results:
-        waiting, _kept_open = os.pipe()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     shared = dict(os.environ, WORLD_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
     started = [subprocess.Popen([sys.executable, *sys.argv], env=dict(shared, RANK=str(rank), LOCAL_RANK=str(rank)))
                for rank in range(ranks)]
-    if results:
-        os.read(waiting, ranks)
     return next((status for status in [process.wait() for process in started] if status != 0), 0)
 
 
 def main():
     wanted = dict(DEFAULTS, **json.loads(sys.argv[1]))
     if wanted["ranks"] > 1 and "RANK" not in os.environ:
-        sys.exit(launch(wanted["ranks"], wanted["results"]))
+        sys.exit(launch(wanted["ranks"]))
     torch.set_num_threads(1)
     if os.environ.get("RANK") == "1":
         wanted.update(wanted["rank_1"])
@@ -242,7 +248,10 @@ def main():
     if wanted["ranks"] > 1:
         torch.distributed.init_process_group("gloo")
         wanted["seen"] += "." + os.environ["RANK"]
+    random.seed(11)
+    torch.manual_seed(11)
     Job(wanted).run()
+    sys.exit(wanted["exits"])
 
 
 if __name__ == "__main__":

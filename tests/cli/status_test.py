@@ -61,7 +61,7 @@ class Status(CliTest):
 
     def test_our_own_errors_are_125(self):
         for words in (["profile"], ["profile", "--bogus", "--", "true"], ["profile", "--phases", "cold,warm", "--", "true"],
-                      ["profile", "--budget", "60", "--", "true"], ["profile", "--recording-budget", "x", "--", "true"]):
+                      ["profile", "--budget", "60", "--", "true"], ["profile", "--stop", "now", "--", "true"], ["profile", "--recording-budget", "x", "--", "true"]):
             with self.subTest(words=words):
                 done = self.cli(*words)
                 self.assert_status(done, 125)

@@ -139,11 +139,14 @@ class Applied(VerifyTest):
         for word in (b"steady:", b"predicted ", b"measured ", b"verdict ", b"num_workers=2 in place of 1"):
             self.assertIn(word, done.stdout)
 
-    def test_the_budget_ends_the_recording_and_not_the_command(self):
-        answer = self.verify("workers=2", job=self.job("--epochs", "6"), options=["--budget", "1s", "-o", self.out])
-        self.assertEqual(answer["outcome"]["child_exit_code"], 0)
-        kept = json.loads((self.out / "profile.json").read_text())
-        self.assertLess(kept["ranks"][0]["batches"] if kept["ranks"] else 0, 6 * 60)
+    def test_the_budget_ends_the_command(self):
+        done = self.cli("verify", self.before, "--set", "workers=2", "--json", "--budget", "3s", "-o", self.out, "--",
+                        *self.job("--epochs", "600"))
+        answer = json.loads(done.stdout)
+        self.assert_status(done, STATUS[answer["verdict"]])
+        self.assertNotEqual(answer["outcome"]["child_exit_code"], 0)
+        self.assertIn("ended as asked", answer["outcome"]["words"])
+        self.assertIn("ended_by_us", (self.out / "recordings/tool.jsonl").read_text())
 
 
 class NotApplied(VerifyTest):

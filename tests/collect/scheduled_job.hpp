@@ -1,8 +1,9 @@
-/// A made-up job for the tests of the schedule of phases.
+/// A made-up job for the tests of the schedule.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "probes/collect/phase_schedule.hpp"
@@ -11,33 +12,85 @@ namespace stallcast::collect {
 
 inline constexpr std::uint64_t k_beat_ns = 100'000'000;
 
-/// A job of `ranks` that takes `rate` batches a second; epochs of `epoch` batches (0: not known), which are joined
-/// where the schedule asks for that and the job `joins`.
+/// Files that are in memory `takes_s` after they were asked for.
+class ScriptedFiles : public FilesAhead {
+ public:
+  double takes_s = 1.0;
+  std::string refuses_ahead{};  ///< why what comes next cannot be told
+  std::string refuses_all{};
+  int asked = 0;
+  int asked_all = 0;
+  int released = 0;
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;
+  const std::uint64_t* now_ns = nullptr;
+
+  void ask(std::uint64_t turn, std::uint32_t batches) override {
+    ++asked;
+    first = turn;
+    end = turn + batches;
+    begin(refuses_ahead);
+  }
+  void ask_all() override {
+    ++asked_all;
+    first = 0;
+    end = UINT64_MAX;
+    begin(refuses_all);
+  }
+  [[nodiscard]] State state() const override {
+    if (!busy_) return State::idle;
+    if (!why_.empty()) return State::failed;
+    return static_cast<double>(*now_ns - asked_ns_) * 1e-9 >= takes_s ? State::held : State::reading;
+  }
+  [[nodiscard]] std::string why_not() const override { return why_; }
+  void release() override {
+    released += busy_ ? 1 : 0;
+    busy_ = false;
+  }
+
+ private:
+  void begin(const std::string& why) {
+    busy_ = true;
+    why_ = why;
+    asked_ns_ = *now_ns;
+  }
+
+  bool busy_ = false;
+  std::string why_{};
+  std::uint64_t asked_ns_ = 0;
+};
+
+/// A job of `ranks` that takes `rate` batches a second; passes of `pass` batches (0: not known).
 struct Job {
   std::unique_ptr<record::ControlBlock> control = std::make_unique<record::ControlBlock>();
+  ScriptedFiles files{};
   std::uint64_t now_ns = 1'000'000'000;
   double rate = 10.0;
-  std::uint64_t epoch = 0;
+  std::uint64_t pass = 100;
   std::uint32_t workers = 2;
   int ranks = 1;
-  bool joins = false;
   double cold_rate = 0.0;  ///< in cold blocks; 0: as otherwise
   double waited = 0.0;     ///< share of its time that it waits for batches
+  double hold_s = 0.0;     ///< that it is held at the beginning of each burst
+  record::PhaseSupport support = record::PhaseSupport::all;
+
+  Job() { files.now_ns = &now_ns; }
+  Job(const Job&) = delete;
+  Job& operator=(const Job&) = delete;
 
   void arm() { put(0.0); }
 
   void put(double turn) {
     const auto turns = static_cast<std::uint64_t>(turn);
-    const std::uint64_t first = epoch == 0 ? 0 : turns / epoch * epoch;
-    if (joins && control->joins_passes.load() != 0 && joined_from_ == UINT64_MAX) joined_from_ = first + epoch;
-    const bool is_joined = first >= joined_from_;
     for (int rank = 0; rank < ranks; ++rank) {
       record::PhaseSlot& slot = control->phases[rank];
       slot.turns.store(turns);
-      slot.pass_first.store(is_joined ? joined_from_ : first);
-      slot.pass_end.store(epoch == 0 || is_joined ? UINT64_MAX : first + epoch);
+      slot.pass_first.store(pass == 0 ? 0 : turns / pass * pass);
+      slot.pass_end.store(pass == 0 ? UINT64_MAX : (turns / pass + 1) * pass);
+      slot.passes.store(pass == 0 ? 1 : static_cast<std::uint32_t>(turns / pass + 1));
       slot.workers.store(workers);
       slot.prefetch.store(2);
+      slot.support.store(static_cast<std::uint32_t>(support));
       slot.armed.store(1);
     }
   }
@@ -47,8 +100,7 @@ struct Job {
     const auto beats = static_cast<int>(seconds * 10.0);
     for (int beat = 0; beat < beats; ++beat) {
       now_ns += k_beat_ns;
-      turn_ += rate_now() / 10.0;
-      put(turn_);
+      take_turns();
       for (int rank = 0; rank < ranks; ++rank) {
         control->ranks[rank].waited_ns += static_cast<std::uint64_t>(waited * static_cast<double>(k_beat_ns));
       }
@@ -60,25 +112,52 @@ struct Job {
     return {control->segments, control->segments + control->segment_count.load()};
   }
 
- private:
-  [[nodiscard]] double rate_now() const {
+  [[nodiscard]] std::vector<record::Segment> published(record::Phase phase) const {
+    std::vector<record::Segment> found;
     for (const record::Segment& segment : published()) {
-      const bool is_cold = segment.phase == static_cast<std::uint32_t>(record::Phase::cold);
-      const auto turn = static_cast<std::uint64_t>(turn_);
-      if (is_cold && cold_rate > 0.0 && segment.first <= turn && turn < segment.first + segment.batches)
-        return cold_rate;
+      if (segment.phase == static_cast<std::uint32_t>(phase)) found.push_back(segment);
     }
-    return rate;
+    return found;
+  }
+
+ private:
+  void take_turns() {
+    const record::Segment* here = nullptr;
+    const std::uint32_t count = control->segment_count.load();
+    const auto turn = static_cast<std::uint64_t>(turn_);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const record::Segment& segment = control->segments[i];
+      if (segment.first <= turn && turn < segment.first + segment.batches) here = &segment;
+    }
+    const bool is_burst = here != nullptr && here->phase == static_cast<std::uint32_t>(record::Phase::synthetic);
+    if (is_burst && held_at_ != here->first) {
+      held_at_ = here->first;
+      held_left_ = hold_s;
+    }
+    if (held_left_ > 0.0) {
+      held_left_ -= 0.1;
+      for (int rank = 0; rank < ranks; ++rank) control->phases[rank].held_ns += k_beat_ns;
+      if (held_left_ > 0.0) return;
+      for (int rank = 0; rank < ranks; ++rank) {
+        control->phases[rank].ready.store(1 + static_cast<std::uint32_t>(here - control->segments));
+      }
+      return;
+    }
+    const bool is_cold = here != nullptr && here->phase == static_cast<std::uint32_t>(record::Phase::cold);
+    turn_ += (is_cold && cold_rate > 0.0 ? cold_rate : rate) / 10.0;
+    put(turn_);
   }
 
   double turn_ = 0.0;
-  std::uint64_t joined_from_ = UINT64_MAX;
+  std::uint64_t held_at_ = UINT64_MAX;
+  double held_left_ = 0.0;
 };
 
 inline PhaseWants usual_wants() {
   PhaseWants wants;
   wants.phases = {record::Phase::cold, record::Phase::cached, record::Phase::synthetic, record::Phase::supply_cached};
   wants.extras = false;
+  wants.budget = Seconds(120.0);
   return wants;
 }
 

@@ -102,7 +102,7 @@ TEST_CASE("what the consumer computes for a batch that came just now is the step
   CHECK(read(profile).step_cpu_s == doctest::Approx(0.06).epsilon(0.01));
 }
 
-TEST_CASE("replayed batches show what a step takes of a core and of a device, cached ones what is computed beside it") {
+TEST_CASE("bursts show what a step takes of a core and of a device, cached ones what is computed beside it") {
   TrueJob truth;
   truth.cores = 2.0;
   truth.device_s = 0.05;  // as found, some of it waiting for cores
@@ -119,7 +119,7 @@ TEST_CASE("replayed batches show what a step takes of a core and of a device, ca
   CHECK(read(profile).device_s == doctest::Approx(0.010).epsilon(0.01));
   const double found = read(profile).step_cpu_s + read(profile).receive_cpu_s;
   CHECK(found == doctest::Approx(0.050).epsilon(0.01));
-  profile.resources.consumer_cpu_cached = per_sample(0.036);  // in the rounds of the replayed ones
+  profile.resources.consumer_cpu_cached = per_sample(0.036);  // in the rounds of the bursts
   const JobModel job = read(profile);
   CHECK(job.step_cpu_s + job.receive_cpu_s == doctest::Approx(0.036).epsilon(0.01));
   CHECK(job.step_cpu_s * job.step_cpu_alone == doctest::Approx(0.030).epsilon(0.01));

@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "simulation/loader.hpp"
 #include "tests/model/made_profile.hpp"
 
 namespace stallcast {
@@ -51,6 +56,60 @@ TEST_CASE("what the run as found told of its storage's limit says nothing of a l
   CHECK(recursion.play(input, job.batch).step_s == doctest::Approx(input.limit_s / 0.97).epsilon(0.006));
   input.limit_given = true;
   CHECK(recursion.play(input, job.batch).step_s == doctest::Approx(input.limit_s).epsilon(0.006));
+}
+
+/// W workers in turn, of which batch b begins only once batch b - n was handed over; when each batch is handed over.
+std::vector<double> at_a_time(std::size_t workers, std::size_t n, const std::vector<simulation::BatchWork>& work,
+                              const std::vector<simulation::StepWork>& steps) {
+  std::vector<double> free_s(workers, 0.0);
+  std::vector<double> delivered_s;
+  double asked_s = 0.0;
+  for (std::size_t i = 0; i < work.size(); ++i) {
+    const double begun_s = std::max(free_s[i % workers], i < n ? 0.0 : delivered_s[i - n]);
+    free_s[i % workers] = begun_s + work[i].read_s + work[i].cpu_s + work[i].other_s;
+    delivered_s.push_back(std::max(free_s[i % workers], asked_s));
+    asked_s = delivered_s.back() + steps[i].device_s + steps[i].cpu_s;
+  }
+  return delivered_s;
+}
+
+TEST_CASE("n batches at a time are as good as n workers that prefetch one each, however many workers there are") {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> uniform(0.0, 1.0);
+  for (int round = 0; round < 200; ++round) {
+    const std::size_t workers = 1 + random() % 16;
+    const std::size_t n = 1 + random() % workers;
+    std::vector<simulation::BatchWork> work(60);
+    std::vector<simulation::StepWork> steps(60);
+    for (auto& batch : work) batch = {uniform(random), uniform(random) * uniform(random), 0.1};
+    for (auto& step : steps) step = {0.3 * uniform(random), 0.1 * uniform(random)};
+    const auto expected = simulation::run_loader({static_cast<int>(n), 1, true}, work, steps).delivered_s;
+    const auto got = at_a_time(workers, n, work, steps);
+    CAPTURE(workers);
+    CAPTURE(n);
+    for (std::size_t i = 0; i < got.size(); ++i) CHECK(got[i] == doctest::Approx(expected[i]).epsilon(1e-12));
+  }
+}
+
+TEST_CASE("a block of n at a time is observed as one of n workers that prefetch one batch") {
+  made::TrueJob truth;
+  Profile profile = made::profile_of(truth);
+  Point point;
+  point.phase = "cached";
+  point.method = "differential";
+  point.setting = {{"workers", "1"}, {"prefetch", "1"}};
+  point.estimate =
+      Estimate<SamplesPerSecond>{SamplesPerSecond(50.0), SamplesPerSecond(49.0), SamplesPerSecond(51.0), 4};
+  profile.points.push_back(point);
+  const auto job = job_model(profile);
+  REQUIRE(job.ok());
+  const Observation& seen = job.value().observations.back();
+  REQUIRE(seen.prefetch.has_value());
+  CHECK(*seen.prefetch == 1);
+  const Setting setting = setting_of(job.value(), seen);
+  CHECK(setting.workers == 1);
+  CHECK(setting.prefetch == 1);
+  CHECK(as_found(job.value()).prefetch == truth.prefetch);
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ TEST_CASE("phases are shaded and listed, with why a block does not count") {
   CHECK(data["stretches"][0]["tint"] == "fetch");
   CHECK(data["stretches"][0]["counts"] == true);
   CHECK(data["stretches"][8]["counts"] == false);
-  CHECK(page.find("<td>no: it was cut short</td>") != std::string::npos);
+  CHECK(page.find("<td>no: records of its batches are missing</td>") != std::string::npos);
   CHECK(data_of(page_of(prep_bound()))["stretches"].empty());
 }
 

@@ -83,6 +83,8 @@ void add_absent_phases(Profile& p) {
   p.rates.cached = p.rates.cold = Rate::absent(k_needs_phases);
   p.rates.supply_cached = p.rates.supply_cold = Rate::absent(k_needs_phases);
   p.stalls.prep = p.stalls.fetch = MeasuredEstimate<Fraction>::absent(k_needs_phases);
+  p.overhead.held = p.overhead.measuring = Measured<Seconds>::absent(k_needs_phases);
+  p.overhead.burst_batches = Measured<std::int64_t>::absent(k_needs_phases);
 }
 
 /// What the fields of a job with this step are: seconds of a step, shares of it, seconds per sample.
@@ -139,7 +141,7 @@ void add_shape(Profile& p, const Shape& s) {
   add_timeline(p, s);
 }
 
-/// Three rounds of cold, cached and synthetic blocks after the steps as found; the last block was cut short.
+/// Three rounds of cold, cached and synthetic blocks after the steps as found; of the last one records are missing.
 void add_phases(Profile& p) {
   const struct {
     const char* phase;
@@ -155,7 +157,7 @@ void add_phases(Profile& p) {
       p.phases.push_back({phase, round, begin, at, ""});
     }
   }
-  p.phases.back().left_out = "it was cut short";
+  p.phases.back().left_out = "records of its batches are missing";
 }
 
 Profile passive(const Shape& shape) {
@@ -299,6 +301,9 @@ Profile multi_rank() {
   p.cpu.worker_samples = p.cpu.main_samples = Measured<std::int64_t>::absent(refused);
   p.cpu.counters.context_switches = p.cpu.counters.cycles = p.cpu.counters.llc_misses = p.cpu.worker_samples;
   add_phases(p);
+  p.overhead.held = Seconds(6.2);
+  p.overhead.measuring = Seconds(41.3);
+  p.overhead.burst_batches = 24;
   return p;
 }
 

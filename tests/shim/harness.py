@@ -3,8 +3,10 @@
 Environment (set by CMake): STALLCAST_TEST_LIB, the capture library; STALLCAST_TEST_SHIM, the folder of sitecustomize.
 """
 
+import contextlib
 import importlib.util
 import json
+import mmap
 import os
 import shutil
 import struct
@@ -12,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
+import time
 import unittest
 
 from recording import Run
@@ -21,12 +25,45 @@ SHIM = os.environ["STALLCAST_TEST_SHIM"]
 TIMEOUT_S = 120
 
 
-def write_control(folder):
-    """The head of the control block of probes/record/control.hpp, recording switched on; all behind it is zero."""
-    head = struct.pack("<8sII40sIiQIIQQQII", b"STALLCTL", 3, 1, b"test", 0, os.getpid(), 0, 1, 0, 1 << 30, 0, 0, 0, 0)
+_CONTROL_BYTES = 2 << 20  # more than the block takes
+_HEARTBEAT_AT = 64
+_SEGMENTS_AT = 128 + 64 * 64 + 64 * 64  # behind the lines of 64 ranks, of 64 bytes each, twice
+
+
+def write_control(folder, segments=None):
+    """The head of the control block of probes/record/control.hpp, recording switched on; all behind it is zero but the
+    segments, where states are to be made: tuples (first, batches, phase, round, at_once, argument, seed, made_as)."""
+    mode, count = (1, 0) if segments is None else (2, len(segments))
+    head = struct.pack("<8sII40sIiQIIQQQII", b"STALLCTL", 4, mode, b"test", 0, os.getpid(), 0, 1, 0, 1 << 30, 0, 0, count, 0)
     with open(os.path.join(folder, "control"), "wb") as file:
         file.write(head)
-        file.truncate(2 << 20)  # more than the block takes
+        file.seek(_SEGMENTS_AT)
+        for first, batches, phase, number, at_once, argument, seed, made_as in segments or ():
+            file.write(struct.pack("<QQIIIIII", first, argument, batches, phase, number, at_once, seed, made_as))
+        file.truncate(_CONTROL_BYTES)
+
+
+class Heartbeat:
+    """The tool's sign of life in a control block, for as long as the block lasts."""
+
+    def __init__(self, folder):
+        self._path = os.path.join(folder, "control")
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._beat)
+
+    def __enter__(self):
+        self._thread.start()
+
+    def __exit__(self, *exception):
+        self._stop.set()
+        self._thread.join()
+
+    def _beat(self):
+        with open(self._path, "r+b") as file, mmap.mmap(file.fileno(), _CONTROL_BYTES) as control:
+            while True:
+                struct.pack_into("<Q", control, _HEARTBEAT_AT, time.monotonic_ns())
+                if self._stop.wait(0.1):
+                    return
 
 
 class Result:
@@ -77,15 +114,17 @@ class ShimTest(unittest.TestCase):
         return path
 
     @classmethod
-    def python(cls, *arguments, shim=True, preload=True, python_path=(), environment=None, wish=None):
-        """Runs this interpreter with `arguments` the way the tool does; `wish` is the content of loader.json."""
+    def python(cls, *arguments, shim=True, preload=True, python_path=(), environment=None, wish=None,
+               segments=None, alive=True):
+        """Runs this interpreter with `arguments` the way the tool does; `wish` is the content of loader.json. `segments`: states
+        are made, by a tool that shows signs of life where it is `alive`."""
         env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "STALLCAST"))}
         env.pop("LD_PRELOAD", None)
         run_folder = None
         path = list(python_path)
         if shim:
             run_folder = tempfile.mkdtemp(prefix="run-", dir=cls.folder)
-            write_control(run_folder)
+            write_control(run_folder, segments)
             if wish is not None:
                 with open(os.path.join(run_folder, "loader.json"), "w") as file:
                     json.dump(wish, file)
@@ -96,15 +135,16 @@ class ShimTest(unittest.TestCase):
         if path:
             env["PYTHONPATH"] = os.pathsep.join(path)
         env.update(environment or {})
-        finished = subprocess.run(
-            [sys.executable, *arguments],
-            env=env,
-            cwd=cls.folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            universal_newlines=True,
-            timeout=TIMEOUT_S,
-        )
+        with Heartbeat(run_folder) if segments is not None and alive else contextlib.nullcontext():
+            finished = subprocess.run(
+                [sys.executable, *arguments],
+                env=env,
+                cwd=cls.folder,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                universal_newlines=True,
+                timeout=TIMEOUT_S,
+            )
         return Result(finished, Run(run_folder) if shim else None)
 
     def assert_fine(self, result):

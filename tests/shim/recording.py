@@ -10,7 +10,7 @@ HEADER_BYTES = 4096
 BLOCK_HEADER = struct.Struct("<IIII")
 RECORD_HEADER = struct.Struct("<HHI")
 
-TEXT_KINDS = {1: "process", 2: "loader", 3: "iterator", 4: "issue", 5: "mark", 6: "segment", 7: "part"}
+TEXT_KINDS = {1: "process", 2: "loader", 3: "iterator", 4: "issue", 5: "mark", 6: "segment", 7: "part", 8: "burst", 9: "ahead"}
 
 Wait = collections.namedtuple("Wait", "flags iterator_id batch begin_ns end_ns samples ready cpu_ns")
 Step = collections.namedtuple("Step", "aux step time_ns")

@@ -176,7 +176,7 @@ class ApiTest(ShimTest):
         self.assertEqual({text["dataset_type"] for text in result.run.consumer.texts["loader"]}, {"outer"})
 
     def test_a_failure_of_ours_is_one_issue(self):
-        for place in ("loader.announce", "phases.arm_known", "api._describe", "loader.Pass"):
+        for place in ("loader.announce", "phases.before_known", "api._describe", "loader.Pass"):
             module, name = place.split(".")
             result = self.run_script(
                 LOOP.replace("import stallcast\n", "import stallcast, stallcast_shim.%s as module\n"

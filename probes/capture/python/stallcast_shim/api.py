@@ -27,7 +27,6 @@ def wrap(loader, workers=None, samples=None, name=None):
             _describe(loader, workers, name),
             _counter(samples),
             makes_here=workers == 0,
-            length=functools.partial(len, loader) if hasattr(loader, "__len__") else None,
         )
         if hasattr(loader, "__next__"):
             return Iterator(loader, known, loader)
@@ -118,7 +117,7 @@ class Iterator(_Forward):
     def __next__(self):
         if self._stallcast_pass is None or current.busy or not calls.enabled:
             return self._stallcast_pull()
-        return passes.wait(self._stallcast_pass, self, self._stallcast_pull)
+        return passes.wait(self._stallcast_pass, self._stallcast_pull)
 
 
 def step():

@@ -7,6 +7,7 @@ import os
 
 UNKNOWN = 0xFFFFFFFF  # "ready" not known, "worker" is the main process
 TEXT_PROCESS, TEXT_LOADER, TEXT_ITERATOR, TEXT_ISSUE, TEXT_MARK, TEXT_SEGMENT, TEXT_PART = 1, 2, 3, 4, 5, 6, 7
+TEXT_BURST, TEXT_AHEAD = 8, 9
 END_OF_EPOCH, FIRST = 1, 2
 
 _NAMES = ("wait_begin", "wait_end", "step", "batch_asked", "batch_begin", "batch_end", "batch_put",
@@ -100,6 +101,13 @@ def _ctypes_functions(ctypes, library):
         functions[name] = function
     functions.update(fallback.factories(ctypes, library))
     return functions
+
+
+def now_ns():
+    """CLOCK_MONOTONIC, as the records have it."""
+    import time
+
+    return time.monotonic_ns()
 
 
 def text(kind, content):

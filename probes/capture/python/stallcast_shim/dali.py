@@ -57,7 +57,7 @@ def _wrap_next(owner, framework):
             capture.fail("starting a pass over DALI", error)
         if current_pass is None:
             return real(self)
-        return passes.wait(current_pass, self, functools.partial(real, self))
+        return passes.wait(current_pass, functools.partial(real, self))
 
     owner.__next__ = __next__
 
@@ -66,14 +66,8 @@ def _pass_of(iterator, framework):
     """The pass under way; after its end, at the next batch, another one begins."""
     found = iterator.__dict__.get(_PASS)
     if found is None or found.is_over:
-        reference = weakref.ref(iterator)
-        found = passes.Known(
-            framework,
-            describe(iterator),
-            functools.partial(_samples, reference),
-            length=lambda: len(reference()),
-            renew=functools.partial(_begin_anew, reference),
-        ).pass_over(iterator)
+        count = functools.partial(_samples, weakref.ref(iterator))
+        found = passes.Known(framework, describe(iterator), count).pass_over(iterator)
         iterator.__dict__[_PASS] = found
     return found
 
@@ -85,12 +79,6 @@ def _samples(iterator, batch):
     if "Ragged" in type(iterator()).__name__:
         return iterator().batch_size * len(parts)
     return sum(sizes.of_batch(part) for part in parts)
-
-
-def _begin_anew(iterator):
-    """After its own end. Those that do that by themselves have done it."""
-    if getattr(iterator(), "_auto_reset", None) not in (True, "yes"):
-        iterator().reset()
 
 
 def describe(iterator):

@@ -13,7 +13,7 @@ import os
 import time
 import weakref
 
-from . import capture, describe, fetcher, joined, phases, wait, wish, worker
+from . import capture, describe, fetcher, phases, wait, wish, worker
 from .capture import calls
 from .thread import current
 
@@ -40,7 +40,6 @@ class Loader:
         self.delivered = 0  # batches of all its passes
         self.steps = 0  # optimizer steps that followed a batch of it
         self.whole = None  # batches of its last pass that ended by itself
-        self.kept = None  # its iterator between two passes that are joined
         self.period = None  # batches of an epoch, where one iterator over an endless sampler serves them all
         self.text = None  # until its first iterator exists
         self.generation = -1  # of the process that it is announced in
@@ -61,9 +60,9 @@ class Pass:
         self.sent = 0  # index lists taken from the sampler
         self.sizes = {}  # batch number -> samples, of the index lists that are not delivered yet
         self.counts_ready = True  # until the data queue cannot tell its length
-        self.phased = None  # phases.Phased once the pass is armed
+        self.phased = None  # measured.Measured once the pass is armed
         self.is_over = False  # the script has seen its end
-        self.is_refused = False  # it cannot be phased, and that was said
+        self.is_refused = False  # no states can be made of it, and that was said
 
 
 def patch(module):
@@ -75,7 +74,6 @@ def patch(module):
     for owner in (base, module._SingleProcessDataLoaderIter, module._MultiProcessingDataLoaderIter):
         _wrap_creation(owner, "__init__")
         _wrap_creation(owner, "_reset")
-    _wrap_get_iterator(module.DataLoader)
     wait.patch(base, announce)
     # What a spawn child imports while it starts may belong to a worker; a rank describes itself at its first pass.
     if not getattr(multiprocessing.process.current_process(), "_inheriting", False):
@@ -92,8 +90,6 @@ def _wrap_creation(owner, name):
     def method(self, *args, **kwargs):
         if not calls.enabled or current.iterator is self:
             return real(self, *args, **kwargs)
-        if name == "_reset" and joined.resumed(self):  # persistent workers
-            return None
         loader = args[0] if args else kwargs.get("loader")
         outer = current.iterator, current.current_pass
         current.iterator, current.current_pass = self, _begin(self, loader)
@@ -105,28 +101,6 @@ def _wrap_creation(owner, name):
         return result
 
     setattr(owner, name, method)
-
-
-def _wrap_get_iterator(owner):
-    """iter(loader) where workers live for one pass."""
-    real = getattr(owner, "_get_iterator", None)
-    if real is None:
-        return
-
-    @functools.wraps(real)
-    def _get_iterator(self):
-        kept = _kept(self)
-        return kept if kept is not None and joined.resumed(kept) else real(self)
-
-    owner._get_iterator = _get_iterator
-
-
-def _kept(loader):
-    try:
-        known = _loaders.get(loader)
-    except TypeError:
-        return None
-    return known.kept if known is not None else None
 
 
 def _begin(iterator, loader):

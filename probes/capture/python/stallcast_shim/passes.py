@@ -11,24 +11,12 @@ from .thread import current
 class Known:
     """What is told of a loader of another library. `text` is its loader text without the id."""
 
-    def __init__(self, framework, text, count=sizes.of_batch, end=StopIteration, end_arguments=(), makes_here=False,
-                 length=None, renew=None):
+    def __init__(self, framework, text, count=sizes.of_batch, end=StopIteration, makes_here=False):
         self.framework = framework
         self.text = text
         self.count = count  # samples of a batch
         self.end = end  # the exception that means the end of the pass
-        self.end_arguments = end_arguments  # of one that we raise
         self.makes_here = makes_here  # a batch is made inside the wait for it, by the same thread
-        self._length = length  # batches of a pass: a function, asked in phased runs alone; it may raise
-        self.renew = renew  # begins the loader anew, where one iterator serves several passes
-
-    def length(self):
-        """Batches of a pass; None where nobody knows."""
-        try:
-            found = None if self._length is None else int(self._length())
-        except Exception:
-            return None
-        return found if found is not None and found > 0 else None
 
     def pass_over(self, source):
         """A new pass over `source`, the object that stands for the loader over all its passes."""
@@ -51,60 +39,32 @@ def loader_text(kind, **facts):
     return text
 
 
-def wait(current_pass, iterator, pull):
-    """pull() is the loader's own next: one wait, recorded, or a replayed batch. Whoever calls has looked at
-    current.busy. Raises what pull() does."""
-    phased = current_pass.phased
-    if phased is not None and phased.position < phased.replay_end:
-        return phased.serve()
+def wait(current_pass, pull):
+    """pull() is the loader's own next: one wait, recorded. Whoever calls has looked at current.busy. Raises what pull()
+    does."""
     try:
         loader.announce(None, current_pass, current_pass.known.framework)
-        phased = phases.arm_known(iterator, current_pass)
+        phases.before_known(current_pass)
     except Exception as error:
         capture.fail("beginning a wait", error)
         return pull()
-    if phased is not None:
-        phased.before(iterator, None)
-        if phased.replays():
-            return phased.serve()
-    return _wait(current_pass, iterator, pull, phased)
-
-
-def _wait(current_pass, iterator, pull, phased):
     known = current_pass.known
     _begin(current_pass)
     current.busy = True
     try:
-        batch = _next(pull, known, phased)
+        batch = pull()
     except known.end:
         _ended(current_pass)
         raise
     except BaseException:
         if known.makes_here and calls.enabled:
             calls.batch_end(0)
-        if phased is not None:
-            phased.failed(True)
         raise
     else:
-        samples = _delivered(current_pass, batch)
-        if phased is not None:
-            phased.delivered(iterator, batch, samples)
+        _delivered(current_pass, batch)
         return batch
     finally:
         current.busy = False
-
-
-def _next(pull, known, phased):
-    if phased is None:
-        return pull()
-    if phased.is_enough():
-        raise known.end(*known.end_arguments)
-    try:
-        return pull()
-    except known.end:
-        if not phased.begins_anew():
-            raise
-    return pull()
 
 
 def _begin(current_pass):
@@ -116,9 +76,9 @@ def _begin(current_pass):
 
 
 def _delivered(current_pass, batch):
-    """Records the wait; the samples of the batch."""
+    """Records the wait."""
     if not calls.enabled:
-        return 0
+        return
     try:
         number = current_pass.delivered
         samples = current_pass.known.count(batch)
@@ -127,18 +87,13 @@ def _delivered(current_pass, batch):
         calls.wait_end(current_pass.iterator_id, number, samples, capture.UNKNOWN, 0 if number else capture.FIRST)
         current_pass.delivered = number + 1
         current_pass.loader.delivered += 1
-        return samples
     except Exception as error:
         capture.fail("ending a wait", error)
-        return 0
 
 
 def _ended(current_pass):
     current_pass.is_over = True
-    if current_pass.phased is None:
-        current_pass.loader.whole = current_pass.delivered
-    else:
-        current_pass.phased.ended()
+    current_pass.loader.whole = current_pass.delivered
     if not calls.enabled:
         return
     try:

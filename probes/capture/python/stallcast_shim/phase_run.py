@@ -1,14 +1,8 @@
-"""What the phases of one process share: the schedule, the turns taken so far, the task that travels to a worker, the end.
+"""What all passes of this process share while states are made, and what an index list carries to a worker."""
 
-phases.py carries the schedule out; worker.py reads a Task where its batch is made.
-"""
+import ctypes
 
-import multiprocessing
-import os
-import sys
-import time
-
-from . import capture, phase_plan, replay
+from . import capture, phase_plan
 from .capture import calls
 
 
@@ -19,9 +13,9 @@ class Task:
 
     def __init__(self, payload, number, segment):
         self.payload = payload
-        self.number = number  # of the batch within its pass
-        self.phase = segment.phase if segment else phase_plan.AS_IS
-        self.segment = segment.index if segment else 0xFFFFFFFF
+        self.number = number  # of the batch within its pass, as torch counts
+        self.phase = made_as(segment) if segment else phase_plan.AS_IS
+        self.segment = segment.index if segment else phase_plan.NO_SEGMENT
         self.round = segment.round if segment else 0
         self.argument = segment.argument if segment else 0
         self.seed = segment.seed if segment else 0
@@ -39,37 +33,45 @@ class Task:
         )
 
 
+_IN_HOLD = {phase_plan.COLD: phase_plan.SUPPLY_COLD, phase_plan.CACHED: phase_plan.SUPPLY_CACHED}
+
+
+def made_as(segment):
+    """The phase in which the segment's batches are made: those of a burst are made while the script is held."""
+    if segment.phase != phase_plan.SYNTHETIC:
+        return segment.phase
+    return _IN_HOLD.get(segment.made_as, phase_plan.AS_IS)
+
+
 class Run:
     """What all passes of this process share."""
 
     def __init__(self):
-        self.enabled = None  # asked once
+        self.enabled = None  # asked once; False for good once everything has let go
         self.plan = None
-        self.rounds = None
-        self.turns = 0  # taken by the script since arming
+        self.turns = 0  # taken by the script from the armed loader
         self.armed_loader = None
-        self.phased = None  # the Phased that was made last
-        self.ring = replay.Ring()
-        self.last_ring = replay.Ring()  # of one batch: the last one of a pass
+        self.measured = None  # the Measured that was made last
         self.steps_seen = False
         self.last_pass = None  # of the last wait
         self.missed = 0
-        self.draw = None  # of the current pass
+        self.failed_holds = 0
+        self.passes = 0  # over the armed loader
         self.worker_loops = set()  # modules whose worker loops understand a Task
+        self.answered = 0  # serial of the tool's last question
 
 
 run = Run()
 
 
 def is_phased():
+    """Whether states are made in this process."""
     if run.enabled is None:
         run.enabled = _bind()
     return run.enabled
 
 
 def _bind():
-    import ctypes
-
     library = calls.library
     if not calls.enabled or not hasattr(library, "stallcast_phased"):
         return False
@@ -77,56 +79,33 @@ def _bind():
     if not library.stallcast_phased():
         return False
     u32, u64 = ctypes.c_uint32, ctypes.c_uint64
-    library.stallcast_joins_passes.restype = ctypes.c_int
-    library.stallcast_data_received.restype = ctypes.c_int
-    library.stallcast_segment.argtypes = [u32, ctypes.POINTER(u64)]
-    library.stallcast_segment.restype = ctypes.c_int
-    library.stallcast_phase_slot.argtypes = [u64, u64, u64, u64, u32, u32, u64, u32]
-    library.stallcast_phase_slot.restype = None
-    library.stallcast_phase_segment.argtypes = [u32]
-    library.stallcast_phase_segment.restype = None
-    library.stallcast_phase_begin.argtypes = [u32, u32, u32, u64, u32, u64, u64]
-    library.stallcast_phase_begin.restype = None
-    for function in (library.stallcast_phase_end, library.stallcast_phase_left):
-        function.argtypes = []
-        function.restype = None
+    signatures = {
+        "data_received": ([], ctypes.c_int),
+        "tool_alive": ([], ctypes.c_int),
+        "ahead": ([ctypes.POINTER(u64)], u32),
+        "segment": ([u32, ctypes.POINTER(u64)], ctypes.c_int),
+        "phase_slot": ([u64, u64, u64, u32, u32, u32, u32, u32], None),
+        "phase_ready": ([u32], ctypes.c_int),
+        "phase_held": ([u64], None),
+        "phase_at_end": ([u32], None),
+        "phase_begin": ([u32, u32, u32, u64, u32, u64, u64], None),
+        "phase_end": ([], None),
+    }
+    for name, (arguments, result) in signatures.items():
+        function = getattr(library, "stallcast_" + name)
+        function.argtypes, function.restype = arguments, result
     fields = (u64 * 8)()
 
     def read(index):
-        if not library.stallcast_segment(index, fields):
-            return None
-        return phase_plan.Segment(index, *fields)
+        return phase_plan.Segment(index, *fields) if library.stallcast_segment(index, fields) else None
 
     run.plan = phase_plan.Plan(read, calls.segments)
-    run.rounds = phase_plan.Rounds(lambda: run.draw())
     return True
 
 
-def is_armed():
-    """Whether this process trains on repeated and replayed batches from now on."""
-    return run.armed_loader is not None
-
-
-def finish(iterator):
-    """The agreed end of a throwaway run: flush, workers down, device done, gone. No destructor, no exit handler."""
-    capture.text(capture.TEXT_MARK, {"what": "finished", "begin_ns": time.monotonic_ns(), "end_ns": 0})
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except Exception:
-            pass
-    try:
-        iterator._shutdown_workers()
-        for child in multiprocessing.active_children():  # workers of other loaders
-            if child.daemon:
-                child.terminate()
-    except Exception:
-        pass
-    torch = sys.modules.get("torch")
-    try:
-        if torch is not None and torch.cuda.is_initialized():
-            torch.cuda.synchronize()
-    except Exception:
-        pass
-    calls.library.stallcast_phase_left()
-    os._exit(0)
+def let_go():
+    """Nothing of ours acts in this process any more; it goes on being recorded."""
+    run.enabled = False
+    run.measured = None
+    capture.text(capture.TEXT_MARK, {"what": "let_go", "begin_ns": capture.now_ns(), "end_ns": 0})
+    calls.library.stallcast_phase_at_end(1)

@@ -1,18 +1,13 @@
-"""Phases: which passes over which loader they are run on, and what carries them out.
+"""States of a measured run: on which passes they are made.
 
-    a pass of a loader that trains -> steered.py         its index lists are steered, its batches replayed
-                                      joined.py          ... and it goes on with the script's next pass
-                                      stream_phases.py   it is replayed between blocks as found
-                                      known_phases.py    ... of a loader that is not torch's
+The loader that trains is armed once it has shown that it does; its further passes are armed from their first batch on.
+One pass is at a time: turns are counted along it.
 """
 
-from . import capture, joined
+from . import capture, measured
 from .capture import calls
-from .known_phases import KEPT_APART, KnownStream
-from .phase_run import Task, finish, is_armed, is_phased, run  # noqa: F401 (the rest of the shim knows phases alone)
-from .steered import Phased, length_of
-from .stream_phases import Stream
-from .taker import NO_PHASES, PASS, UNKNOWN_END
+from .measured import PASS, Measured  # noqa: F401 (the rest of the shim knows phases alone)
+from .phase_run import Task, is_phased, run  # noqa: F401
 
 ARM_AFTER = 8  # batches of a loader before it is armed: imports, lazy initialisation and the first steps are over
 ARM_WITHOUT_STEPS = 20  # the same where the script never calls an optimizer
@@ -25,112 +20,134 @@ _LOOPS = {
     "_StatefulMultiProcessingDataLoaderIter": "torchdata.stateful_dataloader.worker",
 }
 
+# What of torch's iterator holding a put relies on
+_GATED = ("_task_info", "_tasks_outstanding", "_send_idx", "_rcvd_idx", "_index_queues", "_get_data", "_data_queue")
 
-def arm(iterator, current_pass):
-    """Before a wait: the Phased of this pass, or None while (or because) it is not armed."""
+
+_told = set()
+
+
+def before(iterator, current_pass):
+    """The script asks this pass for a batch: it may be held. The Measured of the pass, or None where it has none."""
     run.last_pass = current_pass
-    if current_pass.sent == 0 and not iterator._num_workers:
-        arm_new_pass(iterator, current_pass)
-    phased = current_pass.phased
-    if phased is not None or not is_phased():
-        return phased
-    if not _is_due(current_pass):
+    if not is_phased():
         return None
-    current_pass.phased = _arm(iterator, current_pass)
-    if current_pass.phased is not None:
-        run.armed_loader = current_pass.loader
-    return current_pass.phased
+    made = current_pass.phased
+    if made is None:
+        if not _is_due(current_pass):
+            return None
+        made = _arm(iterator, current_pass)
+        if made is None:
+            return None
+    if made is not run.measured:  # another pass is armed instead
+        return None
+    made.before(iterator)
+    return made if is_phased() else None
 
 
-def arm_known(iterator, current_pass):
-    """As arm(), of a loader that is not torch's."""
+def before_known(current_pass):
+    """As before(), of a loader that is not torch's: what it has ready, and when it makes more, nobody can choose."""
     run.last_pass = current_pass
-    phased = current_pass.phased
-    if phased is not None or not is_phased() or not _is_due(current_pass):
-        return phased
-    if current_pass.known.framework not in KEPT_APART:
-        _refuse(current_pass, "what a job of neither PyTorch nor TensorFlow saves cannot be kept apart from its own")
-        return None
-    current_pass.phased = KnownStream(iterator, current_pass)
-    run.armed_loader = current_pass.loader
-    return current_pass.phased
+    if is_phased() and not current_pass.is_refused and _is_due(current_pass):
+        known = current_pass.known
+        how = "are made by the loop itself" if known.makes_here else "come from threads that cannot be held back"
+        _refuse(current_pass, "batches of %s %s" % (known.text["kind"], how))
 
 
-def arm_new_pass(iterator, current_pass):
-    """A further pass over the loader that is armed: phases go on from its first batch. Called before any index is taken."""
-    if current_pass.phased is not None or run.armed_loader is None or not is_phased():
+def first_draw(iterator, current_pass):
+    """Before the first index list of a pass is drawn: of the loader that is armed, it is armed from here on."""
+    if not is_phased() or run.armed_loader is None or current_pass.phased is not None:
         return
-    if current_pass.loader is run.armed_loader and run.phased.is_over():
-        current_pass.phased = _arm(iterator, current_pass, is_new=True)
+    if not _is_armed_loader(current_pass.loader) or not run.measured.is_over():
+        return
+    made = _arm(iterator, current_pass)
+    if made is not None:
+        made.predict(iterator)
+
+
+def give_up(iterator):
+    """Something of ours failed: nothing of this process is held any more."""
+    run.enabled = False
+    try:
+        if run.measured is not None:
+            run.measured.open(iterator)
+        calls.library.stallcast_phase_at_end(1)
+    except Exception:
+        pass
 
 
 def _is_due(current_pass):
-    """Whether this pass is to be armed. One pass is at a time: turns are counted along it."""
+    """Whether this pass is to be armed."""
     if current_pass.is_refused:
         return False
     loader = current_pass.loader
-    if run.phased is not None:
-        if not run.phased.is_over():
-            return False
-        if loader is run.armed_loader or _is_successor(loader, run.armed_loader):
-            return True
+    if run.measured is not None:
+        return run.measured.is_over() and _is_armed_loader(loader)
     if loader.delivered < ARM_AFTER:
         return False
     if loader.steps > 0:
         return True
-    # Where no steps are seen, the first loader trains; one that is armed after it may be that of an evaluation.
-    return run.phased is None and loader.delivered >= ARM_WITHOUT_STEPS and not run.steps_seen
+    # Where no steps are seen, the first loader trains; one that comes after it may be that of an evaluation.
+    return loader.delivered >= ARM_WITHOUT_STEPS and not run.steps_seen
 
 
-def _is_successor(loader, armed):
+def _is_armed_loader(loader):
     """A script may make its loader anew for every epoch: the same in all that describes it."""
-    if loader.text is None or armed.text is None:
+    armed = run.armed_loader
+    if loader is armed:
+        return True
+    if loader.text is None or armed is None or armed.text is None:
         return False
     return dict(loader.text, loader_id=0) == dict(armed.text, loader_id=0)
 
 
-def _arm(iterator, current_pass, is_new=False):
-    """The pass with as many phases as can be run on it; None where that is none, which is said once. `is_new`: no index
-    was taken of it yet."""
-    obstacle = _obstacle(iterator, current_pass)
-    if obstacle is None:
-        is_joined = is_new and joined.is_wanted(iterator, current_pass)
-        return (joined.Joined if is_joined else Phased)(iterator, current_pass)
-    if not getattr(iterator, "_in_order", True):
-        _refuse(current_pass, "batches are delivered out of order (in_order=False)")
+def _arm(iterator, current_pass):
+    """The pass, armed; None where no state can be made of it, which is said once."""
+    refusal = _refusal(iterator)
+    if refusal is not None:
+        _refuse(current_pass, refusal)
         return None
-    return Stream(iterator, current_pass, obstacle, _tells_workers(iterator))
+    reason = _unchosen(iterator)
+    if reason is not None and reason not in _told:
+        _told.add(reason)
+        capture.issue("files-not-chosen", "info", "no cold and cached blocks: " + reason, "")
+    current_pass.phased = Measured(iterator, current_pass, reason, _tells_workers(iterator))
+    run.armed_loader = current_pass.loader
+    return current_pass.phased
 
 
-def _obstacle(iterator, current_pass):
-    """Why the indices of this loader cannot be steered; None where they can."""
+def _refusal(iterator):
+    """Why nothing can be held back in this loader; None where it can. Without workers nothing needs to be."""
+    if not iterator._num_workers:
+        return None
+    if not all(hasattr(iterator, name) for name in _GATED):
+        return "the loader (%s) sends tasks to its workers in a way of its own" % type(iterator).__module__
+    return None
+
+
+def _unchosen(iterator):
+    """Why nobody can choose where the files of a sample are; None where that can be done."""
     if getattr(iterator, "_dataset_kind", 1) != 0:
-        return "an iterable data set has no indices, so no sample can be asked for twice"
-    if _worker_loop(iterator) is None or not _tells_workers(iterator):
+        return "an iterable data set has no indices that say what comes next"
+    if not _tells_workers(iterator):
         return "the loader (%s) takes batches from its workers in a way of its own" % type(iterator).__module__
     if not getattr(iterator, "_in_order", True):
         return "batches are delivered out of order (in_order=False)"
-    if length_of(iterator) is None and current_pass.loader.period is None:
-        return "the loader's length is not known"
     if calls.library.stallcast_data_received():
         return "the data come over the network: what of them lies in caches there cannot be chosen"
     return None
 
 
-def _worker_loop(iterator):
-    """The module that the iterator's workers run; None where it is not known how it takes batches from them."""
-    return next((_LOOPS[base.__name__] for base in type(iterator).__mro__ if base.__name__ in _LOOPS), None)
-
-
 def _tells_workers(iterator):
     """Whether what makes the batches of this iterator understands a Task."""
-    return not iterator._num_workers or _worker_loop(iterator) in run.worker_loops
+    loop = next((_LOOPS[base.__name__] for base in type(iterator).__mro__ if base.__name__ in _LOOPS), None)
+    return loop is not None and (not iterator._num_workers or loop in run.worker_loops)
 
 
 def _refuse(current_pass, reason):
     current_pass.is_refused = True
-    capture.issue("phases-unsupported", "warning", "no phases: " + reason, "profile with --phases as_is")
-    calls.library.stallcast_phase_slot(0, 0, 0, UNKNOWN_END, 0, 0, 0, NO_PHASES)
+    capture.issue("phases-unsupported", "warning", "no states were made: " + reason, "the run was recorded passively")
+    calls.library.stallcast_phase_slot(0, 0, measured.UNKNOWN_END, 0, 0, 0, 0, measured.NO_PHASES)
 
 
 def end_batch():

@@ -5,7 +5,6 @@ of the graph: Python runs it once, while it is traced, and sees no batch; that i
 """
 
 import functools
-import weakref
 
 from . import capture, passes
 from .capture import calls
@@ -36,7 +35,7 @@ def patch(module):
             capture.fail("starting a pass over tf.data", error)
         if current_pass is None:
             return real(self)
-        return passes.wait(current_pass, self, functools.partial(real, self))
+        return passes.wait(current_pass, functools.partial(real, self))
 
     owner._next_internal = _next_internal
 
@@ -48,9 +47,7 @@ def _pass_of(iterator, out_of_range):
         dataset = getattr(iterator, "_dataset", None)
         if dataset is None:
             return None
-        length = functools.partial(_batches, weakref.ref(dataset))
-        known = passes.Known("tensorflow", describe(dataset), end=out_of_range,
-                             end_arguments=(None, None, "End of sequence"), length=length)
+        known = passes.Known("tensorflow", describe(dataset), end=out_of_range)
         found = known.pass_over(dataset)
         iterator.__dict__[_PASS] = found
     return found
@@ -95,11 +92,6 @@ def _chain(dataset):
             break
         chain.append(inner)
     return chain
-
-
-def _batches(dataset):
-    """Batches of a pass, given a weak reference to the data set."""
-    return _cardinality(dataset())
 
 
 def _cardinality(dataset):

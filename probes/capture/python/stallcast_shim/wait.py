@@ -27,30 +27,26 @@ def _wrap_next(base, announce):
         current_pass = self.__dict__.get(ATTRIBUTE)
         if current_pass is None or current.busy or not calls.enabled:
             return real(self)
-        phased = current_pass.phased
-        if phased is not None and phased.position < phased.replay_end:
-            return phased.serve()
+        measured = None
         try:
             announce(self, current_pass)
-            phased = phases.arm(self, current_pass)
+            measured = phases.before(self, current_pass)
         except Exception as error:
             capture.fail("beginning a wait", error)
+            phases.give_up(self)
             return real(self)
-        if phased is not None:
-            phased.before(self, lambda: _wait(real, self, current_pass, None))
-            if phased.replays():
-                return phased.serve()
-        return _wait(real, self, current_pass, phased)
+        return _wait(real, self, current_pass, measured)
 
     base.__next__ = __next__
 
 
-def _wait(real, iterator, current_pass, phased):
-    """One wait, recorded. `phased` is the pass's phases where the script itself waits, None for anybody else."""
+def _wait(real, iterator, current_pass, measured):
+    """One wait, recorded. `measured`: of the pass, where states are made of it."""
     try:
         before = _before(iterator, current_pass)
     except Exception as error:
         capture.fail("beginning a wait", error)
+        phases.give_up(iterator)
         return real(iterator)
     current.busy = True
     current.waiting = current_pass
@@ -58,23 +54,29 @@ def _wait(real, iterator, current_pass, phased):
     calls.wait_begin()
     try:
         batch = real(iterator)
-        samples = _delivered(iterator, current_pass, before, batch)
-        if phased is not None:
-            phased.delivered(iterator, batch, samples)
-        return batch
     except StopIteration:
         _ended(current_pass, before)
         raise
     except Exception:
-        if current_pass.phased is None or getattr(iterator, "_rcvd_idx", -1) == received:
-            raise
-        current_pass.phased.failed(phased is not None)
-        if phased is not None:
-            raise
-        return None  # of a supply block: the script did not ask for this batch
+        if measured is not None and getattr(iterator, "_rcvd_idx", None) != received:
+            measured.failed()
+        raise
+    else:
+        samples = _delivered(iterator, current_pass, before, batch)
+        if measured is not None:
+            _tell(measured, iterator, batch, samples)
+        return batch
     finally:
         current.busy = False
         current.waiting = None
+
+
+def _tell(measured, iterator, batch, samples):
+    try:
+        measured.delivered(iterator, batch, samples)
+    except Exception as error:
+        capture.fail("handing a batch over", error)
+        phases.give_up(iterator)
 
 
 def _wrap_next_index(base):
@@ -83,31 +85,36 @@ def _wrap_next_index(base):
     @functools.wraps(real)
     def _next_index(self):
         current_pass = self.__dict__.get(ATTRIBUTE)
-        if current_pass is not None and current_pass.sent == 0 and calls.enabled:
-            phases.arm_new_pass(self, current_pass)
-        phased = current_pass.phased if current_pass is not None else None
-        index = real(self) if phased is None else phased.take(self)
-        if current_pass is not None and calls.enabled:
-            try:
-                _taken(self, current_pass, index)
-            except Exception as error:
-                capture.fail("taking indices", error)
+        if current_pass is None or not calls.enabled:
+            return real(self)
+        if current_pass.sent == 0:
+            _guarded(self, "arming a pass", phases.first_draw, self, current_pass)
+        index = real(self)
+        _guarded(self, "taking indices", _taken, self, current_pass, index)
         return index
 
     base._next_index = _next_index
 
 
+def _guarded(iterator, where, function, *arguments):
+    try:
+        if calls.enabled:
+            function(*arguments)
+    except Exception as error:
+        capture.fail(where, error)
+        phases.give_up(iterator)
+
+
 def _taken(iterator, current_pass, index):
     """The sampler gave the indices of the next batch. Without workers its making begins now."""
-    phased = current_pass.phased
-    number = current_pass.sent if phased is None else phased.taken
+    number = current_pass.sent
     current_pass.sent += 1
-    if type(index) is phases.Task:
-        index = index.payload
     if iterator._dataset_kind == 0:
         current_pass.sizes[number] = sizes.of_indices(index, iterator._auto_collation)
     if iterator._num_workers == 0 and current.waiting is current_pass:
         calls.batch_begin(current_pass.iterator_id, number, capture.UNKNOWN)
+    if current_pass.phased is not None and phases.is_phased():
+        current_pass.phased.drawn(iterator, number, index)
 
 
 def _before(iterator, current_pass):
@@ -136,8 +143,6 @@ def _ready(iterator, current_pass, tasks):
 
 def _number(iterator, current_pass, numbers_before):
     """The number of the batch just delivered, as its worker knows it."""
-    if current_pass.phased is not None and current_pass.phased.steers:
-        return current_pass.phased.number()
     if getattr(iterator, "_task_info", None) is None:
         made_here = not iterator._num_workers and current_pass.sent > 0
         return current_pass.sent - 1 if made_here else current_pass.delivered
@@ -175,13 +180,12 @@ def _delivered(iterator, current_pass, before, batch):
 
 def _ended(current_pass, before):
     current_pass.is_over = True
-    if current_pass.phased is None:
-        current_pass.loader.whole = current_pass.delivered
-    else:
-        current_pass.phased.ended()
+    current_pass.loader.whole = current_pass.delivered
     if not calls.enabled:
         return
     try:
+        if current_pass.phased is not None and phases.is_phased():
+            current_pass.phased.ended()
         flags = capture.END_OF_EPOCH | (0 if current_pass.delivered else capture.FIRST)
         calls.wait_end(current_pass.iterator_id, current_pass.delivered, 0, before[0], flags)
     except Exception as error:

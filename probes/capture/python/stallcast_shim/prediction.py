@@ -1,0 +1,141 @@
+"""What a pass will draw, told without drawing it: from copies of samplers of known types and of their generators' states.
+
+Made at the first draw of a pass, where torch's own draw will find every state as it is now. A copy takes the length of
+its data set as a range: none of the user's code runs. Each index list that torch draws is held against the prediction;
+the first that differs ends it.
+"""
+
+import copy
+import itertools
+import sys
+
+_MOST_AHEAD = 4096  # index lists that are kept
+_AT_ONCE = 16  # index lists that are drawn from the copies at a time
+
+# (module, class) of samplers whose __iter__ depends on their attributes and on generators alone -> names of attributes
+# that are samplers themselves, and of those that are only asked for their length
+_KNOWN = {
+    ("torch.utils.data.sampler", "SequentialSampler"): ((), ("data_source",)),
+    ("torch.utils.data.sampler", "RandomSampler"): ((), ("data_source",)),
+    ("torch.utils.data.sampler", "SubsetRandomSampler"): ((), ()),
+    ("torch.utils.data.sampler", "WeightedRandomSampler"): ((), ()),
+    ("torch.utils.data.sampler", "BatchSampler"): (("sampler",), ()),
+    ("torch.utils.data.distributed", "DistributedSampler"): ((), ("dataset",)),
+    ("torchdata.stateful_dataloader.sampler", "RandomSampler"): ((), ("data_source",)),
+    ("torchdata.stateful_dataloader.sampler", "BatchSampler"): (("sampler",), ()),
+    ("accelerate.data_loader", "SeedableRandomSampler"): ((), ("data_source",)),
+    ("accelerate.data_loader", "BatchSamplerShard"): (("batch_sampler",), ()),
+}
+
+
+class Prediction:
+    """Of one pass. `why_not`: why there is none; None where there is."""
+
+    def __init__(self, sampler, dataset_samples):
+        self.why_not = None
+        self._drawn = 0
+        self._ahead = []  # index lists from number `_first` on
+        self._first = 0
+        self._lists = None
+        self._states = None  # of the generators that the copies share with the script
+        try:
+            self._lists = iter(_copied(sampler, dataset_samples, {}))
+            self._states = _shared_states()
+        except _Unknown as reason:
+            self.why_not = str(reason)
+
+    def drawn(self, number, index):
+        """torch drew this index list: the one of that number."""
+        if self.why_not is not None:
+            return
+        self._drawn = number + 1
+        expected = self.lists(number, 1)
+        if not expected or type(index) is not type(expected[0]) or not _equal(index, expected[0]):
+            self.why_not = "the sampler drew something else than a copy of it"
+            self._lists, self._ahead = None, []
+            return
+        if len(self._ahead) > 1 and self._drawn - self._first > 256:
+            del self._ahead[: self._drawn - self._first]
+            self._first = self._drawn
+
+    def lists(self, first, count):
+        """Index lists of the batches first, first + 1, ... as far as the pass goes."""
+        end = first + count
+        if self.why_not is not None or first < self._first or end - self._first > _MOST_AHEAD:
+            return []
+        missing = end - self._first - len(self._ahead)
+        if missing > 0:
+            self._ahead.extend(self._look(max(missing, _AT_ONCE)))
+        return self._ahead[first - self._first : end - self._first]
+
+    def _look(self, count):
+        """Draws from the copies; what they share with the script is as before afterwards."""
+        mine = _shared_states()
+        _restore(self._states)
+        try:
+            return list(itertools.islice(self._lists, count))
+        except Exception as error:
+            self.why_not = "a copy of the sampler failed: " + type(error).__name__
+            return []
+        finally:
+            self._states = _shared_states()
+            _restore(mine)
+
+
+class _Unknown(Exception):
+    """The sampler is of a type that this knows nothing of."""
+
+
+def _copied(sampler, dataset_samples, generators):
+    kind = type(sampler)
+    parts = _KNOWN.get((kind.__module__, kind.__name__))
+    if parts is None:
+        raise _Unknown("the sampler (%s.%s) is not one that can be told ahead" % (kind.__module__, kind.__name__))
+    samplers, lengths = parts
+    twin = copy.copy(sampler)
+    for name in samplers:
+        setattr(twin, name, _copied(getattr(sampler, name), dataset_samples, generators))
+    for name in lengths:
+        if dataset_samples is None:
+            raise _Unknown("the length of the data set is not known")
+        setattr(twin, name, range(dataset_samples))
+    for name, value in list(vars(twin).items()):
+        if type(value).__name__ == "Generator" and type(value).__module__.startswith("torch"):
+            setattr(twin, name, _generator_like(value, generators))
+    return twin
+
+
+def _generator_like(generator, known):
+    """One generator that several samplers share is one in the copies as well."""
+    if id(generator) not in known:
+        twin = sys.modules["torch"].Generator(device=generator.device)
+        twin.set_state(generator.get_state())
+        known[id(generator)] = twin
+    return known[id(generator)]
+
+
+def _shared_states():
+    """Of the global generators that samplers draw from."""
+    import random
+
+    torch = sys.modules["torch"]
+    numpy = sys.modules.get("numpy")
+    numpy_state = numpy.random.get_state() if numpy is not None else None
+    return torch.get_rng_state(), random.getstate(), numpy_state
+
+
+def _restore(states):
+    import random
+
+    torch_state, python_state, numpy_state = states
+    sys.modules["torch"].set_rng_state(torch_state)
+    random.setstate(python_state)
+    if numpy_state is not None and "numpy" in sys.modules:
+        sys.modules["numpy"].random.set_state(numpy_state)
+
+
+def _equal(drawn, expected):
+    try:
+        return bool(drawn == expected)
+    except Exception:  # arrays do not compare as lists do
+        return False

@@ -1,0 +1,35 @@
+/// The files of what comes next, brought into memory and kept there: what cached blocks need.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace stallcast::collect {
+
+/// One request at a time.
+class FilesAhead {
+ public:
+  enum class State {
+    idle,     ///< nothing is asked for, nothing is held any more
+    asked,    ///< which files it takes is being found out
+    reading,  ///< they are being read, or let go of
+    held,     ///< they are in memory, and stay there
+    failed,   ///< they cannot be: why_not()
+  };
+
+  virtual ~FilesAhead() = default;
+
+  /// The files of the samples of turns `first` .. + `batches`, by what has been read for these samples before.
+  virtual void ask(std::uint64_t first, std::uint32_t batches) = 0;
+
+  /// All files that the job has read so far.
+  virtual void ask_all() = 0;
+
+  [[nodiscard]] virtual State state() const = 0;
+  [[nodiscard]] virtual std::string why_not() const = 0;
+
+  /// Lets go of them; the page cache is as it was found.
+  virtual void release() = 0;
+};
+
+}  // namespace stallcast::collect

@@ -1,0 +1,121 @@
+"""What a pass will draw is told without drawing it: the same lists, and every generator as before."""
+
+import random
+import sys
+
+import harness
+
+sys.path.insert(0, harness.SHIM)
+
+
+class Prediction(harness.ShimTest):
+    NEEDS = "torch"
+
+    def samplers(self):
+        import torch
+        from torch.utils.data import (BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler,
+                                      WeightedRandomSampler)
+        from torch.utils.data.distributed import DistributedSampler
+
+        data = Numbers(53)
+        yield "sequential", BatchSampler(SequentialSampler(data), 8, False)
+        yield "default generator", BatchSampler(RandomSampler(data), 8, False)
+        yield "its own generator", BatchSampler(RandomSampler(data, generator=torch.Generator().manual_seed(3)), 8, True)
+        yield "with replacement", BatchSampler(RandomSampler(data, replacement=True, num_samples=70), 8, False)
+        yield "subset", BatchSampler(SubsetRandomSampler(list(range(5, 40))), 8, False)
+        yield "weighted", BatchSampler(WeightedRandomSampler([1.0, 2.0, 3.0] * 9, 30), 8, False)
+        yield "distributed", BatchSampler(DistributedSampler(data, 2, 1, seed=5), 8, False)
+        yield "single", RandomSampler(data)
+
+    def states(self):
+        import torch
+
+        return torch.get_rng_state().tolist(), random.getstate()
+
+    def test_lists_are_those_that_are_drawn(self):
+        import torch
+        from stallcast_shim.prediction import Prediction as Told
+
+        for name, sampler in self.samplers():
+            with self.subTest(name):
+                torch.manual_seed(11)
+                random.seed(11)
+                before = self.states()
+                told = Told(sampler, 53)
+                self.assertIsNone(told.why_not)
+                ahead = told.lists(0, 100)
+                self.assertEqual(self.states(), before)
+                drawn = []
+                for number, index in enumerate(sampler):
+                    torch.rand(3)  # the script draws meanwhile
+                    told.drawn(number, index)
+                    drawn.append(index)
+                self.assertIsNone(told.why_not)
+                self.assertEqual(ahead, drawn)
+
+    def test_two_passes_are_as_without_it(self):
+        import torch
+        from stallcast_shim.prediction import Prediction as Told
+
+        for name, _ in self.samplers():
+            with self.subTest(name):
+                seen = []
+                for tells in (False, True):
+                    torch.manual_seed(12)
+                    sampler = dict(self.samplers())[name]
+                    lists = []
+                    for _ in range(2):
+                        told = Told(sampler, 53) if tells else None
+                        for number, index in enumerate(sampler):
+                            lists.append(index)
+                            if tells:
+                                told.lists(number + 1, 3)
+                                told.drawn(number, index)
+                    seen.append((lists, self.states()[0]))
+                self.assertEqual(seen[0], seen[1])
+
+    def test_one_that_is_steered_is_given_up(self):
+        from stallcast_shim.prediction import Prediction as Told
+        from torch.utils.data import BatchSampler, SequentialSampler
+
+        told = Told(BatchSampler(SequentialSampler(range(40)), 4, False), 40)
+        told.drawn(0, [0, 1, 2, 3])
+        self.assertIsNone(told.why_not)
+        told.drawn(1, [4, 5, 6, 9])
+        self.assertIn("something else", told.why_not)
+        self.assertEqual(told.lists(2, 2), [])
+
+    def test_a_sampler_of_the_users_own_is_never_run(self):
+        from stallcast_shim.prediction import Prediction as Told
+        from torch.utils.data import BatchSampler, RandomSampler
+
+        class Mine(RandomSampler):
+            def __iter__(self):
+                raise AssertionError("it was run")
+
+        told = Told(BatchSampler(Mine(range(40)), 4, False), 40)
+        self.assertIn("Mine", told.why_not)
+
+    def test_the_length_of_the_users_data_set_is_not_asked_again(self):
+        from stallcast_shim.prediction import Prediction as Told
+        from torch.utils.data import BatchSampler, RandomSampler
+
+        data = Numbers(40)
+        sampler = BatchSampler(RandomSampler(data), 4, False)
+        asked = data.asked
+        Told(sampler, 40).lists(0, 10)
+        self.assertEqual(data.asked, asked)
+
+
+class Numbers:
+    def __init__(self, samples):
+        self.samples = samples
+        self.asked = 0
+
+    def __len__(self):
+        self.asked += 1
+        return self.samples
+
+
+if __name__ == "__main__":
+    harness.main()
