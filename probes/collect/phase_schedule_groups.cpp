@@ -13,7 +13,7 @@ using record::Segment;
 
 constexpr double k_cached_s = 2.0;       ///< of blocks from memory, at the rate that they have had so far
 constexpr double k_found_block_s = 4.0;  ///< of a stream, which is read ahead and comes in lumps
-constexpr double k_most_held = 1.0 / 3.0;
+constexpr double k_most_held_share = 1.0 / 3.0;
 constexpr std::uint64_t k_burst_turns = 8;  ///< of a group, where holds are short enough
 constexpr int k_most_bursts = 4;
 constexpr std::uint64_t k_added_read_ns = 500'000;
@@ -75,7 +75,7 @@ Segment PhaseSchedule::burst(Phase made_as, const View& view) const {
 int PhaseSchedule::bursts(const View& view) const {
   constexpr double k_hardly_waits = 0.2;
   if (view.workers == 0 || !(wants(Phase::synthetic) || wants(Phase::supply_cached))) return 0;
-  if (static_cast<double>(view.held_ns) > k_most_held * elapsed_s_ * k_second_ns) return 1;
+  if (static_cast<double>(view.held_ns) > k_most_held_share * elapsed_s_ * k_second_ns) return 1;
   const auto for_turns = static_cast<int>((k_burst_turns + view.in_flight - 1) / view.in_flight);
   return std::clamp(std::max(for_turns, waited_share_ < k_hardly_waits ? 2 : 1), 1, k_most_bursts);
 }
