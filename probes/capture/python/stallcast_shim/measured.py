@@ -77,9 +77,9 @@ class Measured:
         return self.base + number + self._skew
 
     def _may_pass(self, number):
-        """Whether the task of torch's number may be begun."""
+        """Whether the task of torch's number may be begun. Where recording has failed nobody asks for turns any more."""
         turn = self._turn_of(number)
-        if turn <= self._asked:
+        if turn <= self._asked or not calls.enabled:
             return True
         burst = run.plan.burst_after(self._asked)
         if burst is not None and self._asked < burst.first + burst.batches <= turn:
@@ -114,7 +114,7 @@ class Measured:
         self._close_burst(turn)
         end = run.plan.end()
         if end is not None and turn >= end.first:
-            self._end(iterator, end)
+            self._end(end)
             return
         segment = run.plan.covering(turn)
         if segment is not None and not self._has_all(iterator):
@@ -254,11 +254,11 @@ class Measured:
 
     # --- the end of measuring --------------------------------------------------------------------------------------
 
-    def _end(self, iterator, segment):
+    def _end(self, segment):
         self._write_burst(at_last=True)
         if segment.argument:
             self._wait_to_be_ended()
-        self.open(iterator)
+        self.open()
         let_go()
 
     def _wait_to_be_ended(self):
@@ -275,10 +275,10 @@ class Measured:
             self.gate.flush()
             self.gate.may_pass = self.gate.segment_of = None
 
-    def open(self, iterator):
+    def open(self):
         """Nothing is held any more, and the iterator is as torch made it."""
         if self.gate is not None:
-            self.gate.open(iterator)
+            self.gate.open(self._iterator())
 
     # --- what the tool is told -------------------------------------------------------------------------------------
 

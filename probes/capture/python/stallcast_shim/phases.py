@@ -65,12 +65,12 @@ def first_draw(iterator, current_pass):
         made.predict(iterator)
 
 
-def give_up(iterator):
+def give_up():
     """Something of ours failed: nothing of this process is held any more."""
     run.enabled = False
     try:
         if run.measured is not None:
-            run.measured.open(iterator)
+            run.measured.open()
         calls.library.stallcast_phase_at_end(1)
     except Exception:
         pass

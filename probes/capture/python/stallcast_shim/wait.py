@@ -33,7 +33,7 @@ def _wrap_next(base, announce):
             measured = phases.before(self, current_pass)
         except Exception as error:
             capture.fail("beginning a wait", error)
-            phases.give_up(self)
+            phases.give_up()
             return real(self)
         return _wait(real, self, current_pass, measured)
 
@@ -46,7 +46,7 @@ def _wait(real, iterator, current_pass, measured):
         before = _before(iterator, current_pass)
     except Exception as error:
         capture.fail("beginning a wait", error)
-        phases.give_up(iterator)
+        phases.give_up()
         return real(iterator)
     current.busy = True
     current.waiting = current_pass
@@ -76,7 +76,7 @@ def _tell(measured, iterator, batch, samples):
         measured.delivered(iterator, batch, samples)
     except Exception as error:
         capture.fail("handing a batch over", error)
-        phases.give_up(iterator)
+        phases.give_up()
 
 
 def _wrap_next_index(base):
@@ -102,7 +102,7 @@ def _guarded(iterator, where, function, *arguments):
             function(*arguments)
     except Exception as error:
         capture.fail(where, error)
-        phases.give_up(iterator)
+        phases.give_up()
 
 
 def _taken(iterator, current_pass, index):
