@@ -4,6 +4,8 @@ The loader that trains is armed once it has shown that it does; its further pass
 One pass is at a time: turns are counted along it.
 """
 
+import os
+
 from . import capture, measured
 from .capture import calls
 from .measured import PASS, Measured  # noqa: F401 (the rest of the shim knows phases alone)
@@ -141,7 +143,21 @@ def _unchosen(iterator):
 def _tells_workers(iterator):
     """Whether what makes the batches of this iterator understands a Task."""
     loop = next((_LOOPS[base.__name__] for base in type(iterator).__mro__ if base.__name__ in _LOOPS), None)
-    return loop is not None and (not iterator._num_workers or loop in run.worker_loops)
+    if loop is None or not iterator._num_workers:
+        return loop is not None
+    return loop in run.worker_loops and (_is_forked(iterator) or _environment_is_ours())
+
+
+def _is_forked(iterator):
+    """Whether the workers began as copies of this process, with all that we have patched in it."""
+    return all(type(process).__name__ == "ForkProcess" for process in iterator._workers)
+
+
+def _environment_is_ours():
+    """Whether processes that are started anew find us: a script may have changed its environment."""
+    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return "STALLCAST_RUN_DIR" in os.environ and ours in map(os.path.abspath, filter(None, path))
 
 
 def _refuse(current_pass, reason):
