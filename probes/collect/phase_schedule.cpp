@@ -15,6 +15,8 @@ namespace {
 using record::Phase;
 using record::Segment;
 
+constexpr int k_most_late = 2;
+
 const char* name_of(std::uint32_t phase) {
   constexpr const char* k_names[] = {"as found", "from storage", "from memory",  "computing alone", "",
                                      "",         "half cached",  "slower reads", "slower prep"};
@@ -125,8 +127,7 @@ std::optional<std::uint64_t> PhaseSchedule::place(Group& group, std::uint64_t fr
   std::uint64_t first = from;
   const std::uint64_t length = view.pass_length();
   if (length > 0) {
-    std::uint64_t turns = 0;
-    for (const Segment& segment : group) turns += segment.batches;
+    const std::uint64_t turns = turns_of(group);
     std::uint64_t end = view.pass_end;
     while (end <= first) end += length;
     if (!spans_ && first + turns > end) {
@@ -192,16 +193,18 @@ void PhaseSchedule::advance(const View& view) {
 void PhaseSchedule::advance_cached(const View& view) {
   if (view.passes < 2) return;
   Group group = cached_group(view);
-  std::uint64_t turns = 0;
-  for (const Segment& segment : group) turns += segment.batches;
+  const std::uint64_t turns = turns_of(group);
   const std::uint64_t from = std::max(next_turn_, earliest_turn(view));
   if (!asked_) {
-    asked_all_ = spans_ || view.pass_length() == 0 || asked_all_;
+    // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are
+    // held.
     const auto lead = static_cast<std::uint64_t>(std::ceil(read_s_ * 1.3 * std::max(rate_as_found_, 0.1)));
+    const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
+    asked_all_ = asked_all_ || spans_ || !fits || late_ >= k_most_late;
     asked_first_ = from + lead;
     asked_end_ = asked_first_ + turns + lead / 2 + view.in_flight;
     if (!asked_all_ && asked_end_ > view.pass_end) {
-      if (from + turns > view.pass_end || asked_first_ >= view.pass_end) return;  // with the next pass
+      if (from + turns > view.pass_end) return;  // with the next pass
       asked_first_ = std::min(asked_first_, view.pass_end - turns);
       asked_end_ = view.pass_end;
     }
@@ -231,6 +234,7 @@ void PhaseSchedule::advance_cached(const View& view) {
   if (!first) return;
   const std::uint64_t end = group.back().first + group.back().batches;
   if (!asked_all_ && end > asked_end_) {  // reading took longer than was foreseen
+    ++late_;
     files_->release();
     asked_ = false;
     return;

@@ -123,6 +123,7 @@ class PhaseSchedule {
   [[nodiscard]] Group cold_group(const View& view) const;
   [[nodiscard]] Group cached_group(const View& view) const;
   [[nodiscard]] Group found_group(const View& view) const;
+  [[nodiscard]] static std::uint64_t turns_of(const Group& group);
   [[nodiscard]] std::uint64_t over_passes(std::uint64_t batches, const View& view) const;
 
   // Where they go
@@ -148,6 +149,7 @@ class PhaseSchedule {
   std::uint64_t asked_end_ = 0;
   std::uint64_t held_until_turn_ = 0;  ///< they are needed until this turn is taken; 0: no block of them is published
   std::uint32_t last_burst_ = 0;       ///< 1 + the segment after whose hold they are needed no more; 0: none
+  int late_ = 0;                       ///< times that reading took longer than was foreseen
   double asked_s_ = 0.0;               ///< when they were asked for
   double read_s_ = 2.0;                ///< that reading took the last time
   std::uint32_t round_ = 0;

@@ -91,8 +91,17 @@ PhaseSchedule::Group PhaseSchedule::cold_group(const View& view) const {
 PhaseSchedule::Group PhaseSchedule::cached_group(const View& view) const {
   Group group{block(Phase::cached, view)};
   for (int i = bursts(view); i > 0; --i) group.push_back(burst(Phase::cached, view));
-  if (const auto more = wants_.extras && !spans_ ? extra(view) : std::nullopt) group.push_back(*more);
+  const auto more = wants_.extras && !spans_ ? extra(view) : std::nullopt;
+  if (more && (view.pass_length() == 0 || turns_of(group) + more->batches + view.in_flight < view.pass_length())) {
+    group.push_back(*more);
+  }
   return group;
+}
+
+std::uint64_t PhaseSchedule::turns_of(const Group& group) {
+  std::uint64_t turns = 0;
+  for (const Segment& segment : group) turns += segment.batches;
+  return turns;
 }
 
 /// Of a loader whose files nobody can choose: as found, then alone.

@@ -139,6 +139,25 @@ TEST_CASE("blocks go on over the ends of passes that are too short for them") {
   CHECK_FALSE(job.published(Phase::cached).empty());
 }
 
+TEST_CASE("blocks from memory come in passes that they hardly fit into, however long their files take") {
+  for (const double takes_s : {0.3, 2.0, 6.0}) {
+    for (const std::uint64_t pass : {30U, 46U, 60U, 100U}) {
+      Job job;
+      job.rate = 5.5;
+      job.workers = 1;
+      job.pass = pass;
+      job.files.takes_s = takes_s;
+      PhaseWants wants = usual_wants();
+      wants.extras = true;
+      PhaseSchedule schedule(*job.control, wants, &job.files);
+      job.run(schedule, 115.0);
+      CAPTURE(takes_s);
+      CAPTURE(pass);
+      CHECK(job.published(Phase::cached).size() >= 2);
+    }
+  }
+}
+
 TEST_CASE("slow cold batches make cold blocks shorter") {
   Job job;
   job.rate = 40.0;
