@@ -195,6 +195,8 @@ void PhaseSchedule::advance_cached(const View& view) {
   Group group = cached_group(view);
   const std::uint64_t turns = turns_of(group);
   const std::uint64_t from = std::max(next_turn_, earliest_turn(view));
+  // Reading beside cold batches would slow them, and what it brings in would not be cold.
+  if (!asked_ && view.slowest_turn < next_turn_) return;
   if (!asked_) {
     // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are
     // held.

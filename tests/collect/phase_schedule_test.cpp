@@ -97,11 +97,11 @@ TEST_CASE("a block from memory lies in turns whose files were asked for, and the
       CHECK(cached[seen].first >= job.files.first);
       CHECK(cached[seen].first + cached[seen].batches <= job.files.end);
     }
-    const auto cold = job.published(Phase::cold);
     const std::uint64_t turn = job.control->phases[0].turns.load();
-    for (const Segment& block : cold) {
-      if (block.first <= turn && turn < block.first + block.batches) {
-        CHECK(job.files.state() != FilesAhead::State::held);  // else it could not be evicted
+    for (const Segment& segment : job.published()) {
+      const bool is_cold = is(segment, Phase::cold) || segment.made_as == static_cast<std::uint32_t>(Phase::cold);
+      if (is_cold && segment.first <= turn && turn < segment.first + segment.batches) {
+        CHECK(job.files.state() == FilesAhead::State::idle);  // nothing is read beside it, nor held in memory
       }
     }
   }

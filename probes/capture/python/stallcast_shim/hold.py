@@ -38,9 +38,10 @@ def obstacle(iterator, batch_bytes, tensors):
     return room.lacking(most, batch_bytes, tensors, [process.pid for process in iterator._workers])
 
 
-def hold(iterator, segment, under_way):
-    """Waits, and says how that went. `under_way`: batches that were passed on to the workers and not delivered."""
-    held = Held(time.monotonic_ns())
+def hold(iterator, segment, under_way, asked_ns):
+    """Waits, and says how that went. `under_way`: batches that were passed on to the workers and not delivered;
+    `asked_ns`: since when the script waits."""
+    held = Held(asked_ns)
     held.under_way = under_way
     limit = time.monotonic() + LONGEST_S
     _until_made(iterator, held, limit)

@@ -150,7 +150,7 @@ class Measured:
         return self.gate is not None
 
     def _hold(self, iterator, segment):
-        self.gate.pump()
+        asked_ns = time.monotonic_ns()  # what is begun from here on is begun in the hold
         obstacle = hold.obstacle(iterator, self._batch_bytes, self._tensors)
         if obstacle is None and run.failed_holds >= _MOST_FAILED_HOLDS:
             obstacle = "%d holds had to be given up" % run.failed_holds
@@ -159,10 +159,11 @@ class Measured:
             run.plan.refuse(segment)
             calls.library.stallcast_phase_ready(segment.index)  # nobody waits for this rank
             return
+        self.gate.pump()
         under_way = iterator._send_idx - iterator._rcvd_idx - self.gate.held()
         if iterator._dataset_kind == 0 and self._in_order:
             under_way = min(under_way, segment.batches)
-        held = hold.hold(iterator, segment, under_way)
+        held = hold.hold(iterator, segment, under_way, asked_ns)
         run.failed_holds += held.refused is not None
         self.burst = [segment, held, iterator._rcvd_idx, 0, device_clock.start()]
 
