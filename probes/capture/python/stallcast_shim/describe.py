@@ -217,15 +217,17 @@ def _batches(loader, sampler):
     return _length(loader)
 
 
-def period(loader, iterator):
-    """Batches of an epoch of a loader whose sampler never ends, and which says by itself how many the script gets (as
-    timm's MultiEpochsDataLoader does); None for all others."""
-    sized = [base for base in type(loader).__mro__ if "__len__" in vars(base)]
-    if not sized or sized[0].__module__.startswith("torch."):
+def period(iterator):
+    """Batches of an epoch of a loader whose sampler repeats one of torch's for ever (timm's MultiEpochsDataLoader,
+    ultralytics' InfiniteDataLoader and those copied from them); None for all others. The loader's own __len__ is not
+    asked: it is the user's, and may draw random numbers."""
+    sampler = getattr(iterator, "_index_sampler", None)
+    repeated = getattr(sampler, "sampler", None)
+    if sampler is None or hasattr(type(sampler), "__len__"):
         return None
-    if _length(getattr(iterator, "_index_sampler", ())) is not None:
+    if repeated is None or not type(repeated).__module__.startswith("torch."):
         return None
-    length = _length(loader)
+    length = _length(repeated)
     return length if length is not None and length > 1 else None
 
 

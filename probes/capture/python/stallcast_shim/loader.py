@@ -134,7 +134,7 @@ def _end(iterator, loader):
         if new.loader.text is None:
             new.loader.text = describe.loader(new.loader.loader_id, loader, iterator)
             if phases.is_phased():  # else nobody needs it, and a script's own __len__ may draw random numbers
-                new.loader.period = describe.period(loader, iterator)
+                new.loader.period = describe.period(iterator)
         if not new.loader.text["num_workers"] or hasattr(iterator, "_workers"):
             announce(iterator, new)  # else at its first wait, when the workers are known
     except Exception as error:
