@@ -10,8 +10,6 @@
 namespace stallcast::reports {
 namespace {
 
-using kainjow::mustache::data;
-
 constexpr std::size_t k_most_named = 4;
 constexpr double k_least_named = 0.03;
 constexpr std::size_t k_most_columns = 32;
@@ -30,11 +28,11 @@ std::string work_words(const CpuFunctions& work) {
                                                       : name;
 }
 
-data rows_of(const std::vector<CpuFunctions>& works) {
-  data rows{data::type::list};
+Tags rows_of(const std::vector<CpuFunctions>& works) {
+  Tags rows{Tags::type::list};
   for (const CpuFunctions& work : works) {
     const auto* share = usable(work.share);
-    data row;
+    Tags row;
     row.set("name", work.name);
     row.set("share", share != nullptr ? percent(*share) : not_measured(work.share.reason()));
     row.set("library", work.library);
@@ -45,24 +43,24 @@ data rows_of(const std::vector<CpuFunctions>& works) {
 }
 
 void add_table(const char* whose, const std::vector<CpuFunctions>& works, const Measured<std::int64_t>& samples,
-               data& tables) {
+               Tags& tables) {
   if (works.empty() || !samples) return;
-  data table;
+  Tags table;
   table.set("title", fmt::format("{} ({})", whose, plural(*samples, "sample")));
   table.set("rows", rows_of(works));
   tables.push_back(table);
 }
 
-void add_counter(const char* label, const Measured<std::int64_t>& counter, double span_s, data& facts) {
+void add_counter(const char* label, const Measured<std::int64_t>& counter, double span_s, Tags& facts) {
   if (!counter || !(span_s > 0.0)) return;
-  data fact;
+  Tags fact;
   fact.set("label", label);
   fact.set("text", fmt::format("{}, {} a second", count(*counter), number(static_cast<double>(*counter) / span_s)));
   facts.push_back(fact);
 }
 
-data counter_facts(const CpuCounters& counters) {
-  data facts{data::type::list};
+Tags counter_facts(const CpuCounters& counters) {
+  Tags facts{Tags::type::list};
   const double span_s = counters.span ? counters.span->value() : 0.0;
   add_counter("context switches", counters.context_switches, span_s, facts);
   add_counter("migrations between CPUs", counters.migrations, span_s, facts);
@@ -99,9 +97,9 @@ std::string cpu_words(const Cpu& cpu) {
   return text + fmt::format("; {}{}", plural(*cpu.worker_samples, "sample"), cpu.kernel ? "" : ", without the kernel");
 }
 
-void add_cpu(const ReportData& report, data& page) {
+void add_cpu(const ReportData& report, Tags& page) {
   const Cpu& cpu = report.profile.cpu;
-  data tables{data::type::list};
+  Tags tables{Tags::type::list};
   add_table("Workers, while they make batches", cpu.workers, cpu.worker_samples, tables);
   add_table("Training process, apart from making batches", cpu.main, cpu.main_samples, tables);
   set_list(page, "cpu", tables);

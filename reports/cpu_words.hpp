@@ -1,10 +1,10 @@
 /// Where a job's CPU time went, in words and as tables.
 #pragma once
 
-#include <kainjow/mustache.hpp>
 #include <string>
 
 #include "reports/formats.hpp"
+#include "reports/html_page.hpp"
 
 namespace stallcast::reports {
 
@@ -14,6 +14,6 @@ namespace stallcast::reports {
 
 /// Sets "has_cpu", the list "cpu" (workers, main process: each with its rows), "cpu_words" and the facts
 /// "cpu_counters".
-void add_cpu(const ReportData& report, kainjow::mustache::data& page);
+void add_cpu(const ReportData& report, Tags& page);
 
 }  // namespace stallcast::reports

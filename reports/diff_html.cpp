@@ -13,8 +13,6 @@
 namespace stallcast::reports {
 namespace {
 
-using kainjow::mustache::data;
-
 /// The interval of a change on a track whose middle is no change and whose ends are its largest bound.
 struct Mark {
   double left = 50.0;
@@ -40,12 +38,12 @@ double largest_of(const Comparison& comparison, bool points) {
   return largest;
 }
 
-data row_data(const ComparedNumber& number, const Comparison& comparison) {
+Tags row_data(const ComparedNumber& number, const Comparison& comparison) {
   const bool points = number.key.ends_with("_frac");
   const bool drawn = points || number.change->kind == ChangeKind::ratio;
   const Mark mark = drawn ? mark_of(*number.change, largest_of(comparison, points)) : Mark{};
   const int good = number.verdict == ChangeVerdict::within_noise ? 0 : goodness(number);
-  data row;
+  Tags row;
   row.set("key", number_name(number));
   row.set("before", side_words(number, number.before));
   row.set("after", side_words(number, number.after));
@@ -60,8 +58,8 @@ data row_data(const ComparedNumber& number, const Comparison& comparison) {
   return row;
 }
 
-data numbers_data(const Comparison& comparison) {
-  data rows{data::type::list};
+Tags numbers_data(const Comparison& comparison) {
+  Tags rows{Tags::type::list};
   for (const ChangeVerdict verdict : {ChangeVerdict::changed, ChangeVerdict::perhaps, ChangeVerdict::within_noise}) {
     for (const ComparedNumber* number : with_verdict(comparison, verdict))
       rows.push_back(row_data(*number, comparison));
@@ -69,10 +67,10 @@ data numbers_data(const Comparison& comparison) {
   return rows;
 }
 
-data conditions_data(const DiffData& diff) {
-  data rows{data::type::list};
+Tags conditions_data(const DiffData& diff) {
+  Tags rows{Tags::type::list};
   for (const JudgedCondition& judged : diff.conditions) {
-    data row;
+    Tags row;
     const bool fails = judged.state == ConditionState::holds;
     const bool unknown = judged.state == ConditionState::not_enough_data;
     row.set("severity", fails ? "error" : unknown ? "warning" : "info");
@@ -83,10 +81,10 @@ data conditions_data(const DiffData& diff) {
   return rows;
 }
 
-data settings_data(const Comparison& comparison) {
-  data rows{data::type::list};
+Tags settings_data(const Comparison& comparison) {
+  Tags rows{Tags::type::list};
   for (const SettingChange& change : comparison.settings) {
-    data row;
+    Tags row;
     row.set("name", setting_name(change));
     row.set("before", setting_words(change, change.before));
     row.set("after", setting_words(change, change.after));
@@ -95,10 +93,10 @@ data settings_data(const Comparison& comparison) {
   return rows;
 }
 
-data absent_data(const Comparison& comparison) {
-  data rows{data::type::list};
+Tags absent_data(const Comparison& comparison) {
+  Tags rows{Tags::type::list};
   for (const auto& [reason, keys] : not_compared(comparison)) {
-    data row;
+    Tags row;
     row.set("reason", reason);
     row.set("what", joined_words(keys));
     rows.push_back(row);
@@ -106,13 +104,13 @@ data absent_data(const Comparison& comparison) {
   return rows;
 }
 
-data notes_data(const Comparison& comparison) {
-  data rows{data::type::list};
+Tags notes_data(const Comparison& comparison) {
+  Tags rows{Tags::type::list};
   if (!comparison.new_issues.empty())
-    rows.push_back(data{"text", "data issues only in B: " + joined_words(comparison.new_issues)});
+    rows.push_back(Tags{"text", "data issues only in B: " + joined_words(comparison.new_issues)});
   if (!comparison.gone_issues.empty())
-    rows.push_back(data{"text", "data issues only in A: " + joined_words(comparison.gone_issues)});
-  for (const std::string& note : comparison.notes) rows.push_back(data{"text", note});
+    rows.push_back(Tags{"text", "data issues only in A: " + joined_words(comparison.gone_issues)});
+  for (const std::string& note : comparison.notes) rows.push_back(Tags{"text", note});
   return rows;
 }
 
@@ -126,7 +124,7 @@ const char* level_of_diff(const DiffData& diff) {
 }  // namespace
 
 Result<std::string> diff_html(const DiffData& diff) {
-  data page;
+  Tags page;
   page.set("style", std::string(k_style.text));
   page.set("headline", diff.headline);
   page.set("level", level_of_diff(diff));

@@ -15,8 +15,7 @@
 namespace stallcast::reports {
 
 Result<std::string> render_html(const ReportData& report) {
-  using kainjow::mustache::data;
-  data page;
+  Tags page;
   add_summary(report, page);
   add_details(report, page);
   add_whatif(report, page);
@@ -29,10 +28,10 @@ Result<std::string> render_html(const ReportData& report) {
   page.set("style", std::string(k_style.text));
   page.set("charts", std::string(k_charts.text));
   page.set("whatif_script", std::string(k_whatif_script.text));
-  page.set("whatif_section", data{kainjow::mustache::partial{[] { return std::string(k_whatif.text); }}});
+  page.set("whatif_section", Tags{kainjow::mustache::partial{[] { return std::string(k_whatif.text); }}});
   page.set("chart_library", std::string(k_chart_library.text));
   page.set("chart_data", chart_json(report));
-  page.set("details", data{kainjow::mustache::partial{[] { return std::string(k_details.text); }}});
+  page.set("details", Tags{kainjow::mustache::partial{[] { return std::string(k_details.text); }}});
   return render_page(k_page.text, page);
 }
 

@@ -12,8 +12,6 @@
 namespace stallcast::reports {
 namespace {
 
-using kainjow::mustache::data;
-
 struct Axis {
   const char* key;
   const char* title;    ///< of the figure
@@ -41,11 +39,11 @@ std::string mark_words(const PredictionCurve& curve, double x) {
   return words;
 }
 
-data rows_of(const PredictionCurve& curve) {
-  data rows{data::type::list};
+Tags rows_of(const PredictionCurve& curve) {
+  Tags rows{Tags::type::list};
   for (const CurveLine& line : curve.lines) {
     for (std::size_t i = 0; i < line.x.size() && i < line.y.size(); ++i) {
-      data row;
+      Tags row;
       row.set("x", x_words(curve, line.x[i]));
       row.set("line", line.name);
       row.set("rate", forecast_words(line.y[i]));
@@ -84,11 +82,11 @@ nlohmann::json marks_json(const PredictionCurve& curve) {
 
 }  // namespace
 
-void add_curves(const ReportData& report, data& page) {
-  data curves{data::type::list};
+void add_curves(const ReportData& report, Tags& page) {
+  Tags curves{Tags::type::list};
   for (const PredictionCurve& curve : report.options.curves) {
     const Axis& axis = axis_of(curve);
-    data one;
+    Tags one;
     one.set("key", std::string(axis.key));
     one.set("title", std::string(axis.title));
     one.set("x_title", std::string(axis.x_title));

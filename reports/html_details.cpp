@@ -9,11 +9,9 @@
 namespace stallcast::reports {
 namespace {
 
-using kainjow::mustache::data;
-
 /// An object of the template: {{"key", "text"}, ...}.
-data row_of(std::initializer_list<std::pair<const char*, std::string>> items) {
-  data row;
+Tags row_of(std::initializer_list<std::pair<const char*, std::string>> items) {
+  Tags row;
   for (const auto& [key, text] : items) row.set(key, text);
   return row;
 }
@@ -23,14 +21,14 @@ std::string words_or_reason(const MeasuredEstimate<Q>& measured, std::string (*w
   return usable(measured) != nullptr ? words(*measured) : not_measured(measured.reason());
 }
 
-data facts_data(const std::vector<Fact>& facts) {
-  data rows{data::type::list};
+Tags facts_data(const std::vector<Fact>& facts) {
+  Tags rows{Tags::type::list};
   for (const Fact& fact : facts) rows.push_back(row_of({{"label", fact.label}, {"text", fact.text}}));
   return rows;
 }
 
-data distributions_data(const Profile& p) {
-  data rows{data::type::list};
+Tags distributions_data(const Profile& p) {
+  Tags rows{Tags::type::list};
   int index = 0;
   for (const NamedDistribution& named : distributions_of(p)) {
     const Distribution& d = *named.distribution;
@@ -48,8 +46,8 @@ data distributions_data(const Profile& p) {
   return rows;
 }
 
-data operators_data(const ReportData& report) {
-  data rows{data::type::list};
+Tags operators_data(const ReportData& report) {
+  Tags rows{Tags::type::list};
   for (const OperatorRow& row : operator_rows(report)) {
     rows.push_back(row_of({{"name", row.name},
                            {"where", row.where},
@@ -63,8 +61,8 @@ data operators_data(const ReportData& report) {
   return rows;
 }
 
-data points_data(const Profile& p) {
-  data rows{data::type::list};
+Tags points_data(const Profile& p) {
+  Tags rows{Tags::type::list};
   for (const Point& point : p.points) {
     std::string setting;
     for (const auto& [key, value] : point.setting) setting += (setting.empty() ? "" : ", ") + key + "=" + value;
@@ -77,8 +75,8 @@ data points_data(const Profile& p) {
   return rows;
 }
 
-data ranks_data(const Profile& p) {
-  data rows{data::type::list};
+Tags ranks_data(const Profile& p) {
+  Tags rows{Tags::type::list};
   for (const Rank& rank : p.ranks) {
     rows.push_back(row_of({{"rank", std::to_string(rank.rank)},
                            {"host", rank.host},
@@ -90,8 +88,8 @@ data ranks_data(const Profile& p) {
   return rows;
 }
 
-data premises_data(const Profile& p) {
-  data rows{data::type::list};
+Tags premises_data(const Profile& p) {
+  Tags rows{Tags::type::list};
   for (const Premise& premise : p.premises) {
     const bool broken = !premise.holds && rests_on(p, premise);
     rows.push_back(row_of({{"mark", premise.holds ? "yes"
@@ -106,10 +104,10 @@ data premises_data(const Profile& p) {
   return rows;
 }
 
-data issues_data(const Profile& p) {
-  data rows{data::type::list};
+Tags issues_data(const Profile& p) {
+  Tags rows{Tags::type::list};
   for (const DataIssue& issue : p.issues) {
-    data row = row_of({{"severity", severity_name(issue.severity)},
+    Tags row = row_of({{"severity", severity_name(issue.severity)},
                        {"id", issue.id},
                        {"times", issue.count > 1 ? fmt::format("({} times)", count(issue.count)) : ""},
                        {"detail", issue.detail},
@@ -120,8 +118,8 @@ data issues_data(const Profile& p) {
   return rows;
 }
 
-data missing_data(const Findings& f) {
-  data rows{data::type::list};
+Tags missing_data(const Findings& f) {
+  Tags rows{Tags::type::list};
   for (const Missing& missing : f.missing) {
     std::string what;
     for (const std::string& name : missing.what) what += (what.empty() ? "" : ", ") + name;
@@ -132,7 +130,7 @@ data missing_data(const Findings& f) {
 
 }  // namespace
 
-void add_details(const ReportData& report, data& page) {
+void add_details(const ReportData& report, Tags& page) {
   const Profile& p = report.profile;
   set_list(page, "why", facts_data(report.findings.why));
   set_list(page, "distributions", distributions_data(p));

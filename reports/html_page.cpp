@@ -32,7 +32,7 @@ std::string content_policy(std::initializer_list<const Asset*> scripts) {
   return "default-src 'none'; script-src" + hashes + "; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 }
 
-Result<std::string> render_page(std::string_view layout, const kainjow::mustache::data& page) {
+Result<std::string> render_page(std::string_view layout, const Tags& page) {
   kainjow::mustache::mustache compiled{std::string(layout)};
   compiled.set_custom_escape([](const std::string& text) { return html_text(text); });
   std::string text = compiled.is_valid() ? compiled.render(page) : std::string();

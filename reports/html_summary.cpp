@@ -9,17 +9,15 @@
 namespace stallcast::reports {
 namespace {
 
-using kainjow::mustache::data;
-
 std::string css_percent(double share) {
   return fmt::format("{:.2f}", (std::isfinite(share) ? std::clamp(share, 0.0, 1.0) : 0.0) * percent_scale().factor);
 }
 
-data slice_data(const Slice& slice, double begin) {
+Tags slice_data(const Slice& slice, double begin) {
   const double mean = holds_zero(slice.share) ? 0.0 : slice.share.mean;
   const double low = std::clamp(begin + slice.share.ci95_low, 0.0, 1.0);
   const double high = std::clamp(begin + slice.share.ci95_high, low, 1.0);
-  data row;
+  Tags row;
   row.set("key", slice.key);
   row.set("label", slice.label);
   row.set("left", css_percent(begin));
@@ -31,12 +29,12 @@ data slice_data(const Slice& slice, double begin) {
   return row;
 }
 
-data breakdown_data(const Breakdown& b) {
-  data result;
+Tags breakdown_data(const Breakdown& b) {
+  Tags result;
   result.set("title", b.title);
   result.set("has_step", usable(b.step) != nullptr);
   result.set("step", usable(b.step) != nullptr ? duration(*b.step) : "");
-  data slices{data::type::list};
+  Tags slices{Tags::type::list};
   double begin = 0.0;
   for (const Slice& slice : b.slices) {
     slices.push_back(slice_data(slice, begin));
@@ -46,8 +44,8 @@ data breakdown_data(const Breakdown& b) {
   return result;
 }
 
-data epoch_row(const EpochPart& part, const Epochs& epochs) {
-  data row;
+Tags epoch_row(const EpochPart& part, const Epochs& epochs) {
+  Tags row;
   row.set("label", part.label);
   row.set("class", part.key == "lost" ? "lost" : part.key == "whole" ? "whole" : "part");
   row.set("time", epoch_time_words(part));
@@ -55,14 +53,14 @@ data epoch_row(const EpochPart& part, const Epochs& epochs) {
   return row;
 }
 
-void add_epochs(const Epochs& epochs, data& page) {
-  data passes{data::type::list};
+void add_epochs(const Epochs& epochs, Tags& page) {
+  Tags passes{Tags::type::list};
   for (const Epoch& epoch : epochs.passes) {
-    data rows{data::type::list};
+    Tags rows{Tags::type::list};
     for (const EpochPart& part : epoch.parts) rows.push_back(epoch_row(part, epochs));
     if (epoch.lost) rows.push_back(epoch_row(*epoch.lost, epochs));
     rows.push_back(epoch_row(epoch.whole, epochs));
-    data pass;
+    Tags pass;
     pass.set("title", epoch.title);
     pass.set("rows", rows);
     passes.push_back(pass);
@@ -75,10 +73,10 @@ void add_epochs(const Epochs& epochs, data& page) {
   page.set("epoch_note", epoch_note(epochs) + (epochs.price ? " Costs are " + price_words(epochs) + "." : ""));
 }
 
-data prediction_data(const Prediction& p) {
+Tags prediction_data(const Prediction& p) {
   std::string notes;
   for (const std::string& note : prediction_notes(p)) notes += (notes.empty() ? "" : "; ") + note;
-  data row;
+  Tags row;
   row.set("scenario", scenario_words(p));
   row.set("rate", forecast_words(p));
   row.set("stall", percent(p.stall));
@@ -127,34 +125,34 @@ std::string method_words(const Findings& f) {
 }
 
 /// One row of a list: a title with what is told of it.
-data titled(const std::string& title, const char* name, const std::string& text) {
-  data row;
+Tags titled(const std::string& title, const char* name, const std::string& text) {
+  Tags row;
   row.set("title", title);
   row.set(name, text);
   return row;
 }
 
-void add_recommendation(const RenderOptions& options, data& page) {
+void add_recommendation(const RenderOptions& options, Tags& page) {
   page.set("has_recommendation", options.recommendation.has_value());
   const LoaderAdvice r = options.recommendation.value_or(LoaderAdvice{});
   page.set("loader_line", r.loader_line);
   page.set("gain", r.gain);
-  data lines{data::type::list};
-  for (const std::string& line : r.lines) lines.push_back(data{"text", line});
+  Tags lines{Tags::type::list};
+  for (const std::string& line : r.lines) lines.push_back(Tags{"text", line});
   page.set("recommendation_lines", lines);
-  data fixes{data::type::list};
+  Tags fixes{Tags::type::list};
   for (const RankedFix& fix : r.fixes) fixes.push_back(titled(fix.title, "gain", fix.gain));
   set_list(page, "fixes", fixes);
 }
 
 }  // namespace
 
-void set_list(data& page, const std::string& name, const data& rows) {
+void set_list(Tags& page, const std::string& name, const Tags& rows) {
   page.set("has_" + name, !rows.is_empty_list());
   page.set(name, rows);
 }
 
-void add_summary(const ReportData& report, data& page) {
+void add_summary(const ReportData& report, Tags& page) {
   const Findings& f = report.findings;
   page.set("title", f.verdict);
   page.set("command", shell_words(report.profile.command));
@@ -165,19 +163,19 @@ void add_summary(const ReportData& report, data& page) {
   page.set("has_outcome_note", !f.outcome_note.empty());
   page.set("outcome_note", f.outcome_note);
   page.set("confidence", f.confidence.word);
-  data reasons{data::type::list};
-  for (const std::string& reason : f.confidence.reasons) reasons.push_back(data{"text", reason});
+  Tags reasons{Tags::type::list};
+  for (const std::string& reason : f.confidence.reasons) reasons.push_back(Tags{"text", reason});
   set_list(page, "reasons", reasons);
-  data breakdowns{data::type::list};
+  Tags breakdowns{Tags::type::list};
   for (const Breakdown& b : f.breakdowns) breakdowns.push_back(breakdown_data(b));
   page.set("method_words", method_words(f));
   add_epochs(report.epochs, page);
   set_list(page, "breakdowns", breakdowns);
-  data next{data::type::list};
+  Tags next{Tags::type::list};
   for (const NextStep& step : f.next) next.push_back(titled(step.title, "why", step.why));
   set_list(page, "next", next);
   add_recommendation(report.options, page);
-  data predictions{data::type::list};
+  Tags predictions{Tags::type::list};
   for (const Prediction& p : report.predictions) predictions.push_back(prediction_data(p));
   set_list(page, "predictions", predictions);
 }

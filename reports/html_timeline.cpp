@@ -13,8 +13,6 @@
 namespace stallcast::reports {
 namespace {
 
-using kainjow::mustache::data;
-
 constexpr std::size_t k_table_rows = 20;
 constexpr std::size_t k_chart_rows = 1500;  ///< about as many as a wide screen has columns
 constexpr std::size_t k_most_stretches = 400;
@@ -125,10 +123,10 @@ nlohmann::json row_json(const TimelineRow& row, const Scale& scale) {
                                 percent(share), duration(Seconds(row.longest_wait_s)))}};
 }
 
-data table_data(const Profile& p) {
-  data rows{data::type::list};
+Tags table_data(const Profile& p) {
+  Tags rows{Tags::type::list};
   for (const TimelineRow& row : coarse_timeline(p.timeline, k_table_rows)) {
-    data one;
+    Tags one;
     one.set("from", duration(Seconds(row.begin_s)));
     one.set("to", duration(Seconds(row.end_s)));
     one.set("phase", row.phase);
@@ -141,11 +139,11 @@ data table_data(const Profile& p) {
   return rows;
 }
 
-data stretches_data(const Profile& p) {
-  data rows{data::type::list};
+Tags stretches_data(const Profile& p) {
+  Tags rows{Tags::type::list};
   for (std::size_t i = 0; i < std::min(p.phases.size(), k_stretch_rows); ++i) {
     const PhaseStretch& stretch = p.phases[i];
-    data one;
+    Tags one;
     one.set("phase", stretch.phase);
     one.set("round", count(stretch.round));
     one.set("from", duration(Seconds(stretch.begin_s)));
@@ -157,14 +155,14 @@ data stretches_data(const Profile& p) {
 }
 
 /// A swatch for each phase that is shaded.
-data legend_data(const std::vector<PhaseStretch>& stretches) {
-  data rows{data::type::list};
+Tags legend_data(const std::vector<PhaseStretch>& stretches) {
+  Tags rows{Tags::type::list};
   std::vector<std::string> seen;
   for (const PhaseStretch& stretch : stretches) {
     const bool known = std::find(seen.begin(), seen.end(), stretch.phase) != seen.end();
     if (known || seen.size() >= 12 || std::string_view(tint_of(stretch.phase)) == "none") continue;
     seen.push_back(stretch.phase);
-    data one;
+    Tags one;
     one.set("tint", std::string(tint_of(stretch.phase)));
     one.set("phase", stretch.phase);
     rows.push_back(one);
@@ -185,7 +183,7 @@ std::vector<TimelineRow> coarse_timeline(const std::vector<TimelineRow>& rows, s
   return result.size() > 4 * most ? grouped(rows, most, false) : result;
 }
 
-void add_timeline(const Profile& p, data& page) {
+void add_timeline(const Profile& p, Tags& page) {
   const std::vector<TimelineRow> rows = drawn_rows(p);
   set_list(page, "timeline", table_data(p));
   set_list(page, "stretches", stretches_data(p));

@@ -1,12 +1,12 @@
 /// The run over time in the HTML report: steps, their waiting, and the phases behind them.
 #pragma once
 
-#include <kainjow/mustache.hpp>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "analyzer/profile.hpp"
 #include "core/measured.hpp"
+#include "reports/html_page.hpp"
 
 namespace stallcast::reports {
 
@@ -18,7 +18,7 @@ namespace stallcast::reports {
 [[nodiscard]] Fraction wait_share(const TimelineRow& row);
 
 /// The tables beside the chart: "timeline" and "stretches", the legend "tints", and the note under it.
-void add_timeline(const Profile& profile, kainjow::mustache::data& page);
+void add_timeline(const Profile& profile, Tags& page);
 
 /// What charts.js draws: {"timeline", "timeline_top", "timeline_unit", "stretches"}.
 [[nodiscard]] nlohmann::json timeline_json(const Profile& profile);

@@ -12,8 +12,6 @@
 namespace stallcast::reports {
 namespace {
 
-using kainjow::mustache::data;
-
 const char* axis_name(const std::string& key) {
   constexpr std::array<std::pair<std::string_view, const char*>, 6> k_names = {
       {{"cache", "Data in the page cache"},
@@ -41,8 +39,8 @@ const Prediction& single(const PredictionGrid& grid, std::size_t axis, std::size
   return grid.points[grid.index[combination]];
 }
 
-data single_data(const Prediction& p) {
-  data row;
+Tags single_data(const Prediction& p) {
+  Tags row;
   row.set("scenario", scenario_words(p));
   row.set("rate", forecast_words(p));
   row.set("stall", percent(p.stall));
@@ -51,8 +49,8 @@ data single_data(const Prediction& p) {
   return row;
 }
 
-data singles_data(const PredictionGrid& grid) {
-  data rows{data::type::list};
+Tags singles_data(const PredictionGrid& grid) {
+  Tags rows{Tags::type::list};
   if (grid.axes.empty()) return rows;
   rows.push_back(single_data(single(grid, 0, grid.axes.front().found)));
   for (std::size_t i = 0; i < grid.axes.size(); ++i) {
@@ -63,10 +61,10 @@ data singles_data(const PredictionGrid& grid) {
   return rows;
 }
 
-data axes_data(const PredictionGrid& grid) {
-  data rows{data::type::list};
+Tags axes_data(const PredictionGrid& grid) {
+  Tags rows{Tags::type::list};
   for (const GridAxis& axis : grid.axes) {
-    data row;
+    Tags row;
     row.set("key", axis.key);
     row.set("name", axis_name(axis.key));
     row.set("last", std::to_string(axis.values.size() - 1));
@@ -122,7 +120,7 @@ nlohmann::json lines_json(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-void add_whatif(const ReportData& report, data& page) {
+void add_whatif(const ReportData& report, Tags& page) {
   const auto& grid = report.options.grid;
   page.set("has_whatif", grid.has_value() || !report.options.no_grid.empty());
   page.set("has_grid", grid.has_value());
@@ -130,9 +128,9 @@ void add_whatif(const ReportData& report, data& page) {
   if (!grid) return;
   page.set("axes", axes_data(*grid));
   page.set("singles", singles_data(*grid));
-  data gaps{data::type::list};
+  Tags gaps{Tags::type::list};
   for (const GridGap& gap : grid->gaps) {
-    data row;
+    Tags row;
     row.set("key", gap.key);
     row.set("reason", gap.reason);
     gaps.push_back(row);

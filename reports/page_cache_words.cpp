@@ -6,8 +6,6 @@
 namespace stallcast::reports {
 namespace {
 
-using kainjow::mustache::data;
-
 std::string room_words(const PageCache& cache) {
   if (!cache.room) return "";
   return *cache.room >= 1.0 ? "all of the data set would fit" : percent(*cache.room) + " of the data set would fit";
@@ -26,20 +24,20 @@ std::string page_cache_words(const Profile& profile) {
   return percent(*hit) + " of an epoch's bytes came from memory" + (room.empty() ? "" : ", where " + room);
 }
 
-void add_page_cache(const ReportData& report, data& page) {
+void add_page_cache(const ReportData& report, Tags& page) {
   const PageCache& cache = report.profile.page_cache;
-  data epochs{data::type::list};
+  Tags epochs{Tags::type::list};
   for (const CacheEpoch& epoch : cache.epochs) {
-    data row;
+    Tags row;
     row.set("epoch", count(epoch.epoch));
     row.set("read", bytes(epoch.read));
     row.set("storage", bytes(epoch.from_storage));
     row.set("hit", percent(epoch.hit));
     epochs.push_back(row);
   }
-  data policies{data::type::list};
+  Tags policies{Tags::type::list};
   for (const PolicyHits& hits : report.options.policies) {
-    data row;
+    Tags row;
     row.set("policy", hits.policy);
     row.set("hit", policy_words(hits));
     policies.push_back(row);

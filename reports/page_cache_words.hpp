@@ -1,10 +1,10 @@
 /// What memory served of a job's reads, in words and as tables.
 #pragma once
 
-#include <kainjow/mustache.hpp>
 #include <string>
 
 #include "reports/formats.hpp"
+#include "reports/html_page.hpp"
 
 namespace stallcast::reports {
 
@@ -13,6 +13,6 @@ namespace stallcast::reports {
 [[nodiscard]] std::string page_cache_words(const Profile& profile);
 
 /// Sets "page_cache_words" and the lists "cache_epochs" and "cache_policies"; "has_page_cache" where one has rows.
-void add_page_cache(const ReportData& report, kainjow::mustache::data& page);
+void add_page_cache(const ReportData& report, Tags& page);
 
 }  // namespace stallcast::reports

@@ -12,11 +12,9 @@
 namespace stallcast::reports {
 namespace {
 
-using kainjow::mustache::data;
-
-data texts_of(const std::vector<std::string>& lines) {
-  data rows{data::type::list};
-  for (const std::string& line : lines) rows.push_back(data{"text", line});
+Tags texts_of(const std::vector<std::string>& lines) {
+  Tags rows{Tags::type::list};
+  for (const std::string& line : lines) rows.push_back(Tags{"text", line});
   return rows;
 }
 
@@ -24,15 +22,15 @@ data texts_of(const std::vector<std::string>& lines) {
 class Facts {
  public:
   void add(const char* label, const std::string& text) {
-    data row;
+    Tags row;
     row.set("label", label);
     row.set("text", text);
     rows_.push_back(row);
   }
-  [[nodiscard]] const data& rows() const { return rows_; }
+  [[nodiscard]] const Tags& rows() const { return rows_; }
 
  private:
-  data rows_{data::type::list};
+  Tags rows_{Tags::type::list};
 };
 
 std::string currency_words(const Catalog& catalog) {
@@ -55,7 +53,7 @@ std::string mark_words(const ShownOption& one) {
   return words;
 }
 
-void add_verdict(const PlanData& plan, data& page) {
+void add_verdict(const PlanData& plan, Tags& page) {
   const auto& choice = plan.plan.choice;
   const bool surely = choice && choice->meets_surely;
   page.set("headline", plan_headline(plan));
@@ -75,12 +73,12 @@ void add_verdict(const PlanData& plan, data& page) {
   page.set("catalog", plan.source.catalog);
 }
 
-void add_options(const PlanData& plan, data& page) {
-  data rows{data::type::list};
+void add_options(const PlanData& plan, Tags& page) {
+  Tags rows{Tags::type::list};
   const std::vector<ShownOption> shown = shown_options(plan.plan);
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const PlanOption& option = *shown[i].option;
-    data row;
+    Tags row;
     row.set("number", std::to_string(i + 1));
     row.set("class", shown[i].choice || shown[i].nearest ? "chosen" : "");
     row.set("configuration", configuration_words(option));
@@ -104,7 +102,7 @@ void add_options(const PlanData& plan, data& page) {
   page.set("target_note", note ? "A target outside the chart has no line." : "");
 }
 
-void add_answers(const PlanData& plan, data& page) {
+void add_answers(const PlanData& plan, Tags& page) {
   page.set("buy_next", plan.plan.buy_next);
   page.set("explained_option", configuration_words(explained(plan.plan)));
   page.set("explained_role", plan.plan.choice ? "the choice" : plan.plan.nearest ? "the nearest" : "the fastest");
@@ -114,14 +112,14 @@ void add_answers(const PlanData& plan, data& page) {
   set_list(page, "notes", texts_of(plan.plan.notes));
 }
 
-void add_points(const PlanCurve& curve, const ScalingLine& line, const char* batch, data& rows) {
+void add_points(const PlanCurve& curve, const ScalingLine& line, const char* batch, Tags& rows) {
   if (line.points.size() < 2) return;
   for (const PlanOption& option : line.points) {
     const bool worth = line.worth_nodes && *line.worth_nodes == option.nodes;
     std::string mark = worth ? "the last that is worth it" : "";
     if (option.upper_bound) mark += (mark.empty() ? "" : "; ") + std::string("an upper bound");
     if (option.prediction.extrapolated) mark += (mark.empty() ? "" : "; ") + std::string("extrapolated");
-    data row;
+    Tags row;
     row.set("configuration", fmt::format("{} x {}", count(option.nodes), machine_words(curve.machine)));
     row.set("batch", batch);
     row.set("workers", count(option.workers));
@@ -147,30 +145,30 @@ std::string shared_words(const SharedStorage& shared) {
   return text;
 }
 
-void add_scaling(const PlanData& plan, data& page) {
+void add_scaling(const PlanData& plan, Tags& page) {
   struct Kind {
     const char* key;
     const char* title;
     const char* batch;
     ScalingLine PlanCurve::*line;
   };
-  data figures{data::type::list};
-  data points{data::type::list};
+  Tags figures{Tags::type::list};
+  Tags points{Tags::type::list};
   for (const Kind& kind :
        {Kind{"weak", "Each rank keeps its batch (weak scaling)", "of each rank kept", &PlanCurve::weak},
         Kind{"strong", "The batch of all ranks together stays as profiled (strong scaling)", "of all ranks kept",
              &PlanCurve::strong}}) {
-    data stops{data::type::list};
+    Tags stops{Tags::type::list};
     for (const PlanCurve& curve : plan.plan.curves) {
       const ScalingLine& line = curve.*kind.line;
       add_points(curve, line, kind.batch, points);
       if (line.stops.empty()) continue;
-      data row;
+      Tags row;
       row.set("machine", machine_words(curve.machine));
       row.set("text", line.stops);
       stops.push_back(row);
     }
-    data figure;
+    Tags figure;
     figure.set("key", kind.key);
     figure.set("title", kind.title);
     figure.set("has_points", !stops.is_empty_list());
@@ -186,11 +184,11 @@ void add_scaling(const PlanData& plan, data& page) {
   page.set("more_machines", "Not drawn: " + plural(more, "more machine") + ".");
 }
 
-void add_machines(const PlanData& plan, data& page) {
-  data rows{data::type::list};
+void add_machines(const PlanData& plan, Tags& page) {
+  Tags rows{Tags::type::list};
   const std::string currency = currency_word(plan.catalog);
   for (const Machine& machine : plan.catalog.machines) {
-    data row;
+    Tags row;
     row.set("name", machine_words(machine.name));
     row.set("cores", as_given(machine.cores));
     row.set("memory", bytes(machine.memory));
@@ -215,7 +213,7 @@ std::string words_or_reason(const Measured<T>& value, Words words) {
   return value ? words(*value) : not_measured(value.reason());
 }
 
-void add_inputs(const PlanData& plan, data& page) {
+void add_inputs(const PlanData& plan, Tags& page) {
   const Profile& p = plan.profile;
   Facts asked;
   asked.add("Epochs", as_given(plan.target.epochs));
@@ -248,7 +246,7 @@ Result<std::string> render_plan_html(const Plan& plan, const Catalog& catalog, c
   using namespace reports;
   if (plan.front.empty()) return Error{ErrorCode::internal, "a plan without an option has no page", ""};
   const PlanData all{plan, catalog, target, profile, source};
-  kainjow::mustache::data page;
+  Tags page;
   add_verdict(all, page);
   add_options(all, page);
   add_answers(all, page);

@@ -9,8 +9,6 @@
 namespace stallcast::reports {
 namespace {
 
-using kainjow::mustache::data;
-
 constexpr double k_saves = 0.5;  ///< from here on it is said that the storage saves up
 constexpr double k_megabyte = 1e6;
 
@@ -42,11 +40,11 @@ std::string storage_words(const Storage& storage) {
   return words;
 }
 
-void add_storage(const ReportData& report, data& page) {
+void add_storage(const ReportData& report, Tags& page) {
   const Storage& storage = report.profile.storage;
-  data rows{data::type::list};
+  Tags rows{Tags::type::list};
   for (const StorageRate& rate : storage.rates) {
-    data row;
+    Tags row;
     row.set("in_flight", count(rate.in_flight));
     const auto* reads = usable(rate.rate);
     const auto* bytes = usable(rate.bandwidth);

@@ -1,11 +1,11 @@
 /// What a profile knows of its data set's storage, in words and as a curve.
 #pragma once
 
-#include <kainjow/mustache.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "reports/formats.hpp"
+#include "reports/html_page.hpp"
 
 namespace stallcast::reports {
 
@@ -13,7 +13,7 @@ namespace stallcast::reports {
 [[nodiscard]] std::string storage_words(const Storage& storage);
 
 /// Sets "storage_words" and the list "storage": a row for each number of reads in flight.
-void add_storage(const ReportData& report, kainjow::mustache::data& page);
+void add_storage(const ReportData& report, Tags& page);
 
 /// The curve that charts.js draws of it; null where there are fewer than two points.
 [[nodiscard]] nlohmann::json storage_curve_json(const Storage& storage);

@@ -61,15 +61,23 @@ void write_wait(Thread& thread, const Delivery& delivery) {
   thread.open_wait = wait;
 }
 
-/// A tool that was killed while it had the recording off (an overhead pair) must not silence the rest of the run. It
-/// beats ten times a second; after 5 s without, the first consumer to get a batch switches the recording on for all.
+/// A tool that was killed must not silence the rest of the run (it may have had the recording off, in an overhead pair),
+/// nor have states made for nobody. It beats ten times a second; where it has not for 5 s, and not a second later either
+/// (it may have been stopped with the job, and have gone on with it), the consumer who gets a batch then switches the
+/// recording on and lets go, for all.
 void outlive_tool(record::ControlBlock* control, std::uint64_t now_ns) {
-  constexpr std::uint64_t k_dead_after_ns = 5'000'000'000ULL;
-  if (control == nullptr || control->recording.load(std::memory_order_relaxed) == 1) return;
+  constexpr std::uint64_t k_dead_after_ns = 5'000'000'000ULL, k_second_look_ns = 1'000'000'000ULL;
+  static std::atomic<std::uint64_t> missed_beat_ns{0}, missed_since_ns{0};
+  if (control == nullptr) return;
   const std::uint64_t heartbeat_ns = control->heartbeat_ns.load(std::memory_order_relaxed);
-  if (heartbeat_ns != 0 && now_ns > heartbeat_ns && now_ns - heartbeat_ns > k_dead_after_ns) {
-    control->recording.store(1, std::memory_order_relaxed);
+  if (heartbeat_ns == 0 || now_ns <= heartbeat_ns + k_dead_after_ns) return;
+  if (missed_beat_ns.exchange(heartbeat_ns, std::memory_order_relaxed) != heartbeat_ns) {
+    missed_since_ns.store(now_ns, std::memory_order_relaxed);
+    return;
   }
+  if (now_ns <= missed_since_ns.load(std::memory_order_relaxed) + k_second_look_ns) return;
+  control->recording.store(1, std::memory_order_relaxed);
+  control->let_go.store(1, std::memory_order_relaxed);
 }
 
 }  // namespace

@@ -44,9 +44,10 @@ def write_control(folder, segments=None):
 
 
 class Heartbeat:
-    """The tool's sign of life in a control block, for as long as the block lasts."""
+    """The tool's sign of life in a control block, for as long as the block lasts, or for that many seconds."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, seconds=None):
+        self._until = None if seconds is None else time.monotonic() + seconds
         self._path = os.path.join(folder, "control")
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._beat)
@@ -62,7 +63,7 @@ class Heartbeat:
         with open(self._path, "r+b") as file, mmap.mmap(file.fileno(), _CONTROL_BYTES) as control:
             while True:
                 struct.pack_into("<Q", control, _HEARTBEAT_AT, time.monotonic_ns())
-                if self._stop.wait(0.1):
+                if self._stop.wait(0.1) or (self._until is not None and time.monotonic() > self._until):
                     return
 
 
@@ -117,7 +118,7 @@ class ShimTest(unittest.TestCase):
     def python(cls, *arguments, shim=True, preload=True, python_path=(), environment=None, wish=None,
                segments=None, alive=True):
         """Runs this interpreter with `arguments` the way the tool does; `wish` is the content of loader.json. `segments`: states
-        are made, by a tool that shows signs of life where it is `alive`."""
+        are made, by a tool that shows signs of life where it is `alive`: a number, for so many seconds."""
         env = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "STALLCAST"))}
         env.pop("LD_PRELOAD", None)
         run_folder = None
@@ -135,7 +136,8 @@ class ShimTest(unittest.TestCase):
         if path:
             env["PYTHONPATH"] = os.pathsep.join(path)
         env.update(environment or {})
-        with Heartbeat(run_folder) if segments is not None and alive else contextlib.nullcontext():
+        seconds = None if alive is True else alive
+        with Heartbeat(run_folder, seconds) if segments is not None and alive else contextlib.nullcontext():
             finished = subprocess.run(
                 [sys.executable, *arguments],
                 env=env,

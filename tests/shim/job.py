@@ -8,6 +8,7 @@ import hashlib
 import json
 import random
 import sys
+import time
 
 import torch
 from torch.utils.data import BatchSampler, DataLoader, Dataset, IterableDataset, RandomSampler
@@ -28,6 +29,7 @@ OPTIONS = {
     "stop_after": None,  # batches of an epoch after which the loop breaks
     "evaluate": False,
     "in_order": True,
+    "step_s": 0,
 }
 
 Pair = collections.namedtuple("Pair", "image label")
@@ -117,6 +119,7 @@ def run(options):
             seen += 1
             weight.grad = torch.ones(1)
             optimizer.step()
+            time.sleep(options["step_s"])
             if options["stop_after"] is not None and number + 1 >= options["stop_after"]:
                 break
         for batch in evaluation or ():

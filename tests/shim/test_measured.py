@@ -93,6 +93,15 @@ class Measured(harness.ShimTest):
         self.assertEqual((left.status, left.err, left.out), (0, "", plain.out))
         self.assertLess(time.monotonic() - between, 20 + 2 * (between - begin))
 
+    def test_a_tool_that_has_died_is_let_go_of(self):
+        job = [json.dumps([{"workers": 2, "epochs": 30, "step_s": 0.08}])]  # some 17 s
+        plain = self.python(JOB, *job, shim=False)
+        left = self.python(JOB, *job, segments=dense(200, end=False), alive=4)
+        self.assertEqual((left.status, left.err, left.out), (0, "", plain.out))
+        consumer = max(left.run.recordings, key=lambda r: len(r.waits))
+        self.assertTrue(any(mark["what"] == "let_go" for mark in consumer.texts["mark"]))
+        self.assertGreater(len(consumer.waits), 200)  # what came after is recorded as well
+
     def test_segments_that_come_too_late_are_left_out(self):
         measured = self.same({"workers": 2}, [segment(1, 2, SYNTHETIC, made_as=COLD), segment(3, 5, COLD)])
         consumer = max(measured.run.recordings, key=lambda r: len(r.waits))

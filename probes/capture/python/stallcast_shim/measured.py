@@ -107,6 +107,10 @@ class Measured:
 
     def before(self, iterator):
         """The script asks for a batch. It may be held here."""
+        if not calls.library.stallcast_phased():  # the tool has let go, or has gone
+            self.open()
+            let_go()
+            return
         if self.gate is not None and self._in_order:
             self._skew = self.position - iterator._rcvd_idx
         self._check()
