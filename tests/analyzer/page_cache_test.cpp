@@ -13,7 +13,7 @@ using namespace stallcast::synthetic;
 namespace {
 
 /// Epochs of half a minute.
-JobSpec job() {
+JobSpec cached_job() {
   JobSpec spec = fetch_bound();
   spec.passes = 4;
   spec.batches = 150;
@@ -45,7 +45,7 @@ RunData run_with(const JobSpec& spec, const std::vector<double>& from_storage) {
 }  // namespace
 
 TEST_CASE("what an epoch had from memory is told epoch by epoch, and for those after the first together") {
-  const Profile profile = analyze_run(run_with(job(), {1.0, 0.6, 0.64, 0.62}));
+  const Profile profile = analyze_run(run_with(cached_job(), {1.0, 0.6, 0.64, 0.62}));
   const PageCache& cache = profile.page_cache;
   REQUIRE(cache.epochs.size() == 4);
   CHECK(cache.epochs[0].hit < 0.03);
@@ -58,12 +58,12 @@ TEST_CASE("what an epoch had from memory is told epoch by epoch, and for those a
 }
 
 TEST_CASE("epochs shorter than the ticks can tell, and runs of one epoch, have no hits but a reason") {
-  JobSpec spec = job();
+  JobSpec spec = cached_job();
   spec.tick_s = 20.0;
   Profile profile = analyze_run(run_with(spec, {1.0, 0.5, 0.5, 0.5}));
   CHECK(profile.page_cache.epochs.empty());
   CHECK_FALSE(profile.page_cache.hit.has_value());
-  spec = job();
+  spec = cached_job();
   spec.passes = 1;
   profile = analyze_run(run_with(spec, {1.0}));
   CHECK(profile.page_cache.epochs.size() == 1);
@@ -72,7 +72,7 @@ TEST_CASE("epochs shorter than the ticks can tell, and runs of one epoch, have n
 }
 
 TEST_CASE("an evaluation inside the epochs reads files too: their hits are not told") {
-  JobSpec spec = job();
+  JobSpec spec = cached_job();
   spec.evaluate_every = 40;
   const Profile profile = analyze_run(run_with(spec, {1.0, 0.5, 0.5, 0.5}));
   CHECK(profile.page_cache.epochs.empty());

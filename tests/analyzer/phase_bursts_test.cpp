@@ -11,8 +11,8 @@ using record::Phase;
 
 namespace {
 
-constexpr std::uint64_t k_ms = 1'000'000;
-constexpr std::int32_t k_consumer = 100;
+constexpr std::uint64_t k_burst_ms = 1'000'000;
+constexpr std::int32_t k_burst_consumer = 100;
 constexpr std::int32_t k_workers = 2;
 constexpr std::uint64_t k_first = 100;  ///< number of the block's first batch
 
@@ -31,12 +31,12 @@ struct Held {
                         R"("made_as":1,"t_ns":1205000000})";
 
   Held() {
-    consumer.pid = processes[0].info.pid = k_consumer;
-    processes[1].info.pid = k_consumer + 1;
-    processes[2].info.pid = k_consumer + 2;
+    consumer.pid = processes[0].info.pid = k_burst_consumer;
+    processes[1].info.pid = k_burst_consumer + 1;
+    processes[2].info.pid = k_burst_consumer + 2;
     consumer.loaders[1].batch_size = 8;
     consumer.loaders[1].prefetch_factor = 2;
-    consumer.passes.push_back({0, 1, 0, {k_consumer + 1, k_consumer + 2}, {}});
+    consumer.passes.push_back({0, 1, 0, {k_burst_consumer + 1, k_burst_consumer + 2}, {}});
     for (std::uint64_t i = 0; i < 20; ++i) {
       const double made = 20.0 * static_cast<double>(i / 2);
       deliver(i, i % 2 == 0 ? made + 5.0 : made + 20.0, made + 20.0, made, made + 20.0, 3, Phase::cold);
@@ -56,7 +56,7 @@ struct Held {
     delivery.wait.begin_ns = at(asked);
     delivery.wait.end_ns = at(got);
     delivery.wait.samples = 8;
-    delivery.wait.cpu_ns = (number + 1) * 3 * k_ms;
+    delivery.wait.cpu_ns = (number + 1) * 3 * k_burst_ms;
     delivery.made_known = true;
     delivery.made.header.aux = static_cast<std::uint32_t>(number % k_workers);
     delivery.made.begin_ns = at(begun);

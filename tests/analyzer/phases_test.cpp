@@ -16,7 +16,7 @@ using namespace stallcast::synthetic;
 namespace {
 
 /// Steps of 100 ms against makings of 0.3 s and reads of 0.3 s in two workers: both stalls.
-PhasedSpec both_stalls() {
+PhasedSpec phased_both_stalls() {
   PhasedSpec spec;
   spec.job.read_s = 0.3;
   spec.job.cpu_s = 0.3;
@@ -72,7 +72,7 @@ struct Coverage {
 
 TEST_CASE("rates and stalls are what the job's times say") {
   for (const int workers : {0, 1, 2, 4}) {
-    PhasedSpec spec = quiet(both_stalls());
+    PhasedSpec spec = quiet(phased_both_stalls());
     spec.job.loader.workers = workers;
     spec.block = 20 + 5 * workers;
     const PhasedTruth truth = truth_of(spec);
@@ -95,7 +95,7 @@ TEST_CASE("rates and stalls are what the job's times say") {
 
 TEST_CASE("a stream: all waiting is measured beside bursts, and divided by attribution") {
   for (const int workers : {0, 1, 2, 4}) {
-    PhasedSpec spec = quiet(both_stalls());
+    PhasedSpec spec = quiet(phased_both_stalls());
     spec.stream = true;
     spec.job.loader.workers = workers;
     spec.block = 20 + 8 * workers;
@@ -122,7 +122,7 @@ TEST_CASE("a stream: all waiting is measured beside bursts, and divided by attri
 }
 
 TEST_CASE("a stream whose waiting cannot be divided still has it measured") {
-  PhasedSpec spec = both_stalls();
+  PhasedSpec spec = phased_both_stalls();
   spec.stream = true;
   RunData run = make_phased_run(spec);
   for (Consumer& consumer : run.consumers) {
@@ -138,7 +138,7 @@ TEST_CASE("a stream whose waiting cannot be divided still has it measured") {
 }
 
 TEST_CASE("a stream without two rounds keeps what was attributed") {
-  PhasedSpec spec = both_stalls();
+  PhasedSpec spec = phased_both_stalls();
   spec.stream = true;
   spec.rounds = 1;
   const Profile profile = analyze_run(make_phased_run(spec));
@@ -148,7 +148,7 @@ TEST_CASE("a stream without two rounds keeps what was attributed") {
 }
 
 TEST_CASE("one launch a phase: the blocks of all of them make one profile") {
-  const RunData all = make_phased_run(both_stalls());
+  const RunData all = make_phased_run(phased_both_stalls());
   const auto only = [&](record::Phase phase) {
     RunData launch = all;
     const std::string wanted = fmt::format("\"phase\":{},", static_cast<int>(phase));
@@ -177,7 +177,7 @@ TEST_CASE("one launch a phase: the blocks of all of them make one profile") {
 }
 
 TEST_CASE("a job that its loader keeps up with has no stalls, and supply says what the loader could do") {
-  PhasedSpec spec = both_stalls();
+  PhasedSpec spec = phased_both_stalls();
   spec.job.read_s = 0.05;
   spec.job.cpu_s = 0.05;
   spec.rounds = 8;
@@ -190,7 +190,7 @@ TEST_CASE("a job that its loader keeps up with has no stalls, and supply says wh
 }
 
 TEST_CASE("what drifts between rounds cancels in the stalls and shows in the rates") {
-  PhasedSpec spec = quiet(both_stalls());
+  PhasedSpec spec = quiet(phased_both_stalls());
   spec.drift = {0.15, 60.0};
   spec.rounds = 8;
   const Profile profile = analyze_run(make_phased_run(spec));
@@ -199,11 +199,11 @@ TEST_CASE("what drifts between rounds cancels in the stalls and shows in the rat
   };
   CHECK(half(profile.rates.cold) > 0.03);
   CHECK(half(profile.stalls.fetch) < half(profile.rates.cold) / 2.0);
-  CHECK(std::abs(profile.stalls.fetch->mean - truth_of(quiet(both_stalls())).fetch()) < 0.04);
+  CHECK(std::abs(profile.stalls.fetch->mean - truth_of(quiet(phased_both_stalls())).fetch()) < 0.04);
 }
 
 TEST_CASE("rates pool samples and time over rounds; a round that stands out is named and stays") {
-  PhasedSpec spec = quiet(both_stalls());
+  PhasedSpec spec = quiet(phased_both_stalls());
   const double usual = analyze_run(make_phased_run(spec)).rates.cached->mean.value();
   spec.slow_round = 2;
   spec.slow = 2.0;
@@ -220,7 +220,7 @@ TEST_CASE("rates pool samples and time over rounds; a round that stands out is n
 }
 
 TEST_CASE("ranks add up, and a round that one of them lacks is no round") {
-  PhasedSpec spec = quiet(both_stalls());
+  PhasedSpec spec = quiet(phased_both_stalls());
   const double one = analyze_run(make_phased_run(spec)).rates.cold->mean.value();
   spec.job.ranks = 3;
   const Profile three = analyze_run(make_phased_run(spec));
@@ -235,7 +235,7 @@ TEST_CASE("ranks add up, and a round that one of them lacks is no round") {
 }
 
 TEST_CASE("a phase whose premise fails is absent with what was seen, and with it the stalls that need it") {
-  PhasedSpec warm = quiet(both_stalls());
+  PhasedSpec warm = quiet(phased_both_stalls());
   warm.cold_resident_share = 0.5;
   const Profile no_cold = analyze_run(make_phased_run(warm));
   CHECK_FALSE(no_cold.rates.cold.has_value());
@@ -247,7 +247,7 @@ TEST_CASE("a phase whose premise fails is absent with what was seen, and with it
   CHECK(premise_of(no_cold, "cold")->seen.find("holds in 0 of 6 blocks") != std::string::npos);
   CHECK(premise_of(no_cold, "cached")->holds);
 
-  PhasedSpec lost = quiet(both_stalls());
+  PhasedSpec lost = quiet(phased_both_stalls());
   lost.cached_resident_share = 0.5;
   lost.cached_storage_share = 0.5;
   const Profile no_cached = analyze_run(make_phased_run(lost));
@@ -258,7 +258,7 @@ TEST_CASE("a phase whose premise fails is absent with what was seen, and with it
 }
 
 TEST_CASE("n at a time is a point of its own, at the rate of n workers that prefetch one batch") {
-  PhasedSpec spec = quiet(both_stalls());
+  PhasedSpec spec = quiet(phased_both_stalls());
   spec.at_once = 1;
   const Profile profile = analyze_run(make_phased_run(spec));
   const auto point = std::find_if(profile.points.begin(), profile.points.end(),
@@ -272,7 +272,7 @@ TEST_CASE("n at a time is a point of its own, at the rate of n workers that pref
 }
 
 TEST_CASE("rounds that lack a phase still divide the step, by the rates of the phases") {
-  PhasedSpec spec = quiet(both_stalls());
+  PhasedSpec spec = quiet(phased_both_stalls());
   RunData run = make_phased_run(spec);
   for (record::ProcessRecording& process : run.processes) {
     std::erase_if(process.texts, [](const record::TextEntry& entry) {
@@ -293,7 +293,7 @@ TEST_CASE("rounds that lack a phase still divide the step, by the rates of the p
 }
 
 TEST_CASE("what measuring cost the script is told, and a passive run held nothing back") {
-  PhasedSpec spec = quiet(both_stalls());
+  PhasedSpec spec = quiet(phased_both_stalls());
   const Profile profile = analyze_run(make_phased_run(spec));
   // Behind each block a hold that finds all but the last batches made, and one that begins with an empty queue.
   REQUIRE(profile.overhead.held.has_value());
@@ -309,7 +309,7 @@ TEST_CASE("what measuring cost the script is told, and a passive run held nothin
 }
 
 TEST_CASE("one round is no interval") {
-  PhasedSpec spec = quiet(both_stalls());
+  PhasedSpec spec = quiet(phased_both_stalls());
   spec.rounds = 1;
   const Profile profile = analyze_run(make_phased_run(spec));
   CHECK_FALSE(profile.rates.cold.has_value());
@@ -318,7 +318,7 @@ TEST_CASE("one round is no interval") {
 }
 
 TEST_CASE("without blocks the rates stay the attributed ones") {
-  PhasedSpec spec = both_stalls();
+  PhasedSpec spec = phased_both_stalls();
   spec.rounds = 0;
   spec.tail = 200;
   const Profile profile = analyze_run(make_phased_run(spec));
@@ -327,7 +327,7 @@ TEST_CASE("without blocks the rates stay the attributed ones") {
 }
 
 TEST_CASE("where nothing was resident, the cold blocks are what was found, and both splits are held together") {
-  PhasedSpec spec = quiet(both_stalls());
+  PhasedSpec spec = quiet(phased_both_stalls());
   spec.as_is = 200;
   const Profile same = analyze_run(make_phased_run(spec));
   CHECK(same.rates.as_is->mean == same.rates.cold->mean);
@@ -350,7 +350,7 @@ TEST_CASE("intervals hold the truth as often as they say, also where the machine
                               {2, 4, usual}, {4, 6, usual}, {0, 8, usual}, {2, 8, usual}, {0, 6, slow},
                               {2, 4, slow},  {2, 6, slow},  {2, 12, slow}};
   for (const Setting& setting : settings) {
-    PhasedSpec spec = both_stalls();
+    PhasedSpec spec = phased_both_stalls();
     spec.job.loader.workers = setting.workers;
     spec.block = 26 + 4 * setting.workers;  // rounds take 10 to 20 s
     spec.rounds = setting.rounds;
@@ -380,7 +380,7 @@ TEST_CASE("intervals hold the truth as often as they say, also where the machine
 }
 
 TEST_CASE("the timeline goes on through the phases, and says which when") {
-  PhasedSpec spec = both_stalls();
+  PhasedSpec spec = phased_both_stalls();
   const RunData run = make_phased_run(spec);
   const Profile profile = analyze_run(run);
   // A cold and a cached block, and a hold and a burst twice behind each of them.
@@ -420,7 +420,7 @@ TEST_CASE("the timeline goes on through the phases, and says which when") {
 }
 
 TEST_CASE("a block that counts for nothing says so in the timeline, and a passive run has no phases") {
-  PhasedSpec spec = both_stalls();
+  PhasedSpec spec = phased_both_stalls();
   spec.cold_resident_share = 0.4;
   const Profile profile = analyze_run(make_phased_run(spec));
   for (const PhaseStretch& stretch : profile.phases) {

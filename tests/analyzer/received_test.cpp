@@ -12,17 +12,17 @@ using namespace stallcast::synthetic;
 
 namespace {
 
-constexpr std::uint64_t k_ms = 1'000'000;
+constexpr std::uint64_t k_one_ms = 1'000'000;
 
 Delivery batch_of_eight() {
   Delivery delivery;
   delivery.made_known = true;
-  delivery.made.begin_ns = 1000 * k_ms;
-  delivery.made.end_ns = 1100 * k_ms;
-  delivery.made.cpu_ns = 14 * k_ms;
-  delivery.made.run_delay_ns = 2 * k_ms;
-  delivery.made.io.read_ns = 50 * k_ms;
-  delivery.made.io.meta_ns = 10 * k_ms;
+  delivery.made.begin_ns = 1000 * k_one_ms;
+  delivery.made.end_ns = 1100 * k_one_ms;
+  delivery.made.cpu_ns = 14 * k_one_ms;
+  delivery.made.run_delay_ns = 2 * k_one_ms;
+  delivery.made.io.read_ns = 50 * k_one_ms;
+  delivery.made.io.meta_ns = 10 * k_one_ms;
   delivery.made.samples = 8;
   return delivery;
 }
@@ -51,14 +51,14 @@ TEST_CASE("what a maker waits for while its data come over the network is readin
   Delivery much = batch_of_eight();
   count_received(much, 1'600'000);
   CHECK(much.received_bytes == 1'600'000);
-  CHECK(much.made.io.read_ns + much.made.io.meta_ns == 84 * k_ms);
+  CHECK(much.made.io.read_ns + much.made.io.meta_ns == 84 * k_one_ms);
   Delivery hardly = batch_of_eight();
   count_received(hardly, 100);
-  CHECK(hardly.made.io.read_ns + hardly.made.io.meta_ns == 60 * k_ms);
+  CHECK(hardly.made.io.read_ns + hardly.made.io.meta_ns == 60 * k_one_ms);
   Delivery busy = batch_of_eight();
-  busy.made.cpu_ns = 90 * k_ms;  // reads that it computed in are not made longer
+  busy.made.cpu_ns = 90 * k_one_ms;  // reads that it computed in are not made longer
   count_received(busy, 1'600'000);
-  CHECK(busy.made.io.read_ns + busy.made.io.meta_ns == 60 * k_ms);
+  CHECK(busy.made.io.read_ns + busy.made.io.meta_ns == 60 * k_one_ms);
 }
 
 TEST_CASE("the split of a job whose data come over the network is that of the same job with files") {

@@ -11,7 +11,7 @@
 namespace stallcast {
 namespace {
 
-made::TrueJob from_storage() {
+made::TrueJob grid_from_storage() {
   made::TrueJob job;
   job.miss = 0.8;
   job.disk_s = 0.004;
@@ -27,7 +27,7 @@ std::size_t combinations(const PredictionGrid& grid) {
 }  // namespace
 
 TEST_CASE("every point of the grid is what the model answers to that question") {
-  const Profile profile = made::profile_of(from_storage());
+  const Profile profile = made::profile_of(grid_from_storage());
   const auto grid = prediction_grid(profile, 3);
   REQUIRE(grid.ok());
   const PredictionGrid& g = grid.value();
@@ -54,7 +54,7 @@ TEST_CASE("every point of the grid is what the model answers to that question") 
 }
 
 TEST_CASE("the run as profiled is on the grid, and so is the recommended number of workers") {
-  const Profile profile = made::profile_of(from_storage());
+  const Profile profile = made::profile_of(grid_from_storage());
   const auto grid = prediction_grid(profile, 3);
   REQUIRE(grid.ok());
   std::size_t place = 0;
@@ -87,7 +87,7 @@ TEST_CASE("bandwidths are told without exponents") {
 
 TEST_CASE("the grid stays small enough for a page, whatever the loader") {
   for (const int workers : {0, 3, 200}) {
-    made::TrueJob job = from_storage();
+    made::TrueJob job = grid_from_storage();
     job.workers = workers;
     const auto grid = prediction_grid(made::profile_of(job), 7);
     REQUIRE(grid.ok());

@@ -17,7 +17,7 @@ using made::TrueJob;
 using Words = std::vector<std::string>;
 
 /// A job that waits for its workers alone.
-TrueJob starved() {
+TrueJob starved_by_work() {
   TrueJob job;
   job.device_s = 0.02;
   job.cores = 8.0;
@@ -47,14 +47,14 @@ Profile with_operators(const TrueJob& job) {
   return profile;
 }
 
-double rate(const Profile& profile, const Words& settings) {
+double rate_with(const Profile& profile, const Words& settings) {
   return answer(profile, settings).throughput.mean.value();
 }
 
 }  // namespace
 
 TEST_CASE("a job without an operator runs as one whose workers compute that much less") {
-  TrueJob job = starved();
+  TrueJob job = starved_by_work();
   const Profile profile = with_operators(job);
   const Prediction without = answer(profile, {"operator=Resize:off"});
   job.cpu_s *= 0.7;
@@ -66,16 +66,16 @@ TEST_CASE("a job without an operator runs as one whose workers compute that much
 }
 
 TEST_CASE("names mean all of a class, places one; several changes add up") {
-  const Profile profile = with_operators(starved());
-  CHECK(rate(profile, {"operator=Flip:off"}) ==
-        doctest::Approx(rate(profile, {"operator=transform[1]:off+transform[2]:off"})));
-  CHECK(rate(profile, {"operator=Flip:off"}) > rate(profile, {"operator=transform[1]:off"}));
-  CHECK(rate(profile, {"operator=Resize:x2"}) == doctest::Approx(rate(profile, {"operator=Resize:2x"})));
-  CHECK(rate(profile, {"operator=__getitem__:x4+collate:x2"}) > rate(profile, {"operator=__getitem__:x4"}));
+  const Profile profile = with_operators(starved_by_work());
+  CHECK(rate_with(profile, {"operator=Flip:off"}) ==
+        doctest::Approx(rate_with(profile, {"operator=transform[1]:off+transform[2]:off"})));
+  CHECK(rate_with(profile, {"operator=Flip:off"}) > rate_with(profile, {"operator=transform[1]:off"}));
+  CHECK(rate_with(profile, {"operator=Resize:x2"}) == doctest::Approx(rate_with(profile, {"operator=Resize:2x"})));
+  CHECK(rate_with(profile, {"operator=__getitem__:x4+collate:x2"}) > rate_with(profile, {"operator=__getitem__:x4"}));
 }
 
 TEST_CASE("an operator on the accelerator leaves the workers and lengthens the step") {
-  TrueJob job = starved();
+  TrueJob job = starved_by_work();
   const Profile profile = with_operators(job);
   const Prediction moved = answer(profile, {"operator=Resize:gpu20"});
   job.device_s += 32.0 * 0.3 * job.cpu_s / 20.0;
@@ -83,50 +83,51 @@ TEST_CASE("an operator on the accelerator leaves the workers and lengthens the s
   CHECK(moved.throughput.mean.value() == doctest::Approx(made::play(job).rate).epsilon(0.02));
   CHECK(moved.extrapolated);
   // A step that is all there is to wait for gets longer by what it is given.
-  TrueJob computing = starved();
+  TrueJob computing = starved_by_work();
   computing.device_s = 0.5;
   computing.cpu_s = 0.002;
   const Profile bound = with_operators(computing);
   const double found = bound.rates.as_is->mean.value();
   const double longer = 32.0 * 0.3 * computing.cpu_s / 0.5;
-  CHECK(rate(bound, {"operator=Resize:gpux0.5"}) == doctest::Approx(32.0 / (32.0 / found + longer)).epsilon(0.01));
-  CHECK(rate(bound, {"operator=Resize:gpu0.5", "gpu_speedup=2"}) > rate(bound, {"operator=Resize:gpu0.5"}));
+  CHECK(rate_with(bound, {"operator=Resize:gpux0.5"}) == doctest::Approx(32.0 / (32.0 / found + longer)).epsilon(0.01));
+  CHECK(rate_with(bound, {"operator=Resize:gpu0.5", "gpu_speedup=2"}) > rate_with(bound, {"operator=Resize:gpu0.5"}));
   // Everything but putting batches together.
-  CHECK(rate(profile, {"operator=all:gpu1000"}) > rate(profile, {"operator=__getitem__:gpu1000+Resize:gpu1000"}));
-  CHECK(rate(profile, {"operator=all:off"}) >= rate(profile, {"operator=all:gpu1000"}));
+  CHECK(rate_with(profile, {"operator=all:gpu1000"}) >
+        rate_with(profile, {"operator=__getitem__:gpu1000+Resize:gpu1000"}));
+  CHECK(rate_with(profile, {"operator=all:off"}) >= rate_with(profile, {"operator=all:gpu1000"}));
 }
 
 TEST_CASE("the faster an operator the better, and x1 changes nothing") {
-  const Profile profile = with_operators(starved());
-  const double found = rate(profile, {});
-  CHECK(rate(profile, {"operator=Resize:x1"}) == found);
-  double before = rate(profile, {"operator=Resize:x0.5"});
+  const Profile profile = with_operators(starved_by_work());
+  const double found = rate_with(profile, {});
+  CHECK(rate_with(profile, {"operator=Resize:x1"}) == found);
+  double before = rate_with(profile, {"operator=Resize:x0.5"});
   CHECK(before < found);
   for (const char* change : {"x1", "x1.5", "x2", "x10", "off"}) {
-    const double now = rate(profile, {std::string("operator=Resize:") + change});
+    const double now = rate_with(profile, {std::string("operator=Resize:") + change});
     CHECK(now >= before);
     before = now;
   }
-  TrueJob busy = starved();
+  TrueJob busy = starved_by_work();
   busy.device_s = 2.0;
   const Profile bound = with_operators(busy);  // by its device: nothing is gained
-  CHECK(rate(bound, {"operator=Resize:off"}) == doctest::Approx(rate(bound, {})).epsilon(0.01));
+  CHECK(rate_with(bound, {"operator=Resize:off"}) == doctest::Approx(rate_with(bound, {})).epsilon(0.01));
 }
 
 TEST_CASE("removing everything leaves a finite prediction") {
-  const Profile profile = with_operators(starved());
-  const double most = rate(profile, {"operator=Resize:off+Flip:off+__getitem__:off+collate:off"});
+  const Profile profile = with_operators(starved_by_work());
+  const double most = rate_with(profile, {"operator=Resize:off+Flip:off+__getitem__:off+collate:off"});
   CHECK(std::isfinite(most));
   CHECK(answer(profile, {"operator=Resize:off+Flip:off+__getitem__:off"}).extrapolated);
 }
 
 TEST_CASE("mistakes are named") {
-  const Profile profile = with_operators(starved());
+  const Profile profile = with_operators(starved_by_work());
   const auto misspelt = predict(profile, ask({"operator=Resise:x2"}));
   REQUIRE_FALSE(misspelt.ok());
   CHECK(misspelt.error().code == ErrorCode::usage);
   CHECK(misspelt.error().hint == "did you mean 'Resize'?");
-  const auto none = predict(profile_of(starved()), ask({"operator=Resize:x2"}));
+  const auto none = predict(profile_of(starved_by_work()), ask({"operator=Resize:x2"}));
   REQUIRE_FALSE(none.ok());
   CHECK(none.error().code == ErrorCode::not_enough_data);
   for (const char* bad : {"operator=Resize", "operator=:x2", "operator=Resize:fast", "operator=Resize:x0",
@@ -141,12 +142,12 @@ TEST_CASE("mistakes are named") {
 }
 
 TEST_CASE("the report asks for the dearest operators, each by an address of its own") {
-  const Profile profile = with_operators(starved());
+  const Profile profile = with_operators(starved_by_work());
   const auto without = without_each_operator(profile, 2);
   REQUIRE(without.size() == 2);
   CHECK(without.at(1).scenario.front().value == "Resize:off");
   CHECK(without.at(2).scenario.front().value == "transform[1]:off");
-  CHECK(without_each_operator(profile_of(starved()), 8).empty());
+  CHECK(without_each_operator(profile_of(starved_by_work()), 8).empty());
 }
 
 }  // namespace stallcast

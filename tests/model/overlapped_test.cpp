@@ -32,7 +32,7 @@ Profile tf_job(double step_s, double compute_s) {
   return p;
 }
 
-double rate(const Profile& p, const std::vector<std::string>& settings) {
+double overlapped_rate(const Profile& p, const std::vector<std::string>& settings) {
   return answer(p, settings).throughput.mean.value();
 }
 
@@ -54,12 +54,13 @@ TEST_CASE("the run as found is predicted as measured") {
 
 TEST_CASE("the slower of loader and step decides") {
   const Profile p = tf_job(0.05, 0.02);
-  CHECK(rate(p, {"gpu_speedup=4"}) == doctest::Approx(640.0).epsilon(0.02));
-  CHECK(rate(p, {"gpu_speedup=0.5"}) == doctest::Approx(640.0).epsilon(0.02));
-  CHECK(rate(p, {"gpu_speedup=0.25"}) == doctest::Approx(400.0).epsilon(0.02));
+  CHECK(overlapped_rate(p, {"gpu_speedup=4"}) == doctest::Approx(640.0).epsilon(0.02));
+  CHECK(overlapped_rate(p, {"gpu_speedup=0.5"}) == doctest::Approx(640.0).epsilon(0.02));
+  CHECK(overlapped_rate(p, {"gpu_speedup=0.25"}) == doctest::Approx(400.0).epsilon(0.02));
   CHECK(answer(p, {"gpu_speedup=0.25"}).bound == "gpu");
-  CHECK(rate(p, {"batch=64"}) == doctest::Approx(640.0).epsilon(0.02));
-  CHECK(rate(p, {"nodes=2", "network_bandwidth=100Gbit/s", "gradients=1MB"}) == doctest::Approx(1280.0).epsilon(0.03));
+  CHECK(overlapped_rate(p, {"batch=64"}) == doctest::Approx(640.0).epsilon(0.02));
+  CHECK(overlapped_rate(p, {"nodes=2", "network_bandwidth=100Gbit/s", "gradients=1MB"}) ==
+        doctest::Approx(1280.0).epsilon(0.03));
 }
 
 TEST_CASE("where nothing was fetched, what binds is prep") {
@@ -96,7 +97,7 @@ TEST_CASE("keys that need fetch and prep by themselves are refused with the reas
 TEST_CASE("a job that hardly waits does not show how fast its loader is") {
   const Profile p = tf_job(0.05, 0.049);
   CHECK(refusal(p, {"gpu_speedup=2"}).what.find("hardly waits") != std::string::npos);
-  CHECK(rate(p, {"gpu_speedup=0.5"}) == doctest::Approx(32.0 / 0.099).epsilon(0.03));
+  CHECK(overlapped_rate(p, {"gpu_speedup=0.5"}) == doctest::Approx(32.0 / 0.099).epsilon(0.03));
 }
 
 TEST_CASE("every key is available or says why not") {

@@ -39,7 +39,7 @@ std::string with_machine(const std::string& machine) {
 }
 
 /// A job that computes, from memory, one rank.
-Profile computing() {
+Profile all_computing() {
   made::TrueJob job;
   job.cores = 8.0;
   job.cpu_s = 0.002;
@@ -110,7 +110,7 @@ TEST_CASE("what is wrong in a catalogue is named with its place") {
 TEST_CASE("the front: none is worse in both, and times and costs are those of the rate") {
   PlanTarget target;
   target.epochs = 10.0;
-  const Plan plan = plan_of(computing(), k_two_machines, target);
+  const Plan plan = plan_of(all_computing(), k_two_machines, target);
   CHECK(plan.candidates >= 9);
   CHECK_FALSE(plan.choice.has_value());
   REQUIRE_FALSE(plan.front.empty());
@@ -131,7 +131,7 @@ TEST_CASE("the front: none is worse in both, and times and costs are those of th
 }
 
 TEST_CASE("the choice is the cheapest that meets the target with its interval") {
-  const Profile profile = computing();
+  const Profile profile = all_computing();
   const double alone_s = 50'000.0 / profile.rates.as_is->mean.value();
   PlanTarget target;
   target.time = Seconds(alone_s / 3.0);
@@ -146,7 +146,7 @@ TEST_CASE("the choice is the cheapest that meets the target with its interval") 
 }
 
 TEST_CASE("what nodes exchange is not known: an upper bound meets nothing surely") {
-  Profile profile = computing();
+  Profile profile = all_computing();
   profile.job.gradient_bytes = Measured<Bytes>::absent("no step of an optimizer showed any");
   PlanTarget target;
   target.time = Seconds(50'000.0 / profile.rates.as_is->mean.value() / 20.0);
@@ -180,7 +180,7 @@ TEST_CASE("more workers leave less memory for the data") {
 TEST_CASE("a target that nothing meets: the nearest, and why") {
   PlanTarget target;
   target.time = Seconds(1e-3);
-  const Plan plan = plan_of(computing(), k_two_machines, target);
+  const Plan plan = plan_of(all_computing(), k_two_machines, target);
   CHECK_FALSE(plan.choice.has_value());
   REQUIRE(plan.nearest.has_value());
   CHECK(plan.verdict.find("nothing in the catalogue meets the target") == 0);
@@ -217,17 +217,17 @@ TEST_CASE("data that fit no memory lie where the catalogue has room for them") {
 }
 
 TEST_CASE("a plan says what it could not answer, and what it needs") {
-  Profile profile = computing();
+  Profile profile = all_computing();
   profile.job.dataset_samples = Measured<std::int64_t>::absent("a stream");
   const Catalog catalog = catalog_of(k_two_machines);
   CHECK(make_plan(profile, catalog, {}).error().what.find("number of samples") != std::string::npos);
-  profile = computing();
+  profile = all_computing();
   profile.dataset.bytes_total = Measured<Bytes>::absent("mapped files");
   const auto plan = make_plan(profile, catalog, {});
   REQUIRE_FALSE(plan.ok());
   CHECK(plan.error().code == ErrorCode::not_enough_data);
   CHECK(plan.error().what == "a plan needs the size of the data set, which this profile lacks: mapped files");
-  profile = computing();
+  profile = all_computing();
   profile.resources.anonymous_memory = Measured<Bytes>::absent("not allowed");
   CHECK(make_plan(profile, catalog, {}).error().what.find("memory of the job") != std::string::npos);
 }
@@ -236,7 +236,7 @@ TEST_CASE("a plan as JSON") {
   PlanTarget target;
   target.time = Seconds(1e6);
   const Catalog catalog = catalog_of(k_two_machines);
-  const auto plan = make_plan(computing(), catalog, target);
+  const auto plan = make_plan(all_computing(), catalog, target);
   REQUIRE(plan.ok());
   const auto json = plan_to_json(plan.value(), catalog);
   CHECK(json["schema_version"] == 1);

@@ -22,7 +22,7 @@ using made::TrueJob;
 using Words = std::vector<std::string>;
 
 /// Two workers that need 320 ms a batch for a step of 100 ms, on 8 cores: starved, and nothing is shared.
-TrueJob starved() {
+TrueJob starved_job() {
   TrueJob job;
   job.cores = 8.0;
   job.cpu_s = 0.01;
@@ -39,7 +39,7 @@ TrueJob fetch_bound() {
 }
 
 TEST_CASE("asked for nothing, or for what was measured, the measured rate comes back with its interval") {
-  const Profile profile = profile_of(starved());
+  const Profile profile = profile_of(starved_job());
   for (const Words& settings : {Words{}, Words{"workers=2"}, Words{"cpus=8", "gpu_speedup=1", "batch=32"}}) {
     const Prediction prediction = answer(profile, settings);
     CHECK(prediction.throughput.mean == profile.rates.as_is->mean);
@@ -78,7 +78,7 @@ TEST_CASE("a faster GPU shortens its kernels, where they were traced, and says w
 }
 
 TEST_CASE("more workers for a starved job") {
-  TrueJob truth = starved();
+  TrueJob truth = starved_job();
   const Profile profile = profile_of(truth);
   truth.workers = 4;
   const Prediction prediction = answer(profile, {"workers=4"});
@@ -160,7 +160,7 @@ TEST_CASE("caches: MinIO by its share, the page cache within its band") {
 }
 
 TEST_CASE("an input that was not measured makes its keys unavailable, with the measurement that would help") {
-  TrueJob truth = starved();
+  TrueJob truth = starved_job();
   truth.miss = 0.0;
   Profile profile = profile_of(truth);
   const auto refused = predict(profile, ask({"cache=35%"}));
@@ -199,7 +199,7 @@ TEST_CASE("a prefetch factor for a job without workers is refused") {
 }
 
 TEST_CASE("a window that varies makes every prediction vary") {
-  Profile profile = profile_of(starved());
+  Profile profile = profile_of(starved_job());
   const double before = half_width(answer(profile, {"workers=4"}));
   const double rate = profile.rates.as_is->mean.value();
   profile.rates.as_is.value().ci95_low = SamplesPerSecond(0.8 * rate);
@@ -211,7 +211,7 @@ TEST_CASE("a window that varies makes every prediction vary") {
 }
 
 TEST_CASE("ranks add up") {
-  Profile profile = profile_of(starved());
+  Profile profile = profile_of(starved_job());
   const double one = answer(profile, {"workers=4"}).throughput.mean.value();
   profile.job.ranks_seen = 4;
   profile.host.usable_cpus *= 4.0;
@@ -223,14 +223,14 @@ TEST_CASE("ranks add up") {
 }
 
 TEST_CASE("several questions keep their order; one that cannot be answered fails them all") {
-  const Profile profile = profile_of(starved());
+  const Profile profile = profile_of(starved_job());
   const std::vector<Scenario> questions{ask({"workers=4"}), ask({}), ask({"workers=1"})};
   const auto answers = predict_all(profile, questions);
   REQUIRE(answers.ok());
   REQUIRE(answers.value().size() == 3);
   CHECK(answers.value()[0].throughput.mean > answers.value()[1].throughput.mean);
   CHECK(answers.value()[2].throughput.mean < answers.value()[1].throughput.mean);
-  TrueJob dry = starved();
+  TrueJob dry = starved_job();
   CHECK_FALSE(predict_all(profile_of(dry), std::vector<Scenario>{ask({}), ask({"cache=10%"})}).ok());
 }
 
@@ -288,7 +288,7 @@ TEST_CASE("profiles with odd numbers give an error or finite numbers, never a cr
 }
 
 TEST_CASE("a prediction as JSON, the same as in the report") {
-  const Profile profile = profile_of(starved());
+  const Profile profile = profile_of(starved_job());
   Prediction prediction = answer(profile, {"workers=4"});
   const auto json = predictions_to_json(std::vector<Prediction>{prediction});
   CHECK(json["schema_version"] == 1);

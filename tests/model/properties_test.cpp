@@ -18,7 +18,7 @@ using Words = std::vector<std::string>;
 
 constexpr int k_jobs = 25;
 
-Scenario ask(const Words& settings) {
+Scenario ask_for(const Words& settings) {
   auto scenario = parse_scenario(settings);
   REQUIRE(scenario.ok());
   return scenario.value();
@@ -36,11 +36,11 @@ void check_never_lower(Predictor& predictor, const std::vector<Words>& settings)
   double played_before = 0.0;
   for (const Words& setting : settings) {
     CAPTURE(setting.back());
-    const auto quick = predictor.rate_quickly(ask(setting));
+    const auto quick = predictor.rate_quickly(ask_for(setting));
     if (!quick.ok()) return;
     CHECK(quick.value() >= quick_before * 0.998);
     quick_before = std::max(quick_before, quick.value());
-    const auto played = predictor.predict(ask(setting));
+    const auto played = predictor.predict(ask_for(setting));
     REQUIRE(played.ok());
     CHECK(played.value().throughput.mean.value() >= played_before * 0.975);
     played_before = std::max(played_before, played.value().throughput.mean.value());
@@ -73,7 +73,7 @@ TEST_CASE("the rate never exceeds that of the slowest stage") {
     REQUIRE(job.ok());
     const Calibration calibration = calibrate(job.value(), curves);
     for (const Words& settings : {Words{"workers=3"}, Words{"cpus=1"}, Words{"gpu_speedup=8"}, Words{"cache=100%"}}) {
-      const auto setting = resolve(job.value(), ask(settings));
+      const auto setting = resolve(job.value(), ask_for(settings));
       REQUIRE(setting.ok());
       for (const Draw& truth : calibration.draws) {
         const QuickInput input = demands(job.value(), setting.value(), truth.parameters, truth.error);
@@ -101,7 +101,7 @@ TEST_CASE("a compute-bound job gains nothing from cache, cores, workers or stora
     for (const Words& settings : {Words{"cache=100%"}, Words{"cpus=24"}, Words{"workers=16"},
                                   Words{"storage_bandwidth=10GB/s"}, Words{"prefetch=8"}}) {
       CAPTURE(settings.front());
-      const auto gain = predictor.gain(ask(settings), {});
+      const auto gain = predictor.gain(ask_for(settings), {});
       REQUIRE(gain.ok());
       CHECK(std::abs(gain.value().mean) < 0.01);
       CHECK(gain.value().ci90_low <= 0.0);
@@ -127,8 +127,8 @@ TEST_CASE("scaling all times by k scales rates by 1/k") {
     Predictor fast = predictor_of(profile);
     Predictor other = predictor_of(slowed);
     for (const Words& settings : {Words{"workers=3"}, Words{"cpus=2"}, Words{"cache=100%"}, Words{"gpu_speedup=2"}}) {
-      const auto a = fast.predict(ask(settings));
-      const auto b = other.predict(ask(settings));
+      const auto a = fast.predict(ask_for(settings));
+      const auto b = other.predict(ask_for(settings));
       REQUIRE(a.ok());
       REQUIRE(b.ok());
       CHECK(a.value().throughput.mean / b.value().throughput.mean == doctest::Approx(k).epsilon(0.005));
@@ -148,7 +148,7 @@ TEST_CASE("the order of the blocks does not matter") {
   Predictor forwards = predictor_of(profile);
   std::reverse(profile.points.begin(), profile.points.end());
   Predictor backwards = predictor_of(profile);
-  const Scenario question = ask({"workers=4", "cache=50%"});
+  const Scenario question = ask_for({"workers=4", "cache=50%"});
   CHECK(forwards.rate_quickly(question).value() ==
         doctest::Approx(backwards.rate_quickly(question).value()).epsilon(1e-6));
   // sharing takes another history after the smallest rounding
@@ -175,7 +175,7 @@ TEST_CASE("predictions of made jobs are near their truth, which the intervals co
     const TrueJob job = random_job(random);
     Predictor predictor = predictor_of(profile_of(job));
     const auto check = [&](const Words& settings, const TrueJob& truth) {
-      const auto prediction = predictor.predict(ask(settings));
+      const auto prediction = predictor.predict(ask_for(settings));
       if (prediction.ok()) score.add(prediction.value(), made::play(truth).rate);
     };
     TrueJob changed = job;

@@ -18,7 +18,7 @@ Error error_of(const Words& settings) {
   return scenario.error();
 }
 
-bool says(const Error& error, const char* words) {
+bool scenario_says(const Error& error, const char* words) {
   return (error.what + " / " + error.hint).find(words) != std::string::npos;
 }
 
@@ -78,10 +78,10 @@ TEST_CASE("a cache may be a size") {
 }
 
 TEST_CASE("an unknown key names the nearest one") {
-  CHECK(says(error_of({"worker=4"}), "did you mean 'workers'?"));
-  CHECK(says(error_of({"storage-bandwidth=1GB/s"}), "did you mean 'storage_bandwidth'?"));
-  CHECK(says(error_of({"gpu_sepedup=2"}), "did you mean 'gpu_speedup'?"));
-  CHECK(says(error_of({"colour=blue"}), "keys: cache"));
+  CHECK(scenario_says(error_of({"worker=4"}), "did you mean 'workers'?"));
+  CHECK(scenario_says(error_of({"storage-bandwidth=1GB/s"}), "did you mean 'storage_bandwidth'?"));
+  CHECK(scenario_says(error_of({"gpu_sepedup=2"}), "did you mean 'gpu_speedup'?"));
+  CHECK(scenario_says(error_of({"colour=blue"}), "keys: cache"));
   CHECK(error_of({"worker=4"}).code == ErrorCode::usage);
 }
 
@@ -108,18 +108,18 @@ TEST_CASE("every key of how the data lies") {
 }
 
 TEST_CASE("bad values of how the data lies say what to write") {
-  CHECK(says(error_of({"layout=shards"}), "layout=shards:4MiB"));
-  CHECK(says(error_of({"layout=shards:0B"}), "layout=shards:4MiB"));
-  CHECK(says(error_of({"layout=files:4MiB"}), "layout=files"));
-  CHECK(says(error_of({"layout=shard:4MiB"}), "did you mean 'shards'?"));
-  CHECK(says(error_of({"layout=tar"}), "layout=shards:4MiB"));
-  CHECK(says(error_of({"metadata=snapshots"}), "did you mean 'snapshot'?"));
-  CHECK(says(error_of({"metadata=here"}), "metadata=snapshot"));
-  CHECK(says(error_of({"staging=overlapped"}), "did you mean 'overlap'?"));
-  CHECK(says(error_of({"staging=foo"}), "staging=overlap"));
-  CHECK(says(error_of({"storage_iops=500"}), "/s"));
-  CHECK(says(error_of({"stagin=before"}), "did you mean 'staging'?"));
-  CHECK(says(error_of({"meta_data=remote"}), "did you mean 'metadata'?"));
+  CHECK(scenario_says(error_of({"layout=shards"}), "layout=shards:4MiB"));
+  CHECK(scenario_says(error_of({"layout=shards:0B"}), "layout=shards:4MiB"));
+  CHECK(scenario_says(error_of({"layout=files:4MiB"}), "layout=files"));
+  CHECK(scenario_says(error_of({"layout=shard:4MiB"}), "did you mean 'shards'?"));
+  CHECK(scenario_says(error_of({"layout=tar"}), "layout=shards:4MiB"));
+  CHECK(scenario_says(error_of({"metadata=snapshots"}), "did you mean 'snapshot'?"));
+  CHECK(scenario_says(error_of({"metadata=here"}), "metadata=snapshot"));
+  CHECK(scenario_says(error_of({"staging=overlapped"}), "did you mean 'overlap'?"));
+  CHECK(scenario_says(error_of({"staging=foo"}), "staging=overlap"));
+  CHECK(scenario_says(error_of({"storage_iops=500"}), "/s"));
+  CHECK(scenario_says(error_of({"stagin=before"}), "did you mean 'staging'?"));
+  CHECK(scenario_says(error_of({"meta_data=remote"}), "did you mean 'metadata'?"));
 }
 
 TEST_CASE("values that cannot be are refused") {
@@ -186,14 +186,14 @@ TEST_CASE("values that cannot be are refused") {
     CAPTURE(setting);
     CHECK(error_of({setting}).code == ErrorCode::usage);
   }
-  CHECK(says(error_of({"storage_bandwidth=500"}), "500MB/s"));
-  CHECK(says(error_of({"cache=35"}), "35% or 100GiB"));
-  CHECK(says(error_of({"cache_policy=page_cache"}), "did you mean 'page-cache'?"));
+  CHECK(scenario_says(error_of({"storage_bandwidth=500"}), "500MB/s"));
+  CHECK(scenario_says(error_of({"cache=35"}), "35% or 100GiB"));
+  CHECK(scenario_says(error_of({"cache_policy=page_cache"}), "did you mean 'page-cache'?"));
 }
 
 TEST_CASE("settings that contradict each other, or come twice") {
-  CHECK(says(error_of({"workers=0", "prefetch=4"}), "prefetch"));
-  CHECK(says(error_of({"workers=2", "workers=4"}), "set twice"));
+  CHECK(scenario_says(error_of({"workers=0", "prefetch=4"}), "prefetch"));
+  CHECK(scenario_says(error_of({"workers=2", "workers=4"}), "set twice"));
   CHECK(parse_scenario(Words{"workers=0"}).ok());
 }
 
@@ -232,7 +232,7 @@ TEST_CASE("a grid that is too large says so before it is made") {
   for (int i = 2; i <= 400; ++i) values += "," + std::to_string(i);
   const auto grid = parse_grid(Words{}, Words{values, "prefetch" + values.substr(5)});
   REQUIRE_FALSE(grid.ok());
-  CHECK(says(grid.error(), "100000"));
+  CHECK(scenario_says(grid.error(), "100000"));
 }
 
 TEST_CASE("the nearest word") {

@@ -6,11 +6,12 @@
 #include <random>
 #include <vector>
 
+using namespace stallcast;
 using namespace stallcast::staging;
 
 namespace {
 
-constexpr Rates k_example{500.0, 4000.0, 4000.0, 2000.0, 1000.0};
+constexpr staging::Rates k_example{500.0, 4000.0, 4000.0, 2000.0, 1000.0};
 
 TEST_CASE("the worked example") {
   CHECK(direct_s(1e5, 10, k_example) == doctest::Approx(2000.0));
@@ -38,7 +39,7 @@ TEST_CASE("each form is what stations in a row take, but for filling them once")
   std::uniform_real_distribution<double> rate(100.0, 4000.0);
   for (int trial = 0; trial < 20; ++trial) {
     CAPTURE(trial);
-    const Rates r{rate(random), rate(random), rate(random), rate(random), rate(random)};
+    const staging::Rates r{rate(random), rate(random), rate(random), rate(random), rate(random)};
     const double local = tandem_s(k_samples, {r.disk_read, r.prep, r.train});
     CHECK(direct_s(k_samples, 3, r) ==
           doctest::Approx(3.0 * tandem_s(k_samples, {r.storage, r.prep, r.train})).epsilon(0.01));
@@ -53,10 +54,10 @@ TEST_CASE("overlapping is never slower than copying first, and a fast disk never
   std::mt19937_64 random(12);
   std::uniform_real_distribution<double> rate(100.0, 4000.0);
   for (int trial = 0; trial < 200; ++trial) {
-    const Rates r{rate(random), rate(random), rate(random), rate(random), rate(random)};
+    const staging::Rates r{rate(random), rate(random), rate(random), rate(random), rate(random)};
     for (const int epochs : {1, 2, 30}) {
       CHECK(overlap_s(1e4, epochs, 0.0, r) <= before_s(1e4, epochs, r) * (1.0 + 1e-9));
-      Rates fast = r;
+      staging::Rates fast = r;
       fast.disk_read = fast.disk_write = 1e6;
       CHECK(overlap_s(1e4, epochs, 0.0, fast) <= direct_s(1e4, epochs, r) * (1.0 + 1e-9));
     }
@@ -69,7 +70,7 @@ TEST_CASE("a training gains between nothing and what its reads gain") {
   for (const double faster : {1.38, 6.19}) {
     double most = 0.0;
     for (double train = 100.0; train < 1e5; train *= 1.5) {
-      const Rates r{500.0, 500.0 * faster, 1e6, 1e5, train};
+      const staging::Rates r{500.0, 500.0 * faster, 1e6, 1e5, train};
       const double gain = direct_s(1e4, 1, r) / local_epoch_s(1e4, r);
       CHECK(gain >= 1.0);
       CHECK(gain <= faster * (1.0 + 1e-9));
