@@ -1,6 +1,7 @@
 #include "analyzer/phase_blocks.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -180,6 +181,28 @@ void measure_deliveries(const Measuring& m, const BlockWindow& window, PhaseBloc
   if (block.rejected.empty()) take_evidence(m, pieces, bunch, block);
 }
 
+/// Of a stream the kernel reads ahead, which lasts beyond a block: one that began with little of it has waited for more
+/// than it read, one that began with much for less. Where the job waits for storage, its time is that of the bytes that
+/// came from there.
+///
+/// Worked example. 60 MB were read in 4.0 s, and 66 MB came from storage: what was read took 3.64 s of them.
+void take_off_read_ahead(PhaseBlock& block) {
+  constexpr double k_waits = 0.1;  // share of the time: what waits less is not as slow as its storage
+  constexpr double k_most = 0.3;
+  const PhaseEvidence& seen = block.evidence;
+  if (!block.run.iterable || block.run.phase != Phase::cold || !seen.storage_known || seen.read_bytes <= 0.0) return;
+  if (block.late_seconds < k_waits * block.seconds) return;
+  const double share = seen.storage_bytes / seen.read_bytes;
+  if (std::abs(share - 1.0) > k_most) {
+    block.rejected = "what the kernel had read ahead is not small beside what the block read";
+    return;
+  }
+  const double more = block.seconds * (1.0 / share - 1.0);
+  block.seconds += more;
+  block.wait_seconds = std::max(0.0, block.wait_seconds + more);
+  block.late_seconds = std::max(0.0, block.late_seconds + more);
+}
+
 PhaseBlock block_of(const Measuring& m, const SegmentRun& run) {
   PhaseBlock block;
   block.run = run;
@@ -193,8 +216,9 @@ PhaseBlock block_of(const Measuring& m, const SegmentRun& run) {
   const std::uint64_t until_ns = m.course.until_ns != UINT64_MAX ? m.course.until_ns : deliveries.back().wait.end_ns;
   const bool whole = in_most_steps(deliveries, m.interruptions) ||
                      !interrupted_between(m.interruptions, deliveries.front().wait.end_ns, until_ns);
-  if (run.workers > 0 && whole && measure_production(m, window, block)) return block;
-  measure_deliveries(m, window, block);
+  const bool by_production = run.workers > 0 && whole && measure_production(m, window, block);
+  if (!by_production) measure_deliveries(m, window, block);
+  if (block.rejected.empty()) take_off_read_ahead(block);
   return block;
 }
 
@@ -276,6 +300,8 @@ class Blocks {
                  const std::vector<BurstRun>& bursts) {
     BlockCourse course;
     course.block = course.alike = deliveries_of(*view.pass, run.first, run.batches);
+    if (run.iterable && course.block.empty())
+      return;  // when the pass was over nobody knew before its end was asked for
     if (behind != nullptr) {
       course.alike = deliveries_of(*view.pass, run.first, run.batches + behind->batches);
       const BurstRun* burst = burst_of(bursts, *behind);

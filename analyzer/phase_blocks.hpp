@@ -45,7 +45,8 @@ struct SegmentRun {
   record::Phase made_as = record::Phase::as_is;  ///< synthetic: the state in which its batches are made
   std::uint64_t argument = 0;
   std::uint64_t begin_ns = 0;
-  std::string stream{};  ///< why its files cannot be chosen; empty where they can
+  bool iterable = false;  ///< of an iterable data set: its workers read on through files
+  std::string stream{};   ///< why its files cannot be chosen; empty where they can
 
   /// How many workers its batches are made by: n at a time is as good as n workers.
   [[nodiscard]] std::uint64_t makers() const { return at_once > 0 ? std::min(at_once, workers) : workers; }

@@ -1,5 +1,6 @@
 /// What the evidence of a block says about the claim that its phase makes.
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <string>
 
@@ -12,6 +13,7 @@ using record::Phase;
 
 constexpr double k_cold_resident = 0.02;    ///< share of the opened bytes that may be resident in a cold block
 constexpr double k_cold_storage = 0.90;     ///< share of the read bytes that must come from storage in a cold block
+constexpr double k_read_ahead = 0.10;       ///< by which storage may have given more or less than a hold's batches read
 constexpr double k_read_before = 0.02;      ///< share of a first touch's samples that may have been read before
 constexpr double k_cached_storage = 0.02;   ///< share that may come from storage in a cached block
 constexpr double k_first_read = 0.98;       ///< share of a block's samples that are first reads: metadata is as found
@@ -92,6 +94,11 @@ Premise cold_premise(const PhaseBlock& block, Premise premise) {
     premise.seen += block.first_reads >= k_first_read ? ", metadata as found" : ", metadata warm";
   }
   premise.holds = evicted && stored && (asked || seen.storage_known) && seen.read_bytes > 0.0;
+  // What is made in a hold is little: in a stream the kernel may have read more ahead for it, or for what follows.
+  const bool in_hold = block.run.iterable && block.run.phase == Phase::supply_cold;
+  if (in_hold && premise.holds) {
+    premise.holds = seen.storage_known && std::abs(seen.storage_bytes - fetchable) <= k_read_ahead * fetchable;
+  }
   return premise;
 }
 

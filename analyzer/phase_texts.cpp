@@ -22,6 +22,7 @@ SegmentRun segment_run(const json& text) {
   run.made_as = static_cast<record::Phase>(natural(text, "made_as"));
   run.argument = natural(text, "argument");
   run.begin_ns = natural(text, "t_ns");
+  run.iterable = natural(text, "iterable") != 0;
   run.stream = word(text, "stream");
   return run;
 }

@@ -27,6 +27,7 @@ struct Begin {
   std::uint32_t seed;
   std::uint64_t iterator_id;
   std::uint64_t batch;
+  bool is_stream;
 };
 
 /// Whether states are still made in this run. What comes after the last of them is recorded and left alone.
@@ -85,6 +86,8 @@ void begin_batch(PhaseState& state, const Begin& begin) {
   const bool is_planned = begin.segment != k_no_segment;
   const Treatment treatment = is_planned ? treatment_of(begin.phase) : Treatment::look;
   state.phase = static_cast<std::uint32_t>(begin.phase);
+  const bool goes_on = begin.is_stream && state.is_stream.load(k_relaxed) != 0 && state.segment == begin.segment;
+  state.is_stream.store(begin.is_stream ? 1 : 0, k_relaxed);
   state.segment = begin.segment;
   state.iterator_id = begin.iterator_id;
   state.batch = begin.batch;
@@ -94,6 +97,7 @@ void begin_batch(PhaseState& state, const Begin& begin) {
   state.sample_work_ns.store(begin.phase == Phase::perturb_cpu ? begin.argument : 0, k_relaxed);
   const std::uint32_t serial = state.serial.load(k_relaxed) + 1;
   state.serial.store(serial != 0 ? serial : 1, k_relaxed);
+  if (!goes_on) state.marks.store(state.serial.load(k_relaxed), k_relaxed);
   clear(state.seen);
   begin_maps(state, treatment == Treatment::cold);
   state.storage_begin = is_planned ? storage_bytes(state) : k_storage_unknown;
@@ -178,7 +182,9 @@ void at_batch_begin() {
   }
   if (in_phase() && phase_state()->segment != k_no_segment) return;
   const raw::ErrnoKeeper keeper;
-  begin_phase({Phase::as_is, k_no_segment, 0, 0, 0, 0});
+  const PhaseState* state = phase_state();
+  const bool is_stream = state != nullptr && state->is_stream.load(k_relaxed) != 0;
+  begin_phase({Phase::as_is, k_no_segment, 0, 0, 0, 0, is_stream});
 }
 
 }  // namespace stallcast::capture
@@ -269,12 +275,12 @@ STALLCAST_EXPORT void stallcast_phase_at_end(uint32_t how) {
   if (record::PhaseSlot* slot = own_slot()) slot->at_end.store(how, std::memory_order_release);
 }
 
-STALLCAST_EXPORT void stallcast_phase_begin(uint32_t phase, uint32_t segment, uint32_t /*round*/, uint64_t argument,
+STALLCAST_EXPORT void stallcast_phase_begin(uint32_t phase, uint32_t segment, uint32_t stream, uint64_t argument,
                                             uint32_t seed, uint64_t iterator_id, uint64_t batch) {
   if (phased_control() == nullptr) return;
   const raw::ErrnoKeeper keeper;
   const Busy busy(t_thread);
-  begin_phase({static_cast<Phase>(phase), segment, argument, seed, iterator_id, batch});
+  begin_phase({static_cast<Phase>(phase), segment, argument, seed, iterator_id, batch, stream != 0});
 }
 
 STALLCAST_EXPORT void stallcast_phase_end(void) {

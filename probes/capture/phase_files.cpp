@@ -5,6 +5,7 @@
 #include "probes/capture/phase_calls.hpp"
 #include "probes/capture/phase_maps.hpp"
 #include "probes/capture/phase_settle.hpp"
+#include "probes/capture/stream_files.hpp"
 #include "probes/capture/touched.hpp"
 
 namespace stallcast::capture {
@@ -30,6 +31,7 @@ void file_opened(int fd, const char* path, int flags) {
   set_kind(fd, kind_of_mode(fd, file.st_mode));
   if (!S_ISREG(file.st_mode)) return;
   note_size(t_thread, fd, static_cast<std::uint64_t>(file.st_size), file.st_dev);  // nobody else may ask for it
+  if (state->is_stream.load(k_relaxed) != 0) read_in_stream(*state, fd, file_key(file));
   state->seen.opens.fetch_add(1, k_relaxed);
   const auto size = static_cast<std::uint64_t>(file.st_size);
   const bool is_whole = size <= k_whole_phase_file;

@@ -7,6 +7,9 @@
 ///   read of granule 40            40 is dropped, and 41..44 where readers of this file move on: the kernel reads ahead
 ///   read of granule 41            41 was next to 40: what follows up to 8 MiB is dropped before the kernel gets there
 ///   read of granules 42, 43, ...  nothing to do but to clear the next 2 MiB now and then
+///
+/// What was read, and cleared, is remembered for a batch; in a stream, whose readers go on where the batch before them
+/// ended, for the whole segment.
 #include <algorithm>
 
 #include "probes/capture/hook.hpp"
@@ -14,6 +17,7 @@
 #include "probes/capture/phase_calls.hpp"
 #include "probes/capture/phase_ours.hpp"
 #include "probes/capture/phase_settle.hpp"
+#include "probes/capture/stream_files.hpp"
 #include "probes/capture/touched.hpp"
 
 namespace stallcast::capture {
@@ -37,7 +41,7 @@ struct Reading {
 };
 
 std::uint64_t mark_of(const PhaseState& state, std::uint64_t file, std::uint64_t granule, Mark mark) {
-  const std::uint64_t words[] = {file, granule, state.serial.load(k_relaxed), static_cast<std::uint64_t>(mark)};
+  const std::uint64_t words[] = {file, granule, state.marks.load(k_relaxed), static_cast<std::uint64_t>(mark)};
   return hash_words(words, 4);
 }
 
@@ -96,7 +100,7 @@ void count_pages(const Reading& reading, std::uint64_t begin, std::uint64_t byte
   constexpr std::uint64_t k_page = 4096;
   std::uint64_t added = 0;
   for (std::uint64_t page = begin / k_page; page <= (begin + bytes - 1) / k_page; ++page) {
-    const std::uint64_t words[] = {reading.key, page, reading.state.serial.load(k_relaxed)};
+    const std::uint64_t words[] = {reading.key, page, reading.state.marks.load(k_relaxed)};
     const std::uint64_t value = hash_words(words, 3);
     if (reading.state.pages[value % k_page_slots].exchange(value, k_relaxed) != value) added += k_page;
   }
@@ -160,6 +164,7 @@ void before_read(int fd, const ReadPlan& plan) {
   const auto begin = static_cast<std::uint64_t>(from);
   const std::uint64_t bytes = std::min<std::uint64_t>(plan.bytes, static_cast<std::uint64_t>(file.st_size) - begin);
   touch_range(fd, begin, bytes);
+  if (state->is_stream.load(k_relaxed) != 0) read_in_stream(*state, fd, file_key(file));
   if (is_opened) return;
   const std::uint64_t first = begin / k_granule;
   const std::uint64_t end = (begin + bytes - 1) / k_granule + 1;

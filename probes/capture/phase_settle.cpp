@@ -7,6 +7,7 @@
 #include "probes/capture/paths.hpp"
 #include "probes/capture/phase.hpp"
 #include "probes/capture/phase_ours.hpp"
+#include "probes/capture/stream_files.hpp"
 
 namespace stallcast::capture {
 namespace {
@@ -81,6 +82,7 @@ bool clear_pages(const FilePart& part) {
 
 bool is_cold(const PhaseState& state, std::uint64_t id) {
   const Treatment treatment = state.treatment.load(k_relaxed);
+  if (state.is_stream.load(k_relaxed) != 0 && files_are_shared()) return false;
   if (treatment == Treatment::half) return record::is_cold_half(id, state.seed.load(k_relaxed));
   return treatment == Treatment::cold;
 }

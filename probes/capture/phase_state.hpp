@@ -42,11 +42,14 @@ struct MapsSeen {
 inline constexpr std::uint32_t k_range_slots = 1U << 14;
 inline constexpr std::uint32_t k_page_slots = 1U << 15;
 inline constexpr std::uint32_t k_mover_slots = 64;
+inline constexpr std::uint32_t k_told_slots = 1024;
 
 struct PhaseState {
   std::atomic<Treatment> treatment;
   std::atomic<std::uint32_t> seed;
   std::atomic<std::uint32_t> serial;          ///< of the batch, never 0
+  std::atomic<std::uint32_t> marks;           ///< serial of the batch from which on it is remembered what was read
+  std::atomic<std::uint32_t> is_stream;       ///< 1: of an iterable data set, whose readers go on from batch to batch
   std::atomic<std::uint64_t> read_delay_ns;   ///< slept after each read of a sample
   std::atomic<std::uint64_t> sample_work_ns;  ///< spun at the end of each sample
   std::atomic<std::uint32_t> changing;        ///< 1 while a thread begins a batch
@@ -69,6 +72,7 @@ struct PhaseState {
   std::atomic<std::uint64_t> ranges[k_range_slots];     ///< ranges of files asked about, hashed with the serial
   std::atomic<std::uint64_t> pages[k_page_slots];       ///< pages of such files that were read, likewise
   std::atomic<std::uint64_t> movers[k_mover_slots];     ///< keys of such files in which a reader has moved on
+  std::atomic<std::uint64_t> told[k_told_slots];        ///< keys of the files of a stream that the tool was told of
 };
 
 /// State of this process; nullptr outside phases.

@@ -110,9 +110,10 @@ void FilesOfSamples::mark_touched(File& file) {
 }
 
 void FilesOfSamples::take_touched(const record::TouchedRecord& touched) {
-  File* file = touched.index >= 0 ? file_of(touched.file_id) : nullptr;
+  File* file = file_of(touched.file_id);
   if (file == nullptr) return;
   mark_touched(*file);
+  if (touched.index < 0) return;
   const auto number = static_cast<std::uint32_t>(file - files_.data());
   const auto known = first_.find(touched.index);
   std::uint32_t last = known != first_.end() ? known->second : k_none;

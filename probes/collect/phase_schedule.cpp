@@ -41,6 +41,7 @@ PhaseSchedule::View PhaseSchedule::view() const {
     view.slowest_turn = view.armed ? std::min(view.slowest_turn, turns) : turns;
     view.fastest_turn = std::max(view.fastest_turn, turns);
     view.hold_only = view.hold_only || support == record::PhaseSupport::hold_only;
+    view.not_ahead = view.not_ahead || support == record::PhaseSupport::not_ahead;
     view.all_at_end = view.all_at_end && slot.at_end.load(std::memory_order_relaxed) != 0;
     view.missed += slot.missed.load(std::memory_order_relaxed);
     view.waited_ns += control_.ranks[rank].waited_ns.load(std::memory_order_relaxed);
@@ -202,7 +203,7 @@ void PhaseSchedule::advance_cached(const View& view) {
     // held.
     const auto lead = static_cast<std::uint64_t>(std::ceil(read_s_ * 1.3 * std::max(rate_as_found_, 0.1)));
     const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
-    asked_all_ = asked_all_ || spans_ || !fits || late_ >= k_most_late;
+    asked_all_ = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late;
     asked_first_ = from + lead;
     asked_end_ = asked_first_ + turns + lead / 2 + view.in_flight;
     if (!asked_all_ && asked_end_ > view.pass_end) {

@@ -84,6 +84,7 @@ class PhaseSchedule {
     bool armed = false;
     bool refused = false;    ///< by a rank
     bool hold_only = false;  ///< a rank's files cannot be chosen
+    bool not_ahead = false;  ///< nobody knows what comes next in a rank
     bool all_at_end = true;
     std::uint64_t slowest_turn = 0;
     std::uint64_t fastest_turn = 0;

@@ -11,8 +11,8 @@ namespace {
 using record::Phase;
 using record::Segment;
 
-constexpr double k_cached_s = 2.0;       ///< of blocks from memory, at the rate that they have had so far
-constexpr double k_found_block_s = 4.0;  ///< of a stream, which is read ahead and comes in lumps
+constexpr double k_cached_s = 2.0;        ///< of blocks from memory, at the rate that they have had so far
+constexpr double k_stream_block_s = 4.0;  ///< of a stream, which is read ahead and comes in lumps
 constexpr double k_most_held_share = 1.0 / 3.0;
 constexpr std::uint64_t k_burst_turns = 8;  ///< of a group, where holds are short enough
 constexpr int k_most_bursts = 4;
@@ -46,8 +46,10 @@ Segment PhaseSchedule::block(Phase phase, const View& view) const {
     const auto wanted = static_cast<std::uint64_t>(std::ceil(rate * k_cached_s)) + transients_;
     batches = std::clamp(wanted, batches, std::min(2 * batches, k_most_batches));
   }
-  if (phase == Phase::as_is) {
-    batches = std::max(batches, static_cast<std::uint64_t>(std::ceil(rate_as_found_ * k_found_block_s)));
+  if (phase == Phase::as_is || view.not_ahead) {
+    const double expected = rate > 0.0 && phase != Phase::as_is ? rate : rate_as_found_;
+    batches = std::max(batches, static_cast<std::uint64_t>(std::ceil(expected * k_stream_block_s)));
+    batches = std::min(batches, k_most_batches);
   }
   const double every = std::max(1.0, std::round(view.batches_a_step));
   const auto steps = static_cast<std::uint64_t>(every);

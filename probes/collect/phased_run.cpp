@@ -92,6 +92,12 @@ std::vector<DataIssue> PhasedRun::issues_at_end() const {
   if (!schedule_.obstacle().empty()) {
     issues.push_back({"phases-impossible", Severity::warning, 1, "no states were made: " + schedule_.obstacle(), ""});
   }
+  if (control_.shared_reads.load(std::memory_order_relaxed) >= record::k_files_shared) {
+    issues.push_back(
+        {"files-shared", Severity::info, 1, "several processes read the same files of a stream at a time",
+         "what one brings into memory is there for the others: no cold blocks after the first epoch. Split "
+         "the files by worker and by rank if each is to read its own"});
+  }
   if (!schedule_.why_not_cached().empty()) {
     issues.push_back({"no-cached-blocks", Severity::info, 1, "no blocks from memory: " + schedule_.why_not_cached(),
                       "what a cache would bring is then told by how long reads took"});

@@ -12,7 +12,7 @@
 namespace stallcast::record {
 
 inline constexpr char k_control_magic[8] = {'S', 'T', 'A', 'L', 'L', 'C', 'T', 'L'};
-inline constexpr std::uint32_t k_control_abi = 4;
+inline constexpr std::uint32_t k_control_abi = 5;
 inline constexpr std::uint32_t k_max_ranks = 64;  ///< consuming processes of one node
 inline constexpr std::uint32_t k_max_segments = 8192;
 
@@ -60,6 +60,7 @@ enum class PhaseSupport : std::uint32_t {
   all = 0,
   none = 1,       ///< its reason is an issue text
   hold_only = 2,  ///< synthetic, and as found: where its files are cannot be chosen
+  not_ahead = 3,  ///< all, but nobody knows what comes next: from memory only where all files of the data set are
 };
 
 /// What the schedule needs to know of one consuming process in a measured run. Same index as its RankSlot.
@@ -99,6 +100,17 @@ static_assert(sizeof(RankSlot) == 64);
 /// `opening`: its first wait has begun, and no batch came yet.
 enum class RankState : std::uint32_t { idle = 0, iterating = 1, finished = 2, dirty = 3, opening = 4 };
 
+/// Who has read which file of a stream last. Hashed by the file's key; a collision forgets.
+struct StreamReader {
+  std::atomic<std::uint64_t> file;
+  std::atomic<std::uint64_t> pid;
+  std::atomic<std::uint64_t> at_ns;  ///< CLOCK_MONOTONIC
+};
+inline constexpr std::size_t k_stream_readers = 256;
+
+/// So many reads of a file that another process was reading at the time say that files are shared.
+inline constexpr std::uint32_t k_files_shared = 16;
+
 struct ControlBlock {
   char magic[8];
   std::uint32_t abi;
@@ -125,6 +137,8 @@ struct ControlBlock {
   std::atomic<std::uint64_t> ahead_first;
   std::atomic<std::uint32_t> ahead_batches;
   std::atomic<std::uint32_t> ahead_serial;
+  std::atomic<std::uint32_t> shared_reads;  ///< of files of a stream that several processes read at a time
+  StreamReader stream_readers[k_stream_readers];
 };
 
 }  // namespace stallcast::record

@@ -109,8 +109,9 @@ enum class TextKind : std::uint32_t {
   issue = 4,     ///< {"id", "severity", "detail", "hint"}
   mark = 5,      ///< {"what":"evaluation|checkpoint|compile|...", "begin_ns", "end_ns"}
   segment =
-      6,      ///< {"segment","phase","round","iterator_id","first","batches","workers","at_once","made_as","argument",
-              ///< "t_ns","stream"}: from batch `first` of that pass on; written anew in each pass that it goes on in
+      6,  ///< {"segment","phase","round","iterator_id","first","batches","workers","at_once","made_as","argument",
+          ///< "t_ns","iterable","stream"}: from batch `first` of that pass on; written anew in each pass that it goes
+          ///< on in
   burst = 8,  ///< how a hold and burst went, written after it: see BurstRun (analyzer/phase_blocks.hpp)
   ahead = 9,  ///< {"serial", "turn", "indices":[[...], ...]}: index lists from that turn on; the last answer to a
               ///< serial has "done":true, and "refused":"why" where there is no telling
@@ -275,7 +276,7 @@ struct ReceivedRecord {
 /// A sample reads this part of a file: what has to be in memory for the sample to be.
 struct TouchedRecord {
   RecordHeader header;
-  std::int64_t index;     ///< of the sample
+  std::int64_t index;     ///< of the sample; -1: of a stream, whose samples have none (once a file and process)
   std::uint64_t file_id;  ///< as in PathRecord
   std::uint64_t offset;
   std::uint64_t bytes;  ///< UINT64_MAX: to the end of the file

@@ -2,7 +2,7 @@
 /// colons. Prints one line "<bytes> <checksum>" for each file it reads, so that a test can compare what a guest was
 /// served with what the file holds.
 ///
-///   begin:PHASE:SEGMENT:ROUND:BATCH[:ARGUMENT[:SEED]]   end   (a batch in a phase)
+///   begin:PHASE:SEGMENT:STREAM:BATCH[:ARGUMENT[:SEED]]   end   (a batch in a phase)
 ///   batch  done_batch  sample[:INDEX]  done           (the calls of the C API)
 ///   read:PATH  openat:FOLDER:NAME  fopen:PATH  mmap:PATH  stat:PATH  write:PATH
 ///   dup:PATH   reads a page, and the file through a second descriptor, as numpy.load() does

@@ -87,10 +87,10 @@ fs::path make_file(const fs::path& folder, const std::string& name, std::size_t 
   return file;
 }
 
-std::string begin(Phase phase, std::uint32_t segment, std::uint32_t round, std::uint64_t batch, std::uint64_t argument,
+std::string begin(Phase phase, std::uint32_t segment, std::uint32_t stream, std::uint64_t batch, std::uint64_t argument,
                   std::uint32_t seed) {
   std::ostringstream text;
-  text << "begin:" << static_cast<std::uint32_t>(phase) << ':' << segment << ':' << round << ':' << batch << ':'
+  text << "begin:" << static_cast<std::uint32_t>(phase) << ':' << segment << ':' << stream << ':' << batch << ':'
        << argument << ':' << seed;
   return text.str();
 }

@@ -30,8 +30,8 @@ std::string read_file(const std::filesystem::path& file);
 /// A file of `bytes` bytes that no other file holds, written out and (where that is possible) not resident.
 std::filesystem::path make_file(const std::filesystem::path& folder, const std::string& name, std::size_t bytes);
 
-/// "begin:..." of phase_guest.
-std::string begin(Phase phase, std::uint32_t segment, std::uint32_t round = 0, std::uint64_t batch = 0,
+/// "begin:..." of phase_guest. `stream`: 1 where the data set is iterable.
+std::string begin(Phase phase, std::uint32_t segment, std::uint32_t stream = 0, std::uint64_t batch = 0,
                   std::uint64_t argument = 0, std::uint32_t seed = 0);
 
 /// What phase_guest prints after it has read this content.

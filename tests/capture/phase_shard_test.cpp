@@ -49,6 +49,46 @@ TEST_CASE("pages are counted once a batch, however often and in however small pi
   CHECK(seen[1].page_bytes == 3 * 4096);  // the file ends in its page
 }
 
+TEST_CASE("a reader of a stream goes on from batch to batch: what it has read of a segment is remembered") {
+  const Data data;
+  const auto pages = [&](std::uint32_t stream) {
+    PhasedRun run(record::Evict::all);
+    run.guest({data.keep, begin(Phase::cold, 0, stream, 0), "pread:0:8192", "end", begin(Phase::cold, 0, stream, 1),
+               "pread:4096:8192", "end", begin(Phase::cold, 1, stream, 2), "pread:4096:4096", "end"});
+    const auto seen = run.evidence();
+    REQUIRE(seen.size() == 3);
+    return std::vector<std::uint64_t>{seen[0].page_bytes / 4096, seen[1].page_bytes / 4096, seen[2].page_bytes / 4096};
+  };
+  CHECK(pages(0) == std::vector<std::uint64_t>{2, 2, 1});
+  CHECK(pages(1) == std::vector<std::uint64_t>{2, 1, 1});  // the third is of another segment
+}
+
+TEST_CASE("what several processes read of a stream at a time is left where it is") {
+  const Data data;
+  const auto evicted = [&](std::uint32_t stream, std::uint32_t shared) {
+    PhasedRun run(record::Evict::all);
+    run.control().shared_reads = shared;
+    run.guest({"read:" + data.file.string(), begin(Phase::cold, 0, stream), data.keep, "pread:0:65536", "end"});
+    return run.evidence().back().evicted_bytes > 0;
+  };
+  CHECK(evicted(1, 0));
+  CHECK_FALSE(evicted(1, record::k_files_shared));
+  CHECK(evicted(0, record::k_files_shared));  // samples with indices say which of them was read when
+}
+
+TEST_CASE("processes that read the same file in turn are seen to share it; one alone is not") {
+  const Data data;
+  const auto shared = [&](const std::vector<std::string>& in_child) {
+    PhasedRun run;
+    std::vector<std::string> commands{data.keep, begin(Phase::as_is, 0, 1), "pread:0:10", "pread:65536:10", "end"};
+    commands.insert(commands.end(), in_child.begin(), in_child.end());
+    run.guest(commands);
+    return run.control().shared_reads.load();
+  };
+  CHECK(shared({begin(Phase::as_is, 0, 1, 1), "pread:131072:10", "end"}) == 0);
+  CHECK(shared({"fork", begin(Phase::as_is, 0, 1, 1), "pread:131072:10", "end"}) == 1);
+}
+
 TEST_CASE("half of a large file's chunks is cold") {
   const TemporaryFolder folder;
   const auto file = make_file(folder.path(), "large", 32U << 20U);

@@ -46,6 +46,14 @@ TEST_CASE("each file that a sample opens is told of once, in every phase, outsid
   CHECK(touched_in(run) == Lines{"7 small", "7 other", "8 small", "7 small"});
 }
 
+TEST_CASE("files of a stream are told of once a process, without an index") {
+  const Data data;
+  PhasedRun run;
+  run.guest({data.keep, begin(Phase::as_is, 0, 1), "pread:0:10", data.read, "end", begin(Phase::cold, 1, 1, 1),
+             "pread:4096:10", data.read, "end", begin(Phase::cold, 1, 0, 2), data.read, "end"});
+  CHECK(touched_in(run) == Lines{"-1 shard", "-1 small"});
+}
+
 TEST_CASE("of a file that stays open the ranges are, in pages, and those that meet are one") {
   const Data data;
   PhasedRun run;

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Measured runs of jobs of whose samples nobody can say which files they read: streams, and loaders of their own.
+"""Measured runs of jobs of whose samples nobody can say which come next: streams, and loaders of their own.
 
-Holds and what is found beside them are all that is made there. Nothing is said of times: every rate is there, or absent
-with its reason.
+Streams have cold blocks, and blocks from memory with all of their files held; of loaders that take batches in a way of
+their own holds and what is found beside them are all that is made. Nothing is said of times: every rate is there, or
+absent with its reason.
 """
 import unittest
 
@@ -12,7 +13,13 @@ CHOSEN = ("cold", "cached", "supply")  # states that need to know which files co
 
 
 class StreamsTest(PhasesTest):
-    def assert_stream_measured(self, ran, words="iterable data set"):
+    def assert_stream_measured(self, ran):
+        """Whatever was measured has premises that hold; no file is said to be out of reach."""
+        self.assert_measured(ran)
+        self.assertIsNone(ran.issue("files-not-chosen"), ran.issue("files-not-chosen"))
+        self.assertIsNone(ran.issue("phases-impossible"), ran.issue("phases-impossible"))
+
+    def assert_only_held(self, ran, words):
         """As found and computing alone were measured, or say why not; nothing else is claimed, and it is told why."""
         self.assert_measured(ran, absent=CHOSEN)
         told = ran.issue("files-not-chosen")
@@ -55,11 +62,11 @@ class Lengths(StreamsTest):
 class Loaders(StreamsTest):
     def test_a_loader_that_takes_batches_in_its_own_way(self):
         ran = self.run_alone(own_iterator=True)
-        self.assert_stream_measured(ran, words="in a way of its own")
+        self.assert_only_held(ran, "in a way of its own")
         self.assert_as_plain(ran)
 
-    def test_phases_that_a_stream_does_not_have(self):
-        ran = self.run_alone(iterable=True, phases="cold,cached", budget="6s")
+    def test_phases_that_such_a_loader_does_not_have(self):
+        ran = self.run_alone(own_iterator=True, phases="cold,cached", budget="6s")
         self.assertEqual(ran.status, 0, ran.errors[-4000:])
         self.assertIn("--phases synthetic", ran.issue("phases-impossible")["detail"])
         self.assertEqual(ran.profile["stalls"]["method"], "attributed")

@@ -31,6 +31,14 @@ std::vector<std::int64_t> first_indices(std::size_t count) {
 
 }  // namespace
 
+TEST_CASE("files of samples: those of a stream are data files, and of no sample") {
+  const FilesOfSamples files = made_of({.touched = {touched(-1, 1)}, .paths = {{1, 500, 0, "/data/a.tar"}}});
+  CHECK(files.samples() == 0);
+  CHECK(files.data_bytes() == 500);
+  REQUIRE(files.data_files().size() == 1);
+  CHECK(files.data_files()[0].path == "/data/a.tar");
+}
+
 TEST_CASE("files of samples: each file once, in order, and what is not known is counted") {
   const FilesOfSamples files =
       made_of({.touched = {touched(7, 1), touched(7, 1), touched(8, 2), touched(9, 1)},

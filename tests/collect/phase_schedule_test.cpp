@@ -183,6 +183,18 @@ TEST_CASE("of a loader whose files cannot be chosen, blocks are as found and bur
   CHECK(job.files.asked + job.files.asked_all == 0);
 }
 
+TEST_CASE("where nobody knows what comes next, all files are held for blocks from memory, which are longer") {
+  Job job;
+  job.support = record::PhaseSupport::not_ahead;
+  PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+  job.run(schedule, 120.0);
+  CHECK_FALSE(job.published(Phase::cold).empty());
+  CHECK_FALSE(job.published(Phase::cached).empty());
+  CHECK(job.files.asked == 0);
+  CHECK(job.files.asked_all > 0);
+  for (const Segment& block : job.published(Phase::cold)) CHECK(block.batches >= 4.0 * job.rate);
+}
+
 TEST_CASE("without workers nothing is held") {
   Job job;
   job.workers = 0;

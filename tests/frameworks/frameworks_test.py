@@ -32,7 +32,6 @@ PATIENCE_S = 300
 LIGHT = "plain,lasting,iterable,evaluating,wrapped"
 # Batches come from threads that cannot be held back: these jobs are recorded passively.
 NOT_SWITCHED = ("wrapped", "tf_data", "keras", "dali")
-STREAMS = ("iterable", "webdataset", "streaming")  # nobody can choose where their files are
 PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120",
             "tensorflow": "tensorflow-cpu"}  # not called as their modules
 
@@ -101,8 +100,6 @@ class Frameworks(unittest.TestCase):
         self.assertNotIn("shim-failed", issues)
         if name in NOT_SWITCHED:
             self.assertIn("phases-unsupported", issues)
-        if name in STREAMS:
-            self.assertIn("files-not-chosen", issues)
         return profile
 
     def test_each_framework(self):

@@ -18,7 +18,7 @@ from .phase_run import Task, let_go, run
 PASS = "_stallcast_pass"  # attribute of an iterator: its loader.Pass
 
 UNKNOWN_END = (1 << 64) - 1
-ALL_PHASES, NO_PHASES, HOLD_ONLY = range(3)  # record::PhaseSupport
+ALL_PHASES, NO_PHASES, HOLD_ONLY, NOT_AHEAD = range(4)  # record::PhaseSupport
 _MOST_FAILED_HOLDS = 3  # each may have cost the script 10 s
 _MOST_TEXT = 12000  # bytes of an answer; a text holds 16 KiB
 
@@ -33,6 +33,7 @@ class Measured:
         self.workers = iterator._num_workers
         self.prefetch = getattr(iterator, "_prefetch_factor", 0) or 0
         self.reason = reason
+        self.is_stream = getattr(iterator, "_dataset_kind", 0) != 0
         self.position = current_pass.delivered
         self.base = run.turns - self.position
         self.length = length_of(iterator, current_pass)
@@ -95,11 +96,11 @@ class Measured:
         if self.prediction is not None:
             self.prediction.drawn(number, index)
         if not self.workers:
-            Task(None, number, run.plan.covering(self.base + number)).begin(self.iterator_id)
+            Task(None, number, run.plan.covering(self.base + number)).begin(self.iterator_id, self.is_stream)
 
     def predict(self, iterator):
         """Before the first draw of the pass."""
-        if self.reason is None:
+        if self.reason is None and not self.is_stream:
             samples = (self.current_pass.loader.text or {}).get("dataset_samples")
             self.prediction = prediction.Prediction(iterator._index_sampler, samples)
 
@@ -107,6 +108,7 @@ class Measured:
 
     def before(self, iterator):
         """The script asks for a batch. It may be held here."""
+        asked_ns = time.monotonic_ns()
         if not calls.library.stallcast_phased():  # the tool has let go, or has gone
             self.open()
             let_go()
@@ -115,7 +117,8 @@ class Measured:
             self._skew = self.position - iterator._rcvd_idx
         self._check()
         self._asked = turn = self.turn()
-        self._close_burst(turn)
+        if self.burst is not None and turn >= self.burst[0].first + self.burst[0].batches:
+            self._close_burst(asked_ns)
         end = run.plan.end()
         if end is not None and turn >= end.first:
             self._end(end)
@@ -171,20 +174,18 @@ class Measured:
         run.failed_holds += held.refused is not None
         self.burst = [segment, held, iterator._rcvd_idx, 0, device_clock.start()]
 
-    def _close_burst(self, turn, asked_ns=None):
-        """The script asks for the batch after the burst, or its pass is over: how it went is written."""
+    def _close_burst(self, until_ns):
+        """The script has asked for the batch after the burst, or its pass is over: how it went is written."""
         if self.burst is None:
             return
         segment, held, first, delivered, clock = self.burst
-        if asked_ns is None and turn < segment.first + segment.batches:
-            return
         self.burst = None
         iterator = self._iterator()
         cpu_s = hold.workers_cpu_s(iterator) if iterator is not None and held.cpu_s is not None else None
         content = {
             "segment": segment.index, "iterator_id": self.iterator_id, "first": first, "batches": delivered,
             "under_way": held.under_way, "asked_ns": held.asked_ns, "made_ns": held.made_ns,
-            "released_ns": held.released_ns, "until_ns": asked_ns or time.monotonic_ns(),
+            "released_ns": held.released_ns, "until_ns": until_ns,
             "workers_cpu_s": None if cpu_s is None else cpu_s - held.cpu_s,
         }
         if held.refused is not None:
@@ -221,6 +222,8 @@ class Measured:
             "at_once": segment.at_once, "made_as": segment.made_as, "argument": segment.argument,
             "t_ns": time.monotonic_ns(),
         }
+        if self.is_stream:
+            content["iterable"] = 1
         if self.reason is not None:
             content["stream"] = self.reason
         capture.text(capture.TEXT_SEGMENT, content)
@@ -254,7 +257,7 @@ class Measured:
 
     def ended(self):
         """The script has seen the end of the pass."""
-        self._close_burst(self.turn(), time.monotonic_ns())
+        self._close_burst(time.monotonic_ns())
         self._write_burst(at_last=True)
 
     # --- the end of measuring --------------------------------------------------------------------------------------
@@ -296,8 +299,13 @@ class Measured:
         begin = self._pass_end() - self.period if self.period else self.base
         calls.library.stallcast_phase_slot(
             max(self.turn(), 0), max(begin, 0), self._pass_end(), run.passes, self.workers, self.prefetch,
-            run.missed, HOLD_ONLY if self.reason is not None else ALL_PHASES,
+            run.missed, self._support(),
         )
+
+    def _support(self):
+        if self.reason is not None:
+            return HOLD_ONLY
+        return NOT_AHEAD if self.is_stream else ALL_PHASES
 
     def _answer(self):
         """The tool wants to know what the script will be given."""
@@ -308,6 +316,8 @@ class Measured:
         run.answered = serial
         first, count = int(asked[0]), int(asked[1])
         why_not = self.reason
+        if self.is_stream:
+            why_not = "an iterable data set has no indices that say what comes next"
         if why_not is None and self.prediction is None:
             why_not = "this pass had begun before it could be told ahead"
         if why_not is None:

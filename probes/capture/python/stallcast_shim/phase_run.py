@@ -9,14 +9,13 @@ from .capture import calls
 class Task:
     """An index list on its way to a worker, with what the worker must know. Pickled to spawned workers."""
 
-    __slots__ = ("payload", "number", "phase", "segment", "round", "argument", "seed")
+    __slots__ = ("payload", "number", "phase", "segment", "argument", "seed")
 
     def __init__(self, payload, number, segment):
         self.payload = payload
         self.number = number  # of the batch within its pass, as torch counts
         self.phase = made_as(segment) if segment else phase_plan.AS_IS
         self.segment = segment.index if segment else phase_plan.NO_SEGMENT
-        self.round = segment.round if segment else 0
         self.argument = segment.argument if segment else 0
         self.seed = segment.seed if segment else 0
 
@@ -27,9 +26,9 @@ class Task:
         for name, value in zip(self.__slots__, state):
             setattr(self, name, value)
 
-    def begin(self, iterator_id):
+    def begin(self, iterator_id, is_stream):
         calls.library.stallcast_phase_begin(
-            self.phase, self.segment, self.round, self.argument, self.seed, iterator_id, self.number
+            self.phase, self.segment, int(is_stream), self.argument, self.seed, iterator_id, self.number
         )
 
 

@@ -129,8 +129,6 @@ def _refusal(iterator):
 
 def _unchosen(iterator):
     """Why nobody can choose where the files of a sample are; None where that can be done."""
-    if getattr(iterator, "_dataset_kind", 1) != 0:
-        return "an iterable data set has no indices that say what comes next"
     if not _tells_workers(iterator):
         return "the loader (%s) takes batches from its workers in a way of its own" % type(iterator).__module__
     if not getattr(iterator, "_in_order", True):

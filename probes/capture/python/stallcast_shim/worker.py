@@ -86,7 +86,7 @@ class IndexQueue(_Forward):
             if phased is not None and phases.is_phased():
                 number = phased.number
                 worker.is_phased = True
-                phased.begin(worker.passes)
+                phased.begin(worker.passes, worker.iterable)
             worker.samples = sizes.of_indices(index, worker.auto_collation)
             thread.current.busy = True
             calls.batch_begin(worker.passes, number, worker.number)
