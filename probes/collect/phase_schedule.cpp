@@ -183,7 +183,8 @@ void PhaseSchedule::advance(const View& view) {
     return;
   }
   publish(group);
-  if (memory && view.passes >= 2) {
+  const bool in_later_pass = view.passes >= 2 || group.front().first >= view.pass_end;
+  if (memory && in_later_pass) {
     cached_next_ = true;
   } else {
     end_round();

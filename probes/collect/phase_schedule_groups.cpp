@@ -16,6 +16,7 @@ constexpr double k_stream_block_s = 4.0;  ///< of a stream, which is read ahead 
 constexpr double k_most_held_share = 1.0 / 3.0;
 constexpr std::uint64_t k_burst_turns = 8;  ///< of a group, where holds are short enough
 constexpr int k_most_bursts = 4;
+constexpr double k_long_burst_s = 2.0;  ///< that the batches of one last
 constexpr std::uint64_t k_added_read_ns = 500'000;
 constexpr std::uint64_t k_added_cpu_ns = 500'000;
 
@@ -92,7 +93,12 @@ PhaseSchedule::Group PhaseSchedule::cold_group(const View& view) const {
 
 PhaseSchedule::Group PhaseSchedule::cached_group(const View& view) const {
   Group group{block(Phase::cached, view)};
-  for (int i = bursts(view); i > 0; --i) group.push_back(burst(Phase::cached, view));
+  // Of a job of long steps the first groups have no bursts: they are a third of what is to be read into memory, and a
+  // single one tells nothing that those of cold groups do not, as the queue is full.
+  const bool is_slow = view.in_flight > k_long_burst_s * rate_as_found_;
+  int count = bursts(view);
+  if (is_slow && count > 0) count = cached_rounds_ < wants_.fewest_rounds ? 0 : std::max(2, count);
+  for (int i = count; i > 0; --i) group.push_back(burst(Phase::cached, view));
   const auto more = wants_.extras && !spans_ ? extra(view) : std::nullopt;
   if (more && (view.pass_length() == 0 || turns_of(group) + more->batches + view.in_flight < view.pass_length())) {
     group.push_back(*more);

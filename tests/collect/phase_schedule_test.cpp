@@ -195,6 +195,26 @@ TEST_CASE("where nobody knows what comes next, all files are held for blocks fro
   for (const Segment& block : job.published(Phase::cold)) CHECK(block.batches >= 4.0 * job.rate);
 }
 
+TEST_CASE("of a job of long steps the first blocks from memory have no bursts") {
+  Job job;
+  job.workers = 8;
+  job.rate = 4.0;  // 16 batches under way last for 4 s
+  job.pass = 200;
+  PhaseWants wants = usual_wants();
+  wants.budget = Seconds(600.0);
+  PhaseSchedule schedule(*job.control, wants, &job.files);
+  job.run(schedule, 590.0);
+  const auto cached = job.published(Phase::cached);
+  REQUIRE(!cached.empty());
+  std::size_t from_memory = 0;
+  for (const Segment& burst : job.published(Phase::synthetic)) {
+    if (burst.made_as != static_cast<std::uint32_t>(Phase::cached)) continue;
+    ++from_memory;
+    CHECK(burst.round > cached.front().round + 1);
+  }
+  CHECK(from_memory % 2 == 0);  // where there are any, a second one shows what the loader could do
+}
+
 TEST_CASE("without workers nothing is held") {
   Job job;
   job.workers = 0;

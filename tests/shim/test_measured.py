@@ -93,6 +93,36 @@ class Measured(harness.ShimTest):
         self.assertEqual((left.status, left.err, left.out), (0, "", plain.out))
         self.assertLess(time.monotonic() - between, 20 + 2 * (between - begin))
 
+    def test_warnings_are_of_the_lines_that_they_are_of_without_us(self):
+        script = self.write("warn.py", """
+            import warnings
+            from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+            class Stream(IterableDataset):
+                def __iter__(self):
+                    return iter(range(40))
+                def __len__(self):
+                    return 3
+
+            class Warns(Dataset):
+                def __len__(self):
+                    return 40
+                def __getitem__(self, index):
+                    warnings.warn("of the fetcher", stacklevel=2)
+                    return index
+
+            for workers in (0, 2):
+                stream = DataLoader(Stream(), num_workers=workers, pin_memory=True)
+                len(stream)
+                for batch in stream:
+                    pass
+                for batch in DataLoader(Warns(), num_workers=min(workers, 1), batch_size=8):
+                    pass
+            """)
+        plain = self.python(script, shim=False)
+        self.assertIn("Length of IterableDataset", plain.err)
+        self.assertEqual(self.python(script, segments=dense(40)).err, plain.err)
+
     def test_a_tool_that_has_died_is_let_go_of(self):
         job = [json.dumps([{"workers": 2, "epochs": 30, "step_s": 0.08}])]  # some 17 s
         plain = self.python(JOB, *job, shim=False)

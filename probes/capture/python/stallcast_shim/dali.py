@@ -9,6 +9,7 @@ import weakref
 
 from . import capture, passes, sizes
 from .capture import calls
+from .frames import unseen
 from .thread import current
 
 _PASS = "_stallcast_pass"
@@ -36,6 +37,7 @@ def _wrap_init(owner):
     real = owner.__init__
 
     @functools.wraps(real)
+    @unseen
     def __init__(self, *args, **kwargs):
         real(self, *args, **kwargs)
         _made.add(self)
@@ -47,6 +49,7 @@ def _wrap_next(owner, framework):
     real = owner.__next__
 
     @functools.wraps(real)
+    @unseen
     def __next__(self):
         if current.busy or not calls.enabled or self not in _made:
             return real(self)

@@ -9,6 +9,7 @@ import functools
 import weakref
 
 from . import capture
+from .frames import unseen
 
 _ON_CPU, _ON_DEVICE = 10, 100  # iterations from one that is timed to the next
 _WARM_UP = 10  # all of the first ones are timed: buckets are not what they will be
@@ -33,6 +34,7 @@ def patch(module):
     real = model.__init__
 
     @functools.wraps(real)
+    @unseen
     def __init__(self, *args, **kwargs):
         real(self, *args, **kwargs)
         try:

@@ -4,6 +4,7 @@ import functools
 
 from . import capture, operators
 from .capture import calls
+from .frames import unseen
 from .thread import current
 
 
@@ -13,6 +14,7 @@ def patch(module):
     real = kinds.create_fetcher
 
     @functools.wraps(real)
+    @unseen
     def create_fetcher(*args, **kwargs):
         fetcher = real(*args, **kwargs)
         if calls.enabled and _is_recorded():

@@ -10,6 +10,7 @@ workers: each has generators of its own. A list only reaches its worker later th
 import collections
 import weakref
 
+from .frames import unseen
 from .phase_run import Task
 
 ATTRIBUTE = "_stallcast_gate"
@@ -113,6 +114,7 @@ def _releasing(gate, iterator):
     real = type(iterator)._get_data
     reference = weakref.ref(iterator)
 
+    @unseen
     def _get_data():
         waiting = reference()
         gate.needs(waiting)

@@ -4,6 +4,7 @@ import functools
 import os
 
 from . import capture
+from .frames import unseen
 
 
 def _yield_to(who):
@@ -27,6 +28,7 @@ def patch(module):
         return  # a torch that does it otherwise: CUPTI itself then refuses one of the two
 
     @functools.wraps(real)
+    @unseen
     def _prepare_trace(self, *args, **kwargs):
         try:
             _yield_to("torch.profiler")

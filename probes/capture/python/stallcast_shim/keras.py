@@ -10,6 +10,7 @@ import sys
 
 from . import capture, phases
 from .capture import calls
+from .frames import unseen
 
 _ITERATORS = "tensorflow.python.data.ops.iterator_ops"
 _told = set()
@@ -34,6 +35,7 @@ def patch(module):
     real = trainer._make_function
 
     @functools.wraps(real)
+    @unseen
     def _make_function(self, step_function):
         function = real(self, step_function)
         if not calls.enabled:

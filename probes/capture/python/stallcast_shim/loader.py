@@ -15,6 +15,7 @@ import weakref
 
 from . import capture, describe, fetcher, phases, wait, wish, worker
 from .capture import calls
+from .frames import unseen
 from .thread import current
 
 _iterator_ids = itertools.count()
@@ -87,6 +88,7 @@ def _wrap_creation(owner, name):
         return
 
     @functools.wraps(real)
+    @unseen
     def method(self, *args, **kwargs):
         if not calls.enabled or current.iterator is self:
             return real(self, *args, **kwargs)

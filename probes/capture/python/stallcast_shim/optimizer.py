@@ -5,6 +5,7 @@ import sys
 
 from . import capture, describe, exchange, phases
 from .capture import calls
+from .frames import unseen
 
 
 seen = {"steps": False}  # whether torch's optimizers step in this process
@@ -41,6 +42,7 @@ def patch(module):
     real = optimizer._optimizer_step_code
 
     @functools.wraps(real)
+    @unseen
     def _optimizer_step_code(self):
         # A Python function with `self` first: torch's profiler looks at its code object and that local.
         _count(self)

@@ -8,6 +8,7 @@ import functools
 
 from . import capture, passes
 from .capture import calls
+from .frames import unseen
 from .thread import current
 
 _PASS = "_stallcast_pass"
@@ -22,6 +23,7 @@ def patch(module):
     out_of_range = module.errors.OutOfRangeError
 
     @functools.wraps(real)
+    @unseen
     def _next_internal(self):
         if current.busy or current.worker is not None or not calls.enabled:
             return real(self)

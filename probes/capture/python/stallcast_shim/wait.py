@@ -8,6 +8,7 @@ import functools
 
 from . import capture, describe, phases, sizes
 from .capture import calls
+from .frames import unseen
 from .thread import current
 
 ATTRIBUTE = phases.PASS
@@ -23,6 +24,7 @@ def _wrap_next(base, announce):
     real = base.__next__
 
     @functools.wraps(real)
+    @unseen
     def __next__(self):
         current_pass = self.__dict__.get(ATTRIBUTE)
         if current_pass is None or current.busy or not calls.enabled:
@@ -40,6 +42,7 @@ def _wrap_next(base, announce):
     base.__next__ = __next__
 
 
+@unseen
 def _wait(real, iterator, current_pass, measured):
     """One wait, recorded. `measured`: of the pass, where states are made of it."""
     try:
@@ -83,6 +86,7 @@ def _wrap_next_index(base):
     real = base._next_index
 
     @functools.wraps(real)
+    @unseen
     def _next_index(self):
         current_pass = self.__dict__.get(ATTRIBUTE)
         if current_pass is None or not calls.enabled:

@@ -19,6 +19,7 @@ import os
 
 from . import capture, describe
 from .capture import calls
+from .frames import unseen
 
 _told = set()
 
@@ -32,6 +33,7 @@ def patch(module):
     fallback = inspect.signature(real).parameters["prefetch_factor"].default  # of a loader without workers
 
     @functools.wraps(real)
+    @unseen
     def __init__(self, *args, **kwargs):
         real(self, *args, **kwargs)
         if not calls.enabled:

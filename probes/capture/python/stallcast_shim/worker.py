@@ -9,6 +9,7 @@ import inspect
 
 from . import capture, describe, operators, phases, sizes, thread
 from .capture import calls
+from .frames import unseen
 
 
 class Worker:
@@ -128,6 +129,7 @@ def patch(module):
     real = module._worker_loop
 
     @functools.wraps(real)
+    @unseen
     def _worker_loop(*args, **kwargs):
         if calls.enabled:
             try:
