@@ -98,9 +98,10 @@ void take_texts(const ProcessRecording& process, Consumer& consumer, PassMap& pa
 
 void take_waits(const ProcessRecording& process, PassMap& passes) {
   for (const record::WaitRecord& wait : process.waits) {
-    if ((wait.header.aux & record::k_wait_end_of_epoch) != 0) continue;
     Pass& pass = passes[wait.iterator_id];
     pass.iterator_id = wait.iterator_id;
+    pass.is_over = pass.is_over || (wait.header.aux & record::k_wait_end_of_epoch) != 0;
+    if ((wait.header.aux & record::k_wait_end_of_epoch) != 0) continue;
     pass.deliveries.push_back({.wait = wait});
   }
 }
@@ -183,6 +184,38 @@ std::uint64_t phases_begin(const ProcessRecording& process) {
   return begin_ns;
 }
 
+/// Samples of a pass that was recorded from its first batch to its end; -1 of any other.
+std::int64_t samples_of_whole(const Pass& pass) {
+  if (!pass.is_over || pass.deliveries.empty()) return -1;
+  if (pass.deliveries.back().wait.batch + 1 != pass.deliveries.size()) return -1;
+  std::int64_t samples = 0;
+  for (const Delivery& delivery : pass.deliveries) {
+    if (delivery.wait.samples == 0) return -1;
+    samples += delivery.wait.samples;
+  }
+  return samples;
+}
+
+/// A stream does not say how long it is: its whole passes do, where they all are as long. Those of one rank among
+/// several say nothing, as each may be given its share, or all.
+void count_streams(Consumer& consumer) {
+  if (consumer.world_size > 1) return;
+  std::map<std::pair<std::string, std::int64_t>, std::int64_t> lengths;  // by data set and batch size; -2: they differ
+  const auto key = [](const LoaderFacts& loader) { return std::pair(loader.dataset_type, loader.batch_size); };
+  for (const Pass& pass : consumer.passes) {
+    const auto loader = consumer.loaders.find(pass.loader_id);
+    const std::int64_t samples = samples_of_whole(pass);
+    if (loader == consumer.loaders.end() || loader->second.kind != "iterable" || samples < 0) continue;
+    const auto [found, is_new] = lengths.try_emplace(key(loader->second), samples);
+    if (!is_new && found->second != samples) found->second = -2;
+  }
+  for (auto& [id, loader] : consumer.loaders) {
+    const auto found = loader.kind == "iterable" ? lengths.find(key(loader)) : lengths.end();
+    if (found != lengths.end() && loader.dataset_samples < 0 && found->second > 0)
+      loader.dataset_samples = found->second;
+  }
+}
+
 Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid, std::vector<DataIssue>& issues) {
   Consumer consumer;
   consumer.pid = process.info.pid;
@@ -208,6 +241,7 @@ Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid
     const auto first = [](const Pass& p) { return p.deliveries.empty() ? UINT64_MAX : p.deliveries[0].wait.begin_ns; };
     return first(a) < first(b);
   });
+  count_streams(consumer);
   return consumer;
 }
 

@@ -67,6 +67,7 @@ struct Pass {
   std::vector<std::int64_t> worker_pids{};
   std::uint64_t made_ns = 0;  ///< that making its iterator took
   std::vector<Delivery> deliveries{};
+  bool is_over = false;  ///< the script has seen its end
 };
 
 /// A process that takes batches from loaders (a rank).

@@ -45,7 +45,8 @@ void fill_loader(const LoaderFacts& loader, Job& job) {
   job.in_order = flag_or(loader.in_order, k_unsaid);
   job.drop_last = flag_or(loader.drop_last, k_unsaid);
   job.shuffled = flag_or(loader.shuffled, k_unsaid);
-  job.dataset_samples = count_or(loader.dataset_samples, "the data set does not say how long it is");
+  job.dataset_samples = count_or(loader.dataset_samples,
+                                 "the data set does not say how long it is, and no whole pass over it was recorded");
 }
 
 std::vector<const record::ProcessRecording*> processes_of(Nodes nodes) {
@@ -328,8 +329,9 @@ Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks) {
   for (const record::SampleRecord* sample : samples) bytes_read += static_cast<double>(sample->read_bytes);
   // What other threads read for a sample is told of its batch alone.
   const double of_batches = read_per_sample(ranks);
-  const bool aside = of_batches > 1.25 * bytes_read / static_cast<double>(std::max<std::size_t>(samples.size(), 1));
-  if (!samples.empty() && aside) {
+  const double of_samples = bytes_read / static_cast<double>(std::max<std::size_t>(samples.size(), 1));
+  const bool aside = of_batches > 1.25 * of_samples;  // of a stream no sample's reads are told from another's
+  if (aside) {
     out.bytes_per_sample = BytesPerSample(of_batches);
   } else if (!samples.empty() && bytes_read <= 0.0) {
     out.bytes_per_sample =

@@ -100,9 +100,11 @@ class Measured(harness.ShimTest):
 
             class Stream(IterableDataset):
                 def __iter__(self):
-                    return iter(range(40))
+                    return iter(range(5))
                 def __len__(self):
                     return 3
+                def __repr__(self):
+                    return "stream"
 
             class Warns(Dataset):
                 def __len__(self):
