@@ -1,0 +1,104 @@
+/// Iterable data sets: how long they are, and what cold blocks tell of them although the kernel reads ahead.
+#include <doctest/doctest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "analyzer/analyze.hpp"
+#include "tests/analyzer/phased_builder.hpp"
+
+using namespace stallcast;
+using namespace stallcast::synthetic;
+
+namespace {
+
+/// Sets a field of all texts of that kind.
+void set(RunData& run, record::TextKind kind, const char* field, const nlohmann::json& value) {
+  for (record::ProcessRecording& process : run.processes) {
+    for (record::TextEntry& entry : process.texts) {
+      if (entry.kind != kind) continue;
+      nlohmann::json text = nlohmann::json::parse(entry.json);
+      text[field] = value;
+      entry.json = text.dump();
+    }
+  }
+}
+
+/// The run with a data set that is a stream and does not say how long it is. `ended`: the script saw the end of passes.
+RunData streaming(const JobSpec& job, bool ended) {
+  RunData run = make_recordings(job);
+  set(run, record::TextKind::loader, "kind", "iterable");
+  set(run, record::TextKind::loader, "dataset_samples", nullptr);
+  for (record::ProcessRecording& process : run.processes) {
+    process.info.world_size = static_cast<std::uint32_t>(job.ranks);
+    std::map<std::uint64_t, record::WaitRecord> last;
+    for (const record::WaitRecord& wait : process.waits) last[wait.iterator_id] = wait;
+    for (auto& [id, end] : last) {
+      end.header.aux = record::k_wait_end_of_epoch;
+      end.samples = 0;
+      end.batch += 1;
+      end.begin_ns = end.end_ns += 1;
+      if (ended) process.waits.push_back(end);
+    }
+  }
+  join_run(run);
+  return run;
+}
+
+JobSpec passes_of(int passes, int ranks = 1) {
+  JobSpec job;
+  job.passes = passes;
+  job.batches = 120;
+  job.ranks = ranks;
+  return job;
+}
+
+}  // namespace
+
+TEST_CASE("a stream is as long as its whole passes") {
+  for (const int passes : {1, 3}) {
+    const Profile profile = analyze_run(streaming(passes_of(passes), true));
+    REQUIRE(profile.job.dataset_samples);
+    CHECK(*profile.job.dataset_samples == 120 * 32);
+  }
+}
+
+TEST_CASE("of a pass whose end was not seen, and of one rank among several, the length is not known") {
+  for (const RunData& run : {streaming(passes_of(2), false), streaming(passes_of(1, 2), true)}) {
+    const Profile profile = analyze_run(run);
+    REQUIRE_FALSE(profile.job.dataset_samples);
+    CHECK(profile.job.dataset_samples.reason().find("no whole pass") != std::string::npos);
+  }
+}
+
+TEST_CASE("the time of a stream's cold block is that of the bytes that came from storage in it") {
+  PhasedSpec spec;
+  spec.job.read_s = 0.6;
+  spec.job.cpu_s = 0.05;
+  const auto cold = [&](double from_storage, bool iterable) {
+    spec.cold_storage_share = from_storage;
+    RunData run = make_phased_run(spec);
+    if (iterable) set(run, record::TextKind::segment, "iterable", 1);
+    const Profile profile = analyze_run(run);
+    REQUIRE(profile.rates.cold);
+    return profile.rates.cold->mean.value();
+  };
+  const double plain = cold(1.0, false);
+  CHECK(near(cold(1.0, true), plain, 0.001));
+  CHECK(near(cold(1.1, true), 1.1 * plain, 0.01));  // it waited for 10 % more than it read
+  CHECK(near(cold(0.95, true), 0.95 * plain, 0.01));
+  CHECK(near(cold(1.1, false), plain, 0.001));  // samples that are read one by one: no reading ahead
+}
+
+TEST_CASE("a block that the kernel read far ahead for says nothing") {
+  PhasedSpec spec;
+  spec.job.read_s = 0.6;
+  spec.job.cpu_s = 0.05;
+  spec.cold_storage_share = 1.5;
+  RunData run = make_phased_run(spec);
+  set(run, record::TextKind::segment, "iterable", 1);
+  const Profile profile = analyze_run(run);
+  REQUIRE_FALSE(profile.rates.cold);
+  CHECK(profile.rates.cold.reason().find("read ahead") != std::string::npos);
+}
