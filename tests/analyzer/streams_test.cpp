@@ -1,7 +1,6 @@
 /// Iterable data sets: how long they are, and what cold blocks tell of them although the kernel reads ahead.
 #include <doctest/doctest.h>
 
-#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -25,22 +24,16 @@ void set(RunData& run, record::TextKind kind, const char* field, const nlohmann:
   }
 }
 
-/// The run with a data set that is a stream and does not say how long it is. `ended`: the script saw the end of passes.
+/// The run with a data set that is a stream and does not say how long it is. `ended`: the script saw the ends of its
+/// passes.
 RunData streaming(const JobSpec& job, bool ended) {
   RunData run = make_recordings(job);
   set(run, record::TextKind::loader, "kind", "iterable");
   set(run, record::TextKind::loader, "dataset_samples", nullptr);
   for (record::ProcessRecording& process : run.processes) {
     process.info.world_size = static_cast<std::uint32_t>(job.ranks);
-    std::map<std::uint64_t, record::WaitRecord> last;
-    for (const record::WaitRecord& wait : process.waits) last[wait.iterator_id] = wait;
-    for (auto& [id, end] : last) {
-      end.header.aux = record::k_wait_end_of_epoch;
-      end.samples = 0;
-      end.batch += 1;
-      end.begin_ns = end.end_ns += 1;
-      if (ended) process.waits.push_back(end);
-    }
+    if (ended) continue;
+    std::erase_if(process.waits, [](const auto& wait) { return wait.header.aux == record::k_wait_end_of_epoch; });
   }
   join_run(run);
   return run;
