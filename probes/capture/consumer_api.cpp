@@ -61,10 +61,10 @@ void write_wait(Thread& thread, const Delivery& delivery) {
   thread.open_wait = wait;
 }
 
-/// A tool that was killed must not silence the rest of the run (it may have had the recording off, in an overhead pair),
-/// nor have states made for nobody. It beats ten times a second; where it has not for 5 s, and not a second later either
-/// (it may have been stopped with the job, and have gone on with it), the consumer who gets a batch then switches the
-/// recording on and lets go, for all.
+/// A tool that was killed must not silence the rest of the run (it may have had the recording off, in an overhead
+/// pair), nor have states made for nobody. It beats ten times a second; where it has not for 5 s, and not a second
+/// later either (it may have been stopped with the job, and have gone on with it), the consumer who gets a batch then
+/// switches the recording on and lets go, for all.
 void outlive_tool(record::ControlBlock* control, std::uint64_t now_ns) {
   constexpr std::uint64_t k_dead_after_ns = 5'000'000'000ULL, k_second_look_ns = 1'000'000'000ULL;
   static std::atomic<std::uint64_t> missed_beat_ns{0}, missed_since_ns{0};
