@@ -47,8 +47,8 @@ void stallcast_phase_held(uint64_t nanoseconds);
 /* PhaseSlot::at_end: 1: everything of ours has let go; 2: this process waits to be ended. */
 void stallcast_phase_at_end(uint32_t how);
 
-/* From here on this process makes a batch of `phase` (record::Phase) in segment `segment`. `stream`: 1 where its data set
- * is iterable. */
+/* From here on this process makes a batch of `phase` (record::Phase) in segment `segment`. `stream`: 1 where its data
+ * set is iterable. */
 void stallcast_phase_begin(uint32_t phase, uint32_t segment, uint32_t stream, uint64_t argument, uint32_t seed,
                            uint64_t iterator_id, uint64_t batch);
 /* It is made: writes its PhaseRecord; the phase is as found again. */
