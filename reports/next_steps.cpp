@@ -279,9 +279,12 @@ std::vector<NextStep> next_steps_of(const Profile& p, Level level) {
   Case c{p, derive(p)};
   if (level != Level::unknown) {
     c.wait = c.d.wait.value_or(0.0);
-    c.fetch = told_from_zero(c.d.cold ? p.stalls.fetch : p.stalls.as_is_fetch);
-    c.prep = told_from_zero(c.d.cold ? p.stalls.prep : p.stalls.as_is_prep);
-    c.receive = told_from_zero(c.d.cold ? p.stalls.receive : p.stalls.as_is_receive);
+    const auto& fetch = c.d.cold ? p.stalls.fetch : p.stalls.as_is_fetch;
+    const auto& prep = c.d.cold ? p.stalls.prep : p.stalls.as_is_prep;
+    c.fetch = told_from_zero(fetch);
+    c.prep = told_from_zero(prep);
+    // Where the report says that the wait was not divided, no part of it is a reason for anything.
+    if (fetch && prep) c.receive = told_from_zero(c.d.cold ? p.stalls.receive : p.stalls.as_is_receive);
   }
   std::vector<NextStep> steps;
   for (const Rule rule : k_rules) {

@@ -262,6 +262,8 @@ TEST_CASE("taking over batches is a part of the waiting of its own, which no wor
   CHECK(f.next.front().key == "cheaper-handover");
   CHECK_FALSE(advises(p, "more-workers"));
   CHECK(f.breakdowns.front().slices.back().key == "receive");
+  p.stalls.as_is_fetch = MeasuredEstimate<Fraction>::absent("it was not divided");
+  CHECK_FALSE(advises(p, "cheaper-handover"));  // then no share of it is told
 }
 
 TEST_CASE("what cannot be told from 0 calls for nothing") {
