@@ -1,7 +1,6 @@
 #include "analyzer/phase_blocks.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -193,8 +192,9 @@ void take_off_read_ahead(PhaseBlock& block) {
   if (!block.run.iterable || block.run.phase != Phase::cold || !seen.storage_known || seen.read_bytes <= 0.0) return;
   if (block.late_seconds < k_waits * block.seconds) return;
   const double share = seen.storage_bytes / seen.read_bytes;
-  if (std::abs(share - 1.0) > k_most) {
-    block.rejected = "what the kernel had read ahead is not small beside what the block read";
+  if (share < 1.0 - k_most) return;  // its bytes were in memory, for whatever reason: its premise says so
+  if (share > 1.0 + k_most) {
+    block.rejected = "far more came from storage than it read: what the kernel reads ahead is not small beside it";
     return;
   }
   const double more = block.seconds * (1.0 / share - 1.0);

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "analyzer/analyze.hpp"
 #include "tests/analyzer/phased_builder.hpp"
@@ -84,14 +85,17 @@ TEST_CASE("the time of a stream's cold block is that of the bytes that came from
   CHECK(near(cold(1.1, false), plain, 0.001));  // samples that are read one by one: no reading ahead
 }
 
-TEST_CASE("a block that the kernel read far ahead for says nothing") {
-  PhasedSpec spec;
-  spec.job.read_s = 0.6;
-  spec.job.cpu_s = 0.05;
-  spec.cold_storage_share = 1.5;
-  RunData run = make_phased_run(spec);
-  set(run, record::TextKind::segment, "iterable", 1);
-  const Profile profile = analyze_run(run);
-  REQUIRE_FALSE(profile.rates.cold);
-  CHECK(profile.rates.cold.reason().find("read ahead") != std::string::npos);
+TEST_CASE("a block that storage gave far more for than it read says nothing, nor one from memory; each says why") {
+  for (const auto& [from_storage, why] : {std::pair(1.5, "reads ahead"), std::pair(0.5, "from storage")}) {
+    PhasedSpec spec;
+    spec.job.read_s = 0.6;
+    spec.job.cpu_s = 0.05;
+    spec.cold_storage_share = from_storage;
+    RunData run = make_phased_run(spec);
+    set(run, record::TextKind::segment, "iterable", 1);
+    const Profile profile = analyze_run(run);
+    REQUIRE_FALSE(profile.rates.cold);
+    CHECK(profile.rates.cold.reason().find(why) != std::string::npos);
+    CHECK((profile.rates.cold.reason().find("reads ahead") != std::string::npos) == (from_storage > 1.0));
+  }
 }

@@ -27,7 +27,7 @@ except ImportError:
     sys.exit(77)
 
 SAMPLES = 404  # 50 batches of 8 and one of 4
-EPOCHS = 8
+EPOCHS = 12
 PATIENCE_S = 300
 LIGHT = "plain,lasting,iterable,evaluating,wrapped"
 # Batches come from threads that cannot be held back: these jobs are recorded passively.

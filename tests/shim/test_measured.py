@@ -93,6 +93,33 @@ class Measured(harness.ShimTest):
         self.assertEqual((left.status, left.err, left.out), (0, "", plain.out))
         self.assertLess(time.monotonic() - between, 20 + 2 * (between - begin))
 
+    def test_only_torchs_own_samplers_are_asked_how_long_they_are(self):
+        script = self.write("length.py", """
+            import sys
+
+            sys.path.insert(0, %r)
+            from stallcast_shim import describe
+            from torch.utils.data import BatchSampler, RandomSampler, Sampler
+
+            class Asked(Sampler):
+                def __init__(self): pass
+                def __iter__(self): return iter(range(64))
+                def __len__(self): raise SystemExit("a user's sampler was asked for its length")
+
+            class Repeat:
+                def __init__(self, sampler): self.sampler = sampler
+
+            class Iterator:
+                def __init__(self, sampler): self._index_sampler = sampler
+
+            own, users = BatchSampler(RandomSampler(range(64)), 8, False), BatchSampler(Asked(), 8, False)
+            print(describe.sampler_length(own), describe.sampler_length(users), describe.sampler_length(Asked()))
+            print(describe.period(Iterator(Repeat(own))), describe.period(Iterator(Repeat(users))),
+                  describe.period(Iterator(own)), describe.period(Iterator(Repeat(Asked()))))
+            """ % harness.SHIM)
+        told = self.python(script, shim=False)
+        self.assertEqual((told.status, told.out), (0, "8 None None\n8 None None None\n"), told.err)
+
     def test_warnings_are_of_the_lines_that_they_are_of_without_us(self):
         script = self.write("warn.py", """
             import warnings

@@ -217,17 +217,33 @@ def _batches(loader, sampler):
     return _length(loader)
 
 
+_TRUSTED = ("torch.utils.data", "torchdata.", "accelerate.data_loader")
+
+
+def sampler_length(sampler):
+    """len(sampler) where torch's own answer it all the way down; None elsewhere: a user's __len__ is not asked, as it may
+    be wrong, may change, and may draw random numbers."""
+    part = sampler
+    for _ in range(4):
+        if not type(part).__module__.startswith(_TRUSTED):
+            return None
+        inner = getattr(part, "batch_sampler", None)
+        if inner is None:  # `or` would ask for its length
+            inner = getattr(part, "sampler", None)
+        if inner is None or inner is part:
+            break
+        part = inner
+    return _length(sampler)
+
+
 def period(iterator):
     """Batches of an epoch of a loader whose sampler repeats one of torch's for ever (timm's MultiEpochsDataLoader,
-    ultralytics' InfiniteDataLoader and those copied from them); None for all others. The loader's own __len__ is not
-    asked: it is the user's, and may draw random numbers."""
+    ultralytics' InfiniteDataLoader and those copied from them); None for all others."""
     sampler = getattr(iterator, "_index_sampler", None)
     repeated = getattr(sampler, "sampler", None)
     if sampler is None or hasattr(type(sampler), "__len__"):
         return None
-    if repeated is None or not type(repeated).__module__.startswith("torch."):
-        return None
-    length = _length(repeated)
+    length = sampler_length(repeated)
     return length if length is not None and length > 1 else None
 
 

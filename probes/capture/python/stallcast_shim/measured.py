@@ -11,7 +11,7 @@ import json
 import time
 import weakref
 
-from . import capture, device_clock, gate, hold, phase_plan, prediction, sizes
+from . import capture, describe, device_clock, gate, hold, phase_plan, prediction, sizes
 from .capture import calls
 from .phase_run import Task, let_go, run
 
@@ -358,22 +358,9 @@ def _tell(identity, words):
 
 
 def length_of(iterator, current_pass):
-    """Batches of a pass, where torch's own samplers tell it or a whole pass was seen; a user's __len__ is not asked: it
-    may be wrong, may change, and may draw random numbers."""
-    sampler = iterator._index_sampler
-    for _ in range(4):
-        if not type(sampler).__module__.startswith(_TRUSTED):
-            return current_pass.loader.whole
-        inner = getattr(sampler, "batch_sampler", None) or getattr(sampler, "sampler", None)
-        if inner is None or inner is sampler:
-            break
-        sampler = inner
-    try:
-        return len(iterator._index_sampler)
-    except Exception:
-        return current_pass.loader.whole
+    """Batches of a pass, where torch's own samplers tell it or a whole pass was seen."""
+    length = describe.sampler_length(iterator._index_sampler)
+    return current_pass.loader.whole if length is None else length
 
-
-_TRUSTED = ("torch.utils.data", "torchdata.", "accelerate.data_loader")
 
 _u64 = ctypes.c_uint64
