@@ -12,6 +12,7 @@
 #include "analyzer/ranks_seen.hpp"
 #include "analyzer/received.hpp"
 #include "analyzer/sections.hpp"
+#include "analyzer/states.hpp"
 #include "analyzer/storage_summary.hpp"
 #include "analyzer/warnings.hpp"
 
@@ -224,8 +225,23 @@ void fill_measured(const std::vector<Launch>& nodes, const std::vector<RankView>
   sections::fill_rates_and_stalls(ranks, machines, profile);
 }
 
-/// `nodes` ran at the same time, `further` launches of the first one came after it.
-Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> further) {
+Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> further, bool is_part = false);
+
+/// A run that went through several states is each of them, and not their mean.
+void tell_states(const std::vector<Launch>& launches, const std::vector<RankView>& ranks, Profile& profile) {
+  const std::vector<StateSpan> spans = states_of(launches, ranks);
+  std::vector<Profile> of_states;
+  for (const StateSpan& span : spans) {
+    const RunData part = within(*launches.front().run, span);
+    of_states.push_back(analyze_job({&part, 1}, {}, /*is_part=*/true));
+    if (!of_states.back().rates.as_is) return;  // too few steps in one of them
+  }
+  if (!spans.empty()) join_states(spans, of_states, profile);
+}
+
+/// `nodes` ran at the same time, `further` launches of the first one came after it. `is_part`: of a run whose other
+/// parts are other states.
+Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> further, bool is_part) {
   Profile profile;
   for (const RunData& run : nodes) {
     for (const DataIssue& issue : run.issues) add_issue(profile.issues, issue);
@@ -254,6 +270,7 @@ Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> fur
   profile.operators = sections::operators_of(launches, ranks, profile.premises, profile.issues);
   sections::add_warnings(launches, ranks, profile);
   sections::check_page_cache(profile.page_cache, profile.issues);
+  if (!is_part && further.empty()) tell_states(launches, ranks, profile);
   return profile;
 }
 

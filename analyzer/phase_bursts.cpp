@@ -48,8 +48,9 @@ std::string why_not_at_rest(const BurstView& view) {
 /// What the script does with each batch, from having it to asking for the next one.
 class Steps {
  public:
-  Steps(const LoaderFacts& loader, const std::vector<std::uint64_t>& interruptions)
-      : loader_(loader), interruptions_(interruptions) {}
+  /// `sampler_s`: choosing a batch, which is part of a step.
+  Steps(const LoaderFacts& loader, const std::vector<std::uint64_t>& interruptions, double sampler_s)
+      : loader_(loader), interruptions_(interruptions), sampler_s_(sampler_s) {}
 
   /// `next`: the delivery after it; nullptr: of another state, or none.
   void count(const Delivery& delivery, std::uint64_t asked_ns, const Delivery* next, PhaseBlock& block) {
@@ -61,7 +62,10 @@ class Steps {
     block.samples += samples_of(delivery, loader_);
     block.in_batches = block.in_batches || !samples_are_known(delivery, loader_);
     block.seconds += seconds_from(delivery.wait.end_ns, asked_ns);
-    if (next == nullptr) return;
+    if (next == nullptr) {
+      block.seconds += sampler_s_;  // the next batch is chosen behind it, and its wait begins after that
+      return;
+    }
     const double waited_s = seconds_from(next->wait.begin_ns, next->wait.end_ns);
     block.wait_seconds += waited_s;
     block.late_seconds += seconds_until_made(*next);
@@ -83,6 +87,7 @@ class Steps {
  private:
   const LoaderFacts& loader_;
   const std::vector<std::uint64_t>& interruptions_;
+  double sampler_s_;
   bool cpu_known_ = true;
   double cpu_s_ = 0.0;
   int with_cpu_ = 0;
@@ -195,11 +200,13 @@ PhaseBlock synthetic_block(const BurstView& view, const std::vector<std::uint64_
     block.rejected = "the job could not be held: " + view.burst->refused;
   } else if (deliveries.size() < view.burst->batches || deliveries.empty()) {
     block.rejected = k_records_miss;
+  } else if (deliveries.front().wait.batch < view.pass.filling) {
+    block.rejected = "the script filled a buffer of its own with its batches and did not train on them yet";
   } else {
     block.rejected = why_not_at_rest(view);
   }
   if (!block.rejected.empty()) return block;
-  Steps steps(view.loader, interruptions);
+  Steps steps(view.loader, interruptions, view.pass.sampler_s);
   for (std::size_t i = 0; i < deliveries.size(); ++i) {
     const Delivery* next = i + 1 < deliveries.size() ? &deliveries[i + 1] : nullptr;
     steps.count(deliveries[i], next != nullptr ? next->wait.begin_ns : view.burst->until_ns, next, block);
@@ -247,7 +254,7 @@ std::vector<PhaseBlock> blocks_beside(std::span<const Delivery> deliveries, cons
   synthetic.run = run;
   synthetic.run.phase = Phase::synthetic;
   synthetic.beside = true;
-  Steps steps(loader, interruptions);
+  Steps steps(loader, interruptions, 0.0);  // each is followed by another
   for (std::size_t i = 0; i + 1 < deliveries.size(); ++i) {
     steps.count(deliveries[i], deliveries[i + 1].wait.begin_ns, &deliveries[i + 1], synthetic);
   }

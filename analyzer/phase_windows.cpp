@@ -86,7 +86,8 @@ BlockWindow pulled_window(const Pass& pass, const BlockCourse& course, const Seg
   // Workers that are new have more to do for their first batch than to make it.
   if (at_it_ns != UINT64_MAX && !begins_pass(block)) window.all_at_it_ns = std::max(window.opened_ns, at_it_ns);
   for (std::size_t i = 0; i < block.size(); ++i) {
-    const bool begun_inside = block[i].made_known && block[i].made.begin_ns >= window.opened_ns && i >= filled;
+    const bool begun_inside = block[i].made_known && block[i].made.begin_ns >= window.opened_ns && i >= filled &&
+                              block[i].wait.batch >= pass.filling;
     if (window.empty && !begun_inside) continue;
     if (block[i].wait.end_ns > closed_ns) break;
     if (window.empty) window.first = i;

@@ -108,6 +108,9 @@ struct Stalls {
   /// storage nor more workers would shorten, and not part of prep.
   MeasuredEstimate<Fraction> receive{};
   MeasuredEstimate<Fraction> as_is_receive{};
+  /// Choosing which samples make a batch: the sampler runs in the process that trains, within the wait, and neither
+  /// workers nor storage shorten it. Part of a synthetic step, too.
+  MeasuredEstimate<Fraction> as_is_sampler{};
   /// From the beginning of an epoch (but the first) until its first batch: the iterator is made, workers are started,
   /// the batch is waited for. Beside the steps, and so no part of any rate.
   MeasuredEstimate<Seconds> epoch_pause{};
@@ -208,6 +211,16 @@ struct PageCache {
   /// Memory that may hold it over the size of the data set: x of the closed forms in model/cache.hpp. Above 1: all
   /// fits.
   Measured<double> room{};
+};
+
+/// Epochs as found whose bytes came from one place, beside others that took theirs from another.
+struct State {
+  std::int64_t first_epoch = 1;  ///< 1 is the first
+  std::int64_t last_epoch = 1;
+  MeasuredEstimate<SamplesPerSecond> rate{};
+  MeasuredEstimate<Fraction> wait{};
+  Measured<Fraction> from_storage{};  ///< of the bytes read
+  Measured<BytesPerSecond> storage_bandwidth{};
 };
 
 /// One row of what the workers' busy time (making batches, from index list in hand to collated) is made of: a transform
@@ -368,6 +381,8 @@ struct Profile {
   std::vector<Point> points{};
   Rates rates{};
   Stalls stalls{};
+  /// In order, where the run went through several: what is told "as found" is the last one. Empty: one all along.
+  std::vector<State> states{};
   std::vector<Premise> premises{};
   Dataset dataset{};
   Resources resources{};

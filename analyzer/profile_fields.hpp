@@ -101,6 +101,7 @@ void describe(A& a, As<A, Stalls>& v) {
   a.field("as_is_wait_frac", v.as_is_wait);
   a.field("receive_frac", v.receive);
   a.field("as_is_receive_frac", v.as_is_receive);
+  a.optional("as_is_sampler_frac", v.as_is_sampler);
   a.field("epoch_pause_s", v.epoch_pause);
   a.field("interference_frac", v.interference);
   a.field("as_is_interference_frac", v.as_is_interference);
@@ -187,6 +188,16 @@ void describe(A& a, As<A, Resources>& v) {
   a.field("anonymous_memory_bytes", v.anonymous_memory);
   a.field("page_cache_available_bytes", v.page_cache_available);
   a.field("distributions", v.distributions);
+}
+
+template <class A>
+void describe(A& a, As<A, State>& v) {
+  a.field("first_epoch", v.first_epoch);
+  a.field("last_epoch", v.last_epoch);
+  a.field("rate_samples_per_s", v.rate);
+  a.field("wait_frac", v.wait);
+  a.field("bytes_from_storage_frac", v.from_storage);
+  a.field("storage_bandwidth_bytes_per_s", v.storage_bandwidth);
 }
 
 template <class A>
@@ -377,6 +388,7 @@ void describe(A& a, As<A, Profile>& v) {
   a.field("points", v.points);
   a.field("rates", v.rates);
   a.field("stalls", v.stalls);
+  if (A::k_reading || !v.states.empty()) a.optional("states", v.states);
   a.field("premises", v.premises);
   a.field("dataset", v.dataset);
   a.field("resources", v.resources);

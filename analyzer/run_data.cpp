@@ -7,6 +7,7 @@
 
 #include "analyzer/marks.hpp"
 #include "analyzer/received.hpp"
+#include "analyzer/told_by_passes.hpp"
 
 namespace stallcast {
 namespace {
@@ -76,6 +77,16 @@ void take_issue(const json& text, std::vector<DataIssue>& issues) {
                      word(text, "hint")});
 }
 
+void take_mark(const json& text, PassMap& passes) {
+  const std::string what = word(text, "what");
+  if (what != "sampler" && what != "given up") return;
+  Pass& pass = passes[id_of(text, "iterator_id")];
+  pass.iterator_id = id_of(text, "iterator_id");
+  const auto spent_ns = static_cast<double>(id_of(text, "ns"));
+  if (what == "given up") pass.given_up_ns = id_of(text, "ns");
+  if (what == "sampler") pass.sampler_s = spent_ns * 1e-9 / std::max(1.0, static_cast<double>(id_of(text, "draws")));
+}
+
 void take_texts(const ProcessRecording& process, Consumer& consumer, PassMap& passes, std::vector<DataIssue>& issues) {
   for (const record::TextEntry& entry : process.texts) {
     const json text = json::parse(entry.json, nullptr, /*allow_exceptions=*/false);
@@ -89,6 +100,7 @@ void take_texts(const ProcessRecording& process, Consumer& consumer, PassMap& pa
     }
     if (entry.kind == TextKind::issue) take_issue(text, issues);
     if (entry.kind == TextKind::iterator) take_iterator(text, passes);
+    if (entry.kind == TextKind::mark) take_mark(text, passes);
     if (entry.kind == TextKind::loader) {
       LoaderFacts facts = loader_facts(text);
       consumer.loaders[facts.loader_id] = std::move(facts);
@@ -173,6 +185,18 @@ void order_deliveries(Pass& pass) {
   }
 }
 
+/// Choosing a batch is the training process' own work, whichever call it does it in: waits begin after it.
+///
+/// Worked example. Asked at 100 ms, had at 142; the sampler takes 40 ms a draw: the script waited for 2 ms from 140 on.
+void take_sampler_out(Pass& pass) {
+  for (Delivery& delivery : pass.deliveries) {
+    record::WaitRecord& wait = delivery.wait;
+    const auto draw_ns = static_cast<std::uint64_t>(std::max(0.0, pass.sampler_s) * 1e9);
+    delivery.sampler_ns = std::min(draw_ns, std::max(wait.end_ns, wait.begin_ns) - wait.begin_ns);
+    wait.begin_ns += delivery.sampler_ns;
+  }
+}
+
 /// When the first block was announced; UINT64_MAX in a passive run.
 std::uint64_t phases_begin(const ProcessRecording& process) {
   std::uint64_t begin_ns = UINT64_MAX;
@@ -182,38 +206,6 @@ std::uint64_t phases_begin(const ProcessRecording& process) {
     if (text.is_object()) begin_ns = std::min(begin_ns, id_of(text, "t_ns"));
   }
   return begin_ns;
-}
-
-/// Samples of a pass that was recorded from its first batch to its end; -1 of any other.
-std::int64_t samples_of_whole(const Pass& pass) {
-  if (!pass.is_over || pass.deliveries.empty()) return -1;
-  if (pass.deliveries.back().wait.batch + 1 != pass.deliveries.size()) return -1;
-  std::int64_t samples = 0;
-  for (const Delivery& delivery : pass.deliveries) {
-    if (delivery.wait.samples == 0) return -1;
-    samples += delivery.wait.samples;
-  }
-  return samples;
-}
-
-/// A stream does not say how long it is: its whole passes do, where they all are as long. Those of one rank among
-/// several say nothing, as each may be given its share, or all.
-void count_streams(Consumer& consumer) {
-  if (consumer.world_size > 1) return;
-  std::map<std::pair<std::string, std::int64_t>, std::int64_t> lengths;  // by data set and batch size; -2: they differ
-  const auto key = [](const LoaderFacts& loader) { return std::pair(loader.dataset_type, loader.batch_size); };
-  for (const Pass& pass : consumer.passes) {
-    const auto loader = consumer.loaders.find(pass.loader_id);
-    const std::int64_t samples = samples_of_whole(pass);
-    if (loader == consumer.loaders.end() || loader->second.kind != "iterable" || samples < 0) continue;
-    const auto [found, is_new] = lengths.try_emplace(key(loader->second), samples);
-    if (!is_new && found->second != samples) found->second = -2;
-  }
-  for (auto& [id, loader] : consumer.loaders) {
-    const auto found = loader.kind == "iterable" ? lengths.find(key(loader)) : lengths.end();
-    if (found != lengths.end() && loader.dataset_samples < 0 && found->second > 0)
-      loader.dataset_samples = found->second;
-  }
 }
 
 Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid, std::vector<DataIssue>& issues) {
@@ -233,7 +225,10 @@ Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid
   PassMap passes;
   take_texts(process, consumer, passes, issues);
   take_waits(process, passes);
-  for (auto& [id, pass] : passes) order_deliveries(pass);
+  for (auto& [id, pass] : passes) {
+    order_deliveries(pass);
+    take_sampler_out(pass);
+  }
   attach_workers(passes, process.info.host, by_pid);
   attach_own(passes, process);
   for (auto& [id, pass] : passes) consumer.passes.push_back(std::move(pass));
@@ -241,7 +236,8 @@ Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid
     const auto first = [](const Pass& p) { return p.deliveries.empty() ? UINT64_MAX : p.deliveries[0].wait.begin_ns; };
     return first(a) < first(b);
   });
-  count_streams(consumer);
+  for (Pass& pass : consumer.passes) tell_filling(consumer, pass);
+  tell_of_streams(consumer);
   return consumer;
 }
 

@@ -44,6 +44,7 @@ struct Delivery {
   bool made_known = false;
   record::BatchRecord made{};           ///< what came over the network counts in its reads (received.hpp)
   std::uint64_t received_bytes = 0;     ///< over the network, for this batch
+  std::uint64_t sampler_ns = 0;         ///< what the script's next() took to choose a batch; `wait` begins after it
   bool steps_with_predecessor = false;  ///< the batch before it (by number) was recorded too
 };
 
@@ -66,8 +67,13 @@ struct Pass {
   std::int64_t epoch = 0;
   std::vector<std::int64_t> worker_pids{};
   std::uint64_t made_ns = 0;  ///< that making its iterator took
+  std::uint64_t given_up_ns =
+      0;                   ///< that sending its workers away took, where the script dropped it within its batches
+  double sampler_s = 0.0;  ///< choosing a batch, in the process that trains: mean of all draws
   std::vector<Delivery> deliveries{};
   bool is_over = false;  ///< the script has seen its end
+  /// Batches at its beginning that the script took without training, to fill a buffer of its own (shuffling).
+  std::size_t filling = 0;
 };
 
 /// A process that takes batches from loaders (a rank).

@@ -36,7 +36,7 @@ ColdReading cold_reading(const PhaseRounds& data, bool of_maps) {
 
 Measured<BytesPerSample> storage_bytes_as_found(const RunData& run) {
   const TickSpan span = delivering_span(run);
-  if (!span.known()) return Measured<BytesPerSample>::absent(k_no_span);
+  if (!span.known()) return Measured<BytesPerSample>::absent(why_no_span(run));
   return BytesPerSample(span.storage_bytes() / span.samples);
 }
 

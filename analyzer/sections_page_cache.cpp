@@ -136,8 +136,9 @@ Courses courses_of(const RunData& run) {
 }
 
 /// The epoch, if what it read and what came from storage can be told.
-std::optional<CacheEpoch> epoch_of(std::int64_t number, const Span& span, const Courses& courses, double per_sample) {
-  if (span.end_ns > courses.until_ns || courses.storage.ticks_between(span.begin_ns, span.end_ns) < k_fewest_ticks) {
+std::optional<CacheEpoch> epoch_of(std::int64_t number, const Span& span, const Courses& courses, double per_sample,
+                                   std::int64_t fewest_ticks) {
+  if (span.end_ns > courses.until_ns || courses.storage.ticks_between(span.begin_ns, span.end_ns) < fewest_ticks) {
     return std::nullopt;
   }
   const auto samples = courses.samples.between(span.begin_ns, span.end_ns);
@@ -194,7 +195,7 @@ PageCache page_cache_of(Nodes nodes, const std::vector<RankView>& ranks, const D
       evaluated = true;
       continue;
     }
-    const auto epoch = epoch_of(number, span, courses, per_sample);
+    const auto epoch = epoch_of(number, span, courses, per_sample, k_fewest_ticks);
     if (epoch) out.epochs.push_back(*epoch);
   }
   keep_whole(out.epochs);
@@ -206,6 +207,18 @@ PageCache page_cache_of(Nodes nodes, const std::vector<RankView>& ranks, const D
         "phases began before two epochs after the first had passed; --phases as_is lets a run go on as it is");
   }
   return out;
+}
+
+std::vector<EpochSeen> epochs_seen(Nodes nodes, const std::vector<RankView>& ranks, std::int64_t fewest_ticks) {
+  const double per_sample = read_per_sample(ranks);
+  if (!reason_against(nodes, ranks, per_sample).empty()) return {};
+  const Courses courses = courses_of(*nodes.front().run);
+  std::vector<EpochSeen> epochs;
+  for (const auto& [number, span] : spans_of(ranks)) {
+    const auto epoch = epoch_of(number, span, courses, per_sample, fewest_ticks);
+    if (epoch) epochs.push_back({*epoch, span.begin_ns, span.end_ns});
+  }
+  return epochs;
 }
 
 void check_page_cache(const PageCache& cache, std::vector<DataIssue>& issues) {

@@ -12,21 +12,42 @@
 namespace stallcast::sections {
 namespace {
 
+constexpr std::size_t k_fewest = 4;  ///< batches, or stretches between ticks
+constexpr const char* k_no_making = "too few batches with a record of their making";
+constexpr const char* k_uncounted = "how many samples a batch holds is not known";
+
+/// Batches of the steps, by how far they came towards a mean per sample.
+struct Seen {
+  std::size_t made = 0;     ///< with a record of their making
+  std::size_t counted = 0;  ///< of them, with their number of samples
+
+  /// `told`: those of them that have the value; `untold`: why a batch may have none.
+  [[nodiscard]] std::string why_absent(std::size_t told, const char* untold) const {
+    if (made < k_fewest) return k_no_making;
+    if (counted < k_fewest) return k_uncounted;
+    return told == 0 ? untold : k_no_making;
+  }
+};
+
 /// A numerator per step over the samples of its batch, with an interval; absent where a step lacks its making.
 template <class Q, class Value>
 MeasuredEstimate<Q> per_sample_by_node(const std::vector<RankView>& ranks, Value value, const char* reason) {
+  Seen seen;
   std::vector<double> top;
   std::vector<double> bottom;
   for (const RankView& rank : ranks) {
     for (const SteadyStep& step : rank.window.steps) {
-      if (!step.delivery->made_known || step.samples <= 0.0) continue;
+      if (!step.delivery->made_known) continue;
+      ++seen.made;
+      if (step.samples <= 0.0) continue;
+      ++seen.counted;
       const double amount = value(step.delivery->made, rank.node);
       if (amount < 0.0) continue;
       top.push_back(amount);
       bottom.push_back(step.samples);
     }
   }
-  if (top.size() < 4) return MeasuredEstimate<Q>::absent(reason);
+  if (top.size() < k_fewest) return MeasuredEstimate<Q>::absent(seen.why_absent(top.size(), reason));
   const Estimate<double> ratio = ratio_of_sums(top, bottom);
   return Estimate<Q>{Q(ratio.mean), Q(ratio.ci95_low), Q(ratio.ci95_high), ratio.n};
 }
@@ -47,8 +68,6 @@ MeasuredEstimate<Seconds> per_step(const std::vector<RankView>& ranks, double ba
   const Estimate<double> mean = ratio_of_sums(top, ones);
   return Estimate<Seconds>{Seconds(mean.mean), Seconds(std::max(0.0, mean.ci95_low)), Seconds(mean.ci95_high), mean.n};
 }
-
-constexpr const char* k_no_making = "too few batches with a record of their making";
 
 void fill_sample_costs(const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines, Resources& out) {
   using record::BatchRecord;
@@ -96,8 +115,11 @@ MeasuredEstimate<SecondsPerSample> tree_cpu(Nodes nodes) {
       before = &tick;
     }
   }
-  if (cpu.size() < 4) {
-    return MeasuredEstimate<SecondsPerSample>::absent("the run was too short for CPU times of the process tree");
+  if (cpu.size() < k_fewest) {
+    const bool counted =
+        std::any_of(nodes.begin(), nodes.end(), [](const Launch& node) { return counts_samples(*node.run); });
+    return MeasuredEstimate<SecondsPerSample>::absent(
+        counted ? "the run was too short for CPU times of the process tree" : k_uncounted);
   }
   const Estimate<double> ratio = ratio_of_sums(cpu, samples);
   return Estimate<SecondsPerSample>{SecondsPerSample(ratio.mean), SecondsPerSample(ratio.ci95_low),
@@ -122,7 +144,7 @@ MeasuredEstimate<SecondsPerSample> consumer_cpu(const std::vector<RankView>& ran
 
 Measured<BytesPerSecond> storage_bandwidth(const Launch& node) {
   const TickSpan span = delivering_span(*node.run);
-  if (!span.known()) return Measured<BytesPerSecond>::absent(k_no_span);
+  if (!span.known()) return Measured<BytesPerSecond>::absent(why_no_span(*node.run));
   const auto share = storage_share(*node.run, node.ranks);
   const bool emulated = storage_is_emulated(*node.run) && share;
   const double received = received_per_sample(node.ranks) * span.samples;
@@ -258,7 +280,7 @@ Measured<Fraction> share_of_processes(const RunData& run, const TickSpan& span, 
     const auto last = std::find_if(span.last->processes.begin(), span.last->processes.end(), of_rank);
     if (first == span.first->processes.end() || last == span.last->processes.end() || first->rchar < 0 ||
         first->read_bytes < 0 || last->rchar < first->rchar || last->read_bytes < first->read_bytes) {
-      return Measured<Fraction>::absent(k_no_span);
+      return Measured<Fraction>::absent("/proc/PID/io of a process that trains could not be read");
     }
     read += static_cast<double>(last->rchar - first->rchar);
     stored += static_cast<double>(last->read_bytes - first->read_bytes);
@@ -307,7 +329,7 @@ Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>
     return read > 0.0 ? 1.0 - *hit * (read - received) / read : 1.0 - *hit;
   }
   const TickSpan span = delivering_span(run);
-  if (!span.known()) return Measured<Fraction>::absent(k_no_span);
+  if (!span.known()) return Measured<Fraction>::absent(why_no_span(run));
   const std::string unseen = unseen_reading(run, ranks);
   if (!unseen.empty()) return Measured<Fraction>::absent(unseen);
   const bool by_process = !ranks.empty() && ranks.front().window.loader.composition != "serial";

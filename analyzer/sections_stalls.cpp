@@ -25,6 +25,7 @@ struct JobTimes {
   double step_s = 0.0;      ///< mean over ranks
   double samples = 0.0;     ///< per step of one rank
   Estimate<double> wait{};  ///< share of the step
+  double sampler = 0.0;     ///< likewise, of the wait: choosing a batch
   double rate = 0.0;        ///< summed over ranks
   double rate_half = 0.0;
   std::int64_t n = 0;
@@ -44,10 +45,12 @@ JobTimes job_times(const std::vector<RankView>& ranks) {
   const double count = static_cast<double>(ranks.size());
   for (const RankView& rank : ranks) {
     const auto lengths = column(rank.window, [](const SteadyStep& s) { return s.step_s(); });
-    const auto waits = column(rank.window, [](const SteadyStep& s) { return s.wait_s; });
+    const auto waits = column(rank.window, [](const SteadyStep& s) { return s.wait_s + s.sampler_s; });
     const auto samples = column(rank.window, [](const SteadyStep& s) { return s.samples; });
     const Estimate<double> per_sample = ratio_of_sums(lengths, samples);
     const Estimate<double> wait = ratio_of_sums(waits, lengths);
+    const auto choosing = column(rank.window, [](const SteadyStep& s) { return s.sampler_s; });
+    times.sampler += ratio_of_sums(choosing, lengths).mean / count;
     const double rate = 1.0 / per_sample.mean;
     const double half = rate * (per_sample.ci95_high - per_sample.ci95_low) / 2.0 / per_sample.mean;
     times.rate += rate;
@@ -208,7 +211,7 @@ void fill_split(const std::vector<RankView>& ranks, const JobTimes& times, const
   profile.stalls.as_is_fetch = share((step - found.cached_step_s) / step, times, error);
   const double fetch = profile.stalls.as_is_fetch->mean;
   const double beyond = (found.cached_step_s - found.synthetic_step_s) / step;  // prep, and what it costs the consumer
-  const double waited = std::min(beyond, std::max(0.0, times.wait.mean - fetch));
+  const double waited = std::min(beyond, std::max(0.0, times.wait.mean - times.sampler - fetch));
   const double receive = std::min(waited, found.receive_s / step);
   profile.stalls.as_is_prep = share(waited - receive, times, error);
   profile.stalls.as_is_receive = share(receive, times, error);
@@ -317,8 +320,51 @@ void divide_overlapped(const std::vector<RankView>& ranks, const JobTimes& times
   add_point(profile, "synthetic", "attributed", profile.rates.synthetic);
 }
 
+/// A script that makes an iterator for each step starts workers for one batch: how these would keep up with it is not
+/// seen. What the steps alone would give is.
+void leave_iterators(const JobTimes& times, Profile& profile) {
+  absent_split(profile, "the script makes an iterator for each step, whose workers are started for one batch");
+  const double own = 1.0 - times.wait.mean;
+  profile.rates.synthetic = rate_estimate(times.rate / own, times.rate_half / times.rate, times.n);
+  add_point(profile, "synthetic", "attributed", profile.rates.synthetic);
+  char waited[32] = "";
+  std::snprintf(waited, sizeof waited, "%.3g ms", 1e3 * times.step_s * times.wait.mean);
+  add_issue(profile.issues,
+            {"iterator-per-step", Severity::warning, 1,
+             std::string("an iterator is made for each step: ") + waited +
+                 " of it go into starting workers, waiting for their first batch, and sending them away",
+             "make the iterator once (batches = iter(loader), then next(batches)), or loop over the loader"});
+}
+
+/// The verdict is over the steps of the training, and not over the batches of a loader that is no longer asked.
+void tell_given_again(const GivenAgain& again, const JobTimes& times, Profile& profile) {
+  const std::string words = "the loader gave batches for the first " + std::to_string(again.deliveries) + " of " +
+                            std::to_string(again.steps) + " steps only; the others were kept and given again";
+  absent_split(profile, words);
+  const auto steps = static_cast<double>(again.steps);
+  const double wait = std::clamp(again.wait_s / again.seconds, 0.0, 1.0);
+  constexpr double k_error = 0.1;  // of the wait: the first steps of a run are those that waited
+  const auto around = [&](double mean) {
+    return Estimate<Seconds>{Seconds(mean), Seconds((1.0 - k_error) * mean), Seconds((1.0 + k_error) * mean),
+                             again.steps};
+  };
+  profile.stalls.as_is_wait =
+      Estimate<Fraction>{wait, (1.0 - k_error) * wait, std::min(1.0, (1.0 + k_error) * wait), again.steps};
+  profile.rates.as_is = rate_estimate(steps * again.samples / again.seconds, times.rate_half / times.rate, again.steps);
+  profile.points.clear();
+  add_point(profile, "as_is", "plain", profile.rates.as_is);
+  profile.measured_s = again.seconds;
+  profile.resources.step = around(again.seconds / steps);
+  profile.resources.wait = around(again.wait_s / steps);
+  profile.resources.compute = around((again.seconds - again.wait_s) / steps);
+  add_issue(profile.issues, {"batches-given-again", Severity::warning, 1, words,
+                             "itertools.cycle(loader) keeps all batches in memory and shuffles and augments no more; "
+                             "loop over the loader anew for new ones"});
+}
+
 void divide_waiting(const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines,
                     const JobTimes& times, Profile& profile) {
+  if (ranks.front().window.iterator_per_step) return leave_iterators(times, profile);
   if (profile.job.composition == "overlapped") return divide_overlapped(ranks, times, profile);
   if (profile.job.composition == "unknown") {
     absent_split(profile,
@@ -374,7 +420,10 @@ void fill_rates_and_stalls(const std::vector<RankView>& ranks, const std::vector
   profile.stalls.as_is_wait = times.wait;
   profile.stalls.epoch_pause = epoch_pause(ranks);
   add_point(profile, "as_is", "plain", profile.rates.as_is);
+  profile.stalls.as_is_sampler = share(times.sampler, times, 0.0);
   divide_waiting(ranks, machines, times, profile);
+  const GivenAgain& again = ranks.front().window.given_again;
+  if (again.steps > 0) tell_given_again(again, times, profile);
   if (times.samples <= 0.0) withdraw_rates(profile);
 }
 

@@ -120,6 +120,7 @@ SteadyStep make_step(const Delivery& before, const Delivery& now, std::int64_t b
     step.consumer_cpu_s = seconds(before.wait.cpu_ns, now.wait.cpu_ns);
   }
   step.ready = now.wait.ready;
+  step.sampler_s = static_cast<double>(now.sampler_ns) * 1e-9;
   step.delivery = &now;
   return step;
 }
@@ -207,7 +208,8 @@ void take_pass(const Pass& pass, const LoaderFacts& facts, const std::vector<std
     window.pauses_s.push_back(static_cast<double>(pass.made_ns) * 1e-9 + seconds(first.begin_ns, first.end_ns));
   }
   const Trim trim = trim_of(facts, deliveries.size());
-  for (std::size_t i = std::max<std::size_t>(trim.lead, 1); i + trim.tail < deliveries.size(); ++i) {
+  for (std::size_t i = std::max({trim.lead, pass.filling + 1, std::size_t{1}}); i + trim.tail < deliveries.size();
+       ++i) {
     const Delivery& before = *deliveries[i - 1].delivery;
     const Delivery& now = *deliveries[i].delivery;
     if (!deliveries[i].follows || !found.holds(before, now)) continue;
@@ -215,6 +217,53 @@ void take_pass(const Pass& pass, const LoaderFacts& facts, const std::vector<std
     step.beside_another = any_within(others, step.begin_ns, step.end_ns);
     window.steps.push_back(step);
   }
+}
+
+/// Whether the script takes one batch of each pass and drops it.
+bool is_iterator_per_step(const std::vector<const Pass*>& passes) {
+  constexpr std::size_t k_fewest_passes = 8;
+  const auto single = std::count_if(passes.begin(), passes.end(),
+                                    [](const Pass* pass) { return pass->deliveries.size() == 1 && !pass->is_over; });
+  return passes.size() >= k_fewest_passes && 10 * static_cast<std::size_t>(single) >= 9 * passes.size();
+}
+
+/// A step from each pass to the next, the first of which is left out.
+void take_single_batches(const std::vector<const Pass*>& passes, const LoaderFacts& facts, SteadyWindow& window) {
+  for (std::size_t i = 2; i < passes.size(); ++i) {
+    const Pass& before = *passes[i - 1];
+    SteadyStep step = make_step(before.deliveries.back(), passes[i]->deliveries.front(), facts.batch_size);
+    const double around_s = static_cast<double>(before.given_up_ns + passes[i]->made_ns) * 1e-9;
+    const double moved_s = std::min(step.compute_s, around_s);
+    step.compute_s -= moved_s;
+    step.wait_s += moved_s;
+    window.steps.push_back(step);
+  }
+}
+
+/// The steps after all deliveries, where these are most of all.
+GivenAgain given_again(const Consumer& consumer, const Group& training) {
+  constexpr std::int64_t k_fewest = 16;
+  const std::vector<std::uint64_t> times = delivery_times(consumer);
+  const auto after = std::upper_bound(consumer.steps.begin(), consumer.steps.end(), times.back(),
+                                      [](std::uint64_t t, const record::StepRecord& step) { return t < step.time_ns; });
+  const auto late = std::distance(after, consumer.steps.end());
+  const auto all = static_cast<std::int64_t>(consumer.steps.size());
+  if (late < k_fewest || 2 * late < all) return {};
+  GivenAgain again{.steps = all, .deliveries = training.deliveries};
+  again.seconds = seconds(times.front(), consumer.steps.back().time_ns);
+  for (const Pass* pass : training.passes) {
+    for (const Delivery& delivery : pass->deliveries) {
+      const double waited_s = seconds(delivery.wait.begin_ns, delivery.wait.end_ns);
+      again.samples += static_cast<double>(delivery.wait.samples) / static_cast<double>(training.deliveries);
+      if (delivery.wait.end_ns == times.front()) continue;  // the time begins with it
+      if (delivery.wait.end_ns > consumer.phases_begin_ns) {
+        again.seconds -= waited_s;
+      } else {
+        again.wait_s += waited_s;
+      }
+    }
+  }
+  return again;
 }
 
 /// An evaluation now and then is not the step that is asked about; a second loader of every step is.
@@ -272,6 +321,12 @@ SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>&
   window.deliveries = training->deliveries;
   if (training->steps > 0) {
     window.optimizer_steps_per_batch = static_cast<double>(training->steps) / static_cast<double>(training->deliveries);
+  }
+  window.given_again = given_again(consumer, *training);
+  window.iterator_per_step = is_iterator_per_step(training->passes);
+  if (window.iterator_per_step) {
+    take_single_batches(training->passes, training->facts, window);
+    return window;
   }
   const std::vector<std::uint64_t> others = other_waits(groups, training);
   const Found found{consumer.phases_begin_ns, found_again};

@@ -14,6 +14,7 @@ struct SteadyStep {
   std::uint64_t end_ns = 0;    ///< delivery of this one
   double compute_s = 0.0;
   double wait_s = 0.0;
+  double sampler_s = 0.0;            ///< of compute_s: choosing a batch within next()
   double samples = 0.0;              ///< of the batch delivered at the end; 0 if not known
   double consumer_cpu_s = -1.0;      ///< CPU time of the consuming process in the step; negative if not known
   std::uint32_t ready = UINT32_MAX;  ///< batches that lay ready when the consumer asked
@@ -21,6 +22,15 @@ struct SteadyStep {
   const Delivery* delivery = nullptr;
 
   [[nodiscard]] double step_s() const { return compute_s + wait_s; }
+};
+
+/// Steps on batches that the script had been given before: it keeps them (itertools.cycle), and no longer asks.
+struct GivenAgain {
+  std::int64_t steps = 0;       ///< optimizer steps in all; 0: there are none such
+  std::int64_t deliveries = 0;  ///< by the loader
+  double seconds = 0.0;         ///< from the first delivery to the last step, without what a measurement held back
+  double wait_s = 0.0;          ///< of that
+  double samples = 0.0;         ///< of one delivery
 };
 
 /// What was chosen of one consumer, and what was left out.
@@ -35,6 +45,10 @@ struct SteadyWindow {
                                        ///< none where most steps have that: it is part of the step then
   std::vector<double> pauses_s{};  ///< of each pass that began as found: making its iterator, waiting for a first batch
   double optimizer_steps_per_batch = 0.0;  ///< 0 where no optimizer step was seen
+  /// The script makes an iterator for each step: a step's wait is making it, a first batch, and sending its workers
+  /// away.
+  bool iterator_per_step = false;
+  GivenAgain given_again{};
 };
 
 /// A stretch of time, CLOCK_MONOTONIC.

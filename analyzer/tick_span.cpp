@@ -34,4 +34,18 @@ TickSpan delivering_span(const RunData& run) {
   return span;
 }
 
+bool counts_samples(const RunData& run) {
+  return std::any_of(run.log.ticks.begin(), run.log.ticks.end(),
+                     [](const Tick& tick) { return delivered_at(tick) > 0.0; });
+}
+
+std::string why_no_span(const RunData& run) {
+  const bool read = std::any_of(run.log.ticks.begin(), run.log.ticks.end(),
+                                [](const Tick& tick) { return tick.tree_read_bytes >= 0; });
+  if (run.log.ticks.empty()) return "nobody watched the run from outside";
+  if (!read) return "/proc/PID/io could not be read";
+  if (!counts_samples(run)) return "how many samples a batch holds is not known";
+  return "the run was too short: batches came between fewer than two looks at /proc/PID/io";
+}
+
 }  // namespace stallcast::sections

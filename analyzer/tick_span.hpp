@@ -1,11 +1,11 @@
 /// The tool's readings of /proc while the job delivered batches as found.
 #pragma once
 
+#include <string>
+
 #include "analyzer/run_data.hpp"
 
 namespace stallcast::sections {
-
-inline constexpr char k_no_span[] = "/proc/PID/io could not be read, or the run was too short";
 
 /// First and last tick in which the job delivered batches.
 struct TickSpan {
@@ -23,6 +23,12 @@ struct TickSpan {
 /// ticks as is delivered. Once all have come the workers have read nothing for a while, or are gone with their
 /// counters.
 [[nodiscard]] TickSpan delivering_span(const RunData& run);
+
+/// Why there is no such span.
+[[nodiscard]] std::string why_no_span(const RunData& run);
+
+/// Whether it is known how many samples a batch holds.
+[[nodiscard]] bool counts_samples(const RunData& run);
 
 /// Samples that all ranks had been given by then.
 [[nodiscard]] double delivered_at(const Tick& tick);

@@ -245,6 +245,16 @@ void take_cpu_of_cached(const Profile& profile, JobModel& job) {
   job.cpu_of_cached = true;
 }
 
+/// Whether the kernel reads ahead of the job: of files that are read in order by read(), over no network.
+void read_order(const Profile& profile, JobModel& job) {
+  constexpr double k_sets_the_pace = 0.05;  // of a step: waiting for storage
+  job.reads_ahead = profile.job.loader_kind == "iterable" && !job.reads_mapped && !job.reads_unseen &&
+                    profile.dataset.layout != "network";
+  const auto& fetch = profile.stalls.as_is_fetch;
+  const bool found_cold = job.miss >= 0.95 && fetch && fetch->ci95_low > k_sets_the_pace;
+  if (job.reads_ahead && found_cold) job.stream_demand_s = 1.0 / job.rate;
+}
+
 /// Reads that are all equally slow wait for a latency; where some are fast, the slow ones waited for others.
 void guess_bandwidth_share(const Profile& profile, JobModel& job) {
   const auto reads = profile.resources.distributions.find("sample_read_s");
@@ -348,8 +358,23 @@ void read_data_and_memory(const Profile& profile, JobModel& job) {
 
 }  // namespace
 
+/// Ways to use a loader that no setting of it changes: what is measured of it says nothing of its settings.
+std::string odd_use(const Profile& profile) {
+  const auto has = [&](const char* id) {
+    return std::any_of(profile.issues.begin(), profile.issues.end(),
+                       [&](const DataIssue& issue) { return issue.id == id; });
+  };
+  if (has("iterator-per-step"))
+    return "each step makes an iterator of its own, with new workers; keep one, and profile again";
+  if (has("batches-given-again"))
+    return "most steps are on batches that were given before, for which nobody asks the loader";
+  return {};
+}
+
 Result<JobModel> job_model(const Profile& profile) {
   JobModel job;
+  if (const std::string odd = odd_use(profile); !odd.empty())
+    return lacks("steps that a loader's settings change", odd);
   const auto& as_is = profile.rates.as_is;
   if (!known_rate(as_is)) return lacks("rate of the job as found", as_is.reason());
   if (!known(profile.resources.compute)) return lacks("time of a step", profile.resources.compute.reason());
@@ -372,6 +397,7 @@ Result<JobModel> job_model(const Profile& profile) {
     take_interference_out(profile, job);
     take_cpu_of_cached(profile, job);
     guess_bandwidth_share(profile, job);
+    read_order(profile, job);
     read_storage(profile, job);
     read_variability(profile, job);
   } else {

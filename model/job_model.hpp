@@ -100,6 +100,11 @@ struct JobModel {
   std::optional<double> storage_s{};
   double storage_presence = 0.0;  ///< mean share of a worker's time spent waiting for storage meanwhile
   double bandwidth_share = 0.7;   ///< first guess: the part of storage_s that others' reading lengthens
+  /// A stream is read in order, and the kernel fetches what comes next while a sample is prepared: storage sets the
+  /// pace where it is the slower of the two, and nobody waits for it where it is not.
+  bool reads_ahead = false;
+  /// What a sample of such a stream takes from storage where that did set the pace: one over the rate then.
+  std::optional<double> stream_demand_s{};
   /// Service demand at the storage that all share, per sample from there, where a probe of it has shown its ceiling.
   std::optional<double> storage_demand_s{};
   /// Of what storage could deliver while nobody reads, how much it delivers afterwards: 1 for a token bucket, which

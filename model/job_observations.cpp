@@ -3,6 +3,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <string_view>
 
 #include "model/job_inputs.hpp"
 
@@ -82,6 +83,9 @@ struct Slower {
 std::optional<Slower> slower_by_storage(const JobModel& job, const char* cold_phase, const char* cached_phase) {
   const Observation* cold = at_all_workers(job, cold_phase);
   const Observation* cached = at_all_workers(job, cached_phase);
+  const char* as_found = phase_as_found(job);
+  const bool found_cached = as_found != nullptr && std::string_view(as_found) == cached_phase;
+  if (cached == nullptr && found_cached) cached = &job.observations.front();
   if (cold == nullptr || cached == nullptr) return std::nullopt;
   return Slower{1.0 / cold->rate - 1.0 / cached->rate,
                 std::hypot(cold->relative_sd / cold->rate, cached->relative_sd / cached->rate)};
@@ -95,7 +99,9 @@ void collect_observations(const Profile& profile, JobModel& job) {
                                       "synthetic", "supply_cold", "supply_cached"};
   for (const Point& point : profile.points) {
     const bool fits = std::find(std::begin(k_phases), std::end(k_phases), point.phase) != std::end(k_phases);
-    if (point.method != "differential" || !fits || !understood(point)) continue;
+    // Epochs that were found in another state than the job is in now are as good as blocks.
+    const bool is_measured = point.method == "differential" || (point.method == "plain" && point.phase == "cold");
+    if (!is_measured || !fits || !understood(point)) continue;
     if (!known_rate(point.estimate)) continue;
     Observation seen{.phase = point.phase,
                      .workers = number_in<int>(point.setting, "workers"),
@@ -128,6 +134,9 @@ void storage_from_phases(JobModel& job) {
   job.storage_s = workers * std::max(slower.seconds, 0.5 * slower.sd);
   const Observation* cold = at_all_workers(job, alone_tells || !training ? "supply_cold" : "cold");
   job.storage_presence = std::min(1.0, cold->rate * *job.storage_s / workers);
+  if (job.reads_ahead && training && training->seconds > k_clearly * training->sd) {
+    job.stream_demand_s = 1.0 / at_all_workers(job, "cold")->rate;
+  }
   std::erase_if(job.missing, [](const MissingInput& m) { return m.input == "cost of reading from storage"; });
 }
 

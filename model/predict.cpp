@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/bounds.hpp"
+#include "model/by_shards.hpp"
 #include "model/calibrate.hpp"
 #include "model/cluster_simulation.hpp"
 #include "model/discrepancy.hpp"
@@ -39,7 +40,11 @@ struct Predictor::State {
   std::optional<Discrepancy> of_recursion{};
 
   double rate_of(const Setting& setting, const Draw& truth) {
-    return setting.batch / std::max(1e-12, evaluate(job, setting, truth, curves).step_s);
+    double step_s = 0.0;
+    for (const PartOfTime& part : by_shards(job, setting)) {
+      step_s += part.weight * evaluate(job, part.setting, truth, curves).step_s;
+    }
+    return setting.batch / std::max(1e-12, step_s);
   }
 
   Draw best() const { return {calibration.best, {}}; }
@@ -83,14 +88,34 @@ struct Predictor::State {
     if (!of_analytic) {
       of_analytic = discrepancy_of([&](const QuickInput& input) { return evaluate(input, curves).step_s; });
     }
-    const QuickInput input = demands(job, setting, calibration.best, {});
-    return corrected(input, evaluate(input, curves).step_s, *of_analytic);
+    double step_s = 0.0;
+    for (const PartOfTime& part : by_shards(job, setting)) {
+      const QuickInput input = demands(job, part.setting, calibration.best, {});
+      step_s += part.weight * corrected(input, evaluate(input, curves).step_s, *of_analytic);
+    }
+    return step_s;
   }
-  double played_step_s(const Setting& setting, const Played& run) {
+
+  /// A setting as the recursion plays it: what the step takes by it, and corrected by what it gets wrong of blocks.
+  struct Course {
+    Played run{};
+    double step_s = 0.0;
+  };
+
+  Course play(const Setting& setting) {
     if (!of_recursion) {
       of_recursion = discrepancy_of([&](const QuickInput& input) { return fitted().play(input, job.batch).step_s; });
     }
-    return corrected(demands(job, setting, calibration.best, {}), run.step_s, *of_recursion);
+    Course course;
+    for (const PartOfTime& part : by_shards(job, setting)) {
+      const QuickInput input = demands(job, part.setting, calibration.best, {});
+      const Played run = fitted().play(input, setting.batch);
+      course.run.step_s += part.weight * run.step_s;
+      course.run.wait_s += part.weight * run.wait_s;
+      course.run.own_s += part.weight * run.own_s;
+      course.step_s += part.weight * corrected(input, run.step_s, *of_recursion);
+    }
+    return course;
   }
 
   /// All blocks together say more of the job as found than its own window does, unless they contradict that one: then
@@ -100,11 +125,6 @@ struct Predictor::State {
     constexpr double k_contradicts = 2.0;  // standard deviations
     const double fitted_rate = rate_of(as_found(job), best());
     if (std::abs(std::log(fitted_rate / job.rate)) <= k_contradicts * job.rate_relative_sd) job.rate = fitted_rate;
-  }
-
-  /// Samples per second of one rank and wait per step, by the recursion.
-  Played play(const Setting& setting) {
-    return fitted().play(demands(job, setting, calibration.best, {}), setting.batch);
   }
 
   /// ln of the rate in each truth over the best one, sorted; if `base` is given, of the rate over that at `base` in the
@@ -193,14 +213,14 @@ struct Predictor::State {
   Prediction played(const Scenario& scenario, const Setting& setting) {
     Prediction prediction = quick(scenario, setting);
     if (setting.as_found) return prediction;
-    const Played run = play(setting);
-    const double rate = setting.batch / played_step_s(setting, run);
+    const Course course = play(setting);
+    const double rate = setting.batch / course.step_s;
     const double analytic = prediction.throughput.mean.value() / ranks_of(setting);
     const double apart = std::log(analytic / rate);
     const double low = std::log(prediction.throughput.ci90_low.value() / prediction.throughput.mean.value());
     const double high = std::log(prediction.throughput.ci90_high.value() / prediction.throughput.mean.value());
     set_rate(prediction, rate, setting, low + 0.5 * std::min(0.0, apart), high + 0.5 * std::max(0.0, apart));
-    prediction.stall = std::clamp(run.wait_s / run.step_s, 0.0, 1.0);
+    prediction.stall = std::clamp(course.run.wait_s / course.run.step_s, 0.0, 1.0);
     set_first_epoch(prediction, setting);
     if (std::abs(apart) > k_forms_differ) {
       prediction.notes.push_back("the analytic form, which sweeps use, says " +
@@ -264,9 +284,7 @@ Result<Gain> Predictor::gain(const Scenario& scenario, const Scenario& base) {
   auto before = resolve(state_->job, base);
   if (!before) return before.error();
   if (setting.value().as_found && before.value().as_found) return Gain{};
-  const auto log_rate = [&](const Setting& at) {
-    return std::log(ranks_of(at) * at.batch / state_->played_step_s(at, state_->play(at)));
-  };
+  const auto log_rate = [&](const Setting& at) { return std::log(ranks_of(at) * at.batch / state_->play(at).step_s); };
   const double centre = log_rate(setting.value()) - log_rate(before.value());
   const auto logs = state_->spread(setting.value(), &before.value());
   const double low = std::min(0.0, quantile(logs, 0.05));

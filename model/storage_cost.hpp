@@ -16,7 +16,8 @@ struct StorageCost {
 
 /// Share of what storage could deliver while nobody reads that it has ready afterwards. The pauses that were measured
 /// are longer than those between the reads of a job, and all that can be read was read after them: what saves up
-/// anything over such, beyond what may be noise of a disk, saves up all of a short one.
+/// anything over such, beyond what may be noise of a disk, saves up all of a short one. Of a stream all of it is: the
+/// kernel reads on meanwhile.
 [[nodiscard]] double saved_between_reads(const JobModel& job);
 
 }  // namespace stallcast

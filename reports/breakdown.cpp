@@ -31,8 +31,20 @@ Slice slice(const char* key, const char* label, const Estimate<Fraction>& share,
   return result;
 }
 
-void add_wait_slices(Breakdown& b, const Estimate<Fraction>& wait, const Estimate<Fraction>* fetch,
-                     const Estimate<Fraction>* prep, const Estimate<Fraction>* receive) {
+/// What is known of the parts of a wait; null where it is not.
+struct WaitParts {
+  const Estimate<Fraction>* fetch = nullptr;
+  const Estimate<Fraction>* prep = nullptr;
+  const Estimate<Fraction>* receive = nullptr;
+  const Estimate<Fraction>* sampler = nullptr;
+};
+
+bool shows(const Estimate<Fraction>* part) {
+  return part != nullptr && part->mean >= k_other_from && !holds_zero(*part);
+}
+
+void add_wait_slices(Breakdown& b, const Estimate<Fraction>& wait, const WaitParts& of_wait) {
+  const auto& [fetch, prep, receive, sampler] = of_wait;
   b.wait = wait;
   b.slices.push_back(slice("compute", "compute", one_minus(wait), b.step));
   if (fetch == nullptr || prep == nullptr) {
@@ -42,9 +54,13 @@ void add_wait_slices(Breakdown& b, const Estimate<Fraction>& wait, const Estimat
   b.slices.push_back(slice("fetch", b.over_network ? "wait: the network" : "wait: reading files", *fetch, b.step));
   b.slices.push_back(slice("prep", "wait: preparing samples", *prep, b.step));
   Estimate<Fraction> parts = sum_of(*fetch, *prep);
-  if (receive != nullptr && receive->mean >= k_other_from && !holds_zero(*receive)) {
+  if (shows(receive)) {
     b.slices.push_back(slice("receive", "wait: receiving batches", *receive, b.step));
     parts = sum_of(parts, *receive);
+  }
+  if (shows(sampler)) {
+    b.slices.push_back(slice("sampler", "wait: choosing samples", *sampler, b.step));
+    parts = sum_of(parts, *sampler);
   }
   if (wait.mean - parts.mean < k_other_from) return;
   const Estimate<Fraction> other = sum_of(wait, {-parts.mean, -parts.ci95_high, -parts.ci95_low, parts.n});
@@ -105,8 +121,9 @@ std::optional<Breakdown> found_breakdown(const Profile& p) {
                   p.resources.step,
                   {},
                   {}};
-  add_wait_slices(found, *wait, usable(p.stalls.as_is_fetch), usable(p.stalls.as_is_prep),
-                  usable(p.stalls.as_is_receive));
+  add_wait_slices(found, *wait,
+                  {usable(p.stalls.as_is_fetch), usable(p.stalls.as_is_prep), usable(p.stalls.as_is_receive),
+                   usable(p.stalls.as_is_sampler)});
   add_copies(p.gpu, found);
   return found;
 }
@@ -141,6 +158,16 @@ Estimate<Fraction> cold_wait(const Profile& p) {
   return {parts.mean, parts.mean - half, parts.mean + half, parts.n};
 }
 
+/// Choosing the samples of a step takes as long wherever these come from.
+std::optional<Estimate<Fraction>> cold_sampler(const Profile& p) {
+  const auto* found = usable(p.stalls.as_is_sampler);
+  const auto* as_is = usable(p.rates.as_is);
+  const auto* cold = usable(p.rates.cold);
+  if (!shows(found) || as_is == nullptr || cold == nullptr) return std::nullopt;
+  const double slower = std::min(1.0, cold->mean / as_is->mean);
+  return Estimate<Fraction>{slower * found->mean, slower * found->ci95_low, slower * found->ci95_high, found->n};
+}
+
 std::optional<Breakdown> cold_breakdown(const Profile& p) {
   const auto* fetch = usable(p.stalls.fetch);
   const auto* prep = usable(p.stalls.prep);
@@ -148,7 +175,9 @@ std::optional<Breakdown> cold_breakdown(const Profile& p) {
   const char* title =
       found_is_cold(p) ? "with every byte read from storage, as it was found" : "with every byte read from storage";
   Breakdown cold{"cold", title, p.stalls.method, is_over_network(p), cold_step(p), {}, {}};
-  add_wait_slices(cold, cold_wait(p), fetch, prep, usable(p.stalls.receive));
+  const auto sampler = cold_sampler(p);
+  const Estimate<Fraction> wait = sampler ? sum_of(cold_wait(p), *sampler) : cold_wait(p);
+  add_wait_slices(cold, wait, {fetch, prep, usable(p.stalls.receive), sampler ? &*sampler : nullptr});
   return cold;
 }
 

@@ -47,6 +47,7 @@ std::vector<Part> named_parts(const Breakdown& b, bool& left_out) {
       {"fetch", b.over_network ? "fetching over the network" : "reading files"},
       {"prep", "preparing samples"},
       {"receive", "taking over batches that were ready"},
+      {"sampler", "choosing samples in the training process"},
       {"other", "none of these"}};
   std::vector<Part> parts;
   for (const auto& [key, words] : k_words) {

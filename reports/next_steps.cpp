@@ -28,6 +28,7 @@ struct Case {
   double fetch = 0.0;
   double prep = 0.0;
   double receive = 0.0;
+  double sampler = 0.0;
 
   [[nodiscard]] bool waits() const { return wait >= k_moderate_from; }
   [[nodiscard]] bool fetches() const { return fetch >= k_moderate_from; }
@@ -254,6 +255,30 @@ std::optional<NextStep> slow_rank(const Case& c) {
                   1.1 * most};
 }
 
+std::optional<NextStep> choose_ahead(const Case& c) {
+  if (c.sampler < k_moderate_from) return std::nullopt;
+  const auto* step = usable(c.p.resources.step);
+  std::string why = fmt::format("the sampler takes {} of each step in the training process itself, within next()",
+                                step != nullptr ? duration(step->mean * c.sampler) : percent(c.sampler));
+  why += ": neither workers nor cores for them, a cache or storage shorten that";
+  return NextStep{"choose-ahead",
+                  "Choose the samples ahead: before the epoch, in a thread, or in the data set's workers", why,
+                  1.1 * c.sampler};
+}
+
+std::optional<NextStep> keep_iterator(const Case& c) {
+  const auto is_told = [](const DataIssue& issue) { return issue.id == "iterator-per-step"; };
+  if (!c.waits() || std::none_of(c.p.issues.begin(), c.p.issues.end(), is_told)) return std::nullopt;
+  std::string why = fmt::format(
+      "next(iter(loader)) starts workers for one batch of each step: {} of the time is "
+      "waiting for that",
+      percent(c.wait));
+  const auto* synthetic = usable(c.p.rates.synthetic);
+  if (synthetic != nullptr) why += fmt::format("; the steps alone would take {}", rate(synthetic->mean));
+  return NextStep{"keep-iterator", "Keep the iterator: loop over the loader, or make it once and call next() on it",
+                  why, 1.2 * c.wait};
+}
+
 std::optional<NextStep> all_ranks(const Case& c) {
   if (c.p.job.ranks_seen < 1 || c.p.job.ranks_seen >= c.p.job.ranks_expected) return std::nullopt;
   return NextStep{
@@ -262,10 +287,10 @@ std::optional<NextStep> all_ranks(const Case& c) {
       0.04};
 }
 
-constexpr std::array<Rule, 19> k_rules = {
-    no_loader,    leave_it,        start_workers, more_workers,   more_cores,  cheaper_prep, cheaper_handover,
-    hide_copies,  contended_cores, fewer_threads, keep_in_memory, keep_a_copy, nearer_store, faster_storage,
-    larger_reads, resident_reads,  slow_rank,     all_ranks,      more_threads};
+constexpr std::array<Rule, 21> k_rules = {
+    no_loader,    keep_iterator,    choose_ahead, leave_it,        start_workers, more_workers,   more_cores,
+    cheaper_prep, cheaper_handover, hide_copies,  contended_cores, fewer_threads, keep_in_memory, keep_a_copy,
+    nearer_store, faster_storage,   larger_reads, resident_reads,  slow_rank,     all_ranks,      more_threads};
 
 /// What cannot be told from 0 calls for nothing to be bought.
 double told_from_zero(const MeasuredEstimate<Fraction>& share) {
@@ -283,6 +308,7 @@ std::vector<NextStep> next_steps_of(const Profile& p, Level level) {
     const auto& prep = c.d.cold ? p.stalls.prep : p.stalls.as_is_prep;
     c.fetch = told_from_zero(fetch);
     c.prep = told_from_zero(prep);
+    c.sampler = told_from_zero(p.stalls.as_is_sampler);
     // Where the report says that the wait was not divided, no part of it is a reason for anything.
     if (fetch && prep) c.receive = told_from_zero(c.d.cold ? p.stalls.receive : p.stalls.as_is_receive);
   }

@@ -114,6 +114,20 @@ std::string interference_words(const Profile& p) {
   return "slowed by the loader's own workers, which use the same cores: " + percent(*share) + " of each step";
 }
 
+/// "epoch 1: 287 samples/s, 100 % from storage; epochs 2 to 4: 640 samples/s, from memory".
+std::string states_words(const Profile& p) {
+  std::string text;
+  for (const State& state : p.states) {
+    if (usable(state.rate) == nullptr || !state.from_storage) continue;
+    text += text.empty() ? "" : "; ";
+    text += state.first_epoch == state.last_epoch ? fmt::format("epoch {}", state.first_epoch)
+                                                  : fmt::format("epochs {} to {}", state.first_epoch, state.last_epoch);
+    text += ": " + rate(*usable(state.rate)) + ", ";
+    text += *state.from_storage < 0.005 ? "from memory" : percent(*state.from_storage) + " of the bytes from storage";
+  }
+  return text.empty() ? text : text + "; \"as found\" is the last";
+}
+
 /// The rate as found; where the verdict speaks of another state, the rate of that too.
 std::string rate_words(const Profile& p) {
   const auto* rate_now = usable(p.rates.as_is);
@@ -133,6 +147,7 @@ std::vector<Fact> why_of(const Profile& p) {
   };
   add("hardware", emulation_words(p));
   add("rate", rate_words(p));
+  add("states", states_words(p));
   add("workers", workers_words(p, d));
   add("per sample", per_sample_words(p.resources));
   add("worker CPU", cpu_words(p.cpu));

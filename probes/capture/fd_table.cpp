@@ -66,6 +66,11 @@ void mark_code(int fd) {
   if (FdEntry* entry = fd_entry(fd)) entry->code.store(1, std::memory_order_relaxed);
 }
 
+bool is_code(int fd) {
+  const FdEntry* entry = fd_entry(fd);
+  return entry != nullptr && entry->code.load(std::memory_order_relaxed) != 0;
+}
+
 FdTotals take_fd(int fd) {
   FdTotals taken{};
   FdEntry* entry = fd_entry(fd);

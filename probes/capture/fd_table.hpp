@@ -68,6 +68,7 @@ void set_fd(int fd, FdKind kind, std::uint64_t file_id, bool listed);
 
 /// What is behind the descriptor is code that the interpreter loads.
 void mark_code(int fd);
+bool is_code(int fd);
 
 /// Forgets the descriptor, before it is closed (afterwards another thread may have it again), and says what it was.
 FdTotals take_fd(int fd);

@@ -152,7 +152,7 @@ void mark_whole_file(PhaseState& state, std::uint64_t file) {
 
 void before_read(int fd, const ReadPlan& plan) {
   PhaseState* state = looking_state();
-  if (state == nullptr || fd < 0 || fd >= k_tracked_fds || plan.bytes == 0) return;
+  if (state == nullptr || fd < 0 || fd >= k_tracked_fds || plan.bytes == 0 || is_code(fd)) return;
   const bool is_opened = state->opened_in[fd].load(k_relaxed) == state->serial.load(k_relaxed);
   if (is_opened && !touches_others_file(fd)) return;
   const record::raw::ErrnoKeeper keeper;

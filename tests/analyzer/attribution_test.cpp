@@ -12,19 +12,19 @@ using namespace stallcast::synthetic;
 
 namespace {
 
-struct State {
+struct JobState {
   const char* name;
   JobSpec spec;
 };
 
-std::vector<State> states() {
+std::vector<JobState> states() {
   return {{"compute-bound", compute_bound()}, {"prep-bound", prep_bound()}, {"fetch-bound", fetch_bound()}};
 }
 
 }  // namespace
 
 TEST_CASE("attributed shares are within 2 points of the simulated truth") {
-  for (const State& state : states()) {
+  for (const JobState& state : states()) {
     for (const int workers : {0, 1, 2, 4}) {
       for (const double cores : {1.0, 2.0, 8.0}) {
         for (const bool in_order : {true, false}) {

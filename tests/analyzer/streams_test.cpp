@@ -1,11 +1,13 @@
 /// Iterable data sets: how long they are, and what cold blocks tell of them although the kernel reads ahead.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 #include "analyzer/analyze.hpp"
+#include "analyzer/steady.hpp"
 #include "tests/analyzer/phased_builder.hpp"
 
 using namespace stallcast;
@@ -98,4 +100,47 @@ TEST_CASE("a block that storage gave far more for than it read says nothing, nor
     CHECK(profile.rates.cold.reason().find(why) != std::string::npos);
     CHECK((profile.rates.cold.reason().find("reads ahead") != std::string::npos) == (from_storage > 1.0));
   }
+}
+
+namespace {
+
+/// The recordings of a loader that leaves batching to its data set.
+RunData unbatched(bool alike) {
+  RunData run = make_recordings(passes_of(1));
+  set(run, record::TextKind::loader, "kind", "iterable");
+  set(run, record::TextKind::loader, "batch_size", nullptr);
+  for (record::ProcessRecording& process : run.processes) {
+    for (record::WaitRecord& wait : process.waits) {
+      if (!alike && wait.samples > 0) wait.samples = 16 + static_cast<std::uint32_t>(wait.batch % 32);
+    }
+  }
+  join_run(run);
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("the batch size of a loader that does not say it is that of most batches, where these are alike") {
+  const Profile alike = analyze_run(unbatched(true));
+  REQUIRE(alike.job.batch_size);
+  CHECK(*alike.job.batch_size == 32);
+  CHECK_FALSE(analyze_run(unbatched(false)).job.batch_size);
+}
+
+TEST_CASE("batches that fill a buffer before the first step are no steps") {
+  RunData run = make_recordings(passes_of(1));
+  for (record::ProcessRecording& process : run.processes) {
+    std::sort(process.steps.begin(), process.steps.end(),
+              [](const auto& a, const auto& b) { return a.time_ns < b.time_ns; });
+    if (process.steps.size() > 20) process.steps.erase(process.steps.begin(), process.steps.begin() + 20);
+  }
+  join_run(run);
+  const Consumer& filled = run.consumers.front();
+  CHECK(filled.passes.front().filling >= 20);
+  CHECK(filled.passes.front().filling <= 24);
+  const SteadyWindow window = steady_window(filled);
+  CHECK(window.steps.front().delivery->wait.batch > 20);
+  RunData plain = make_recordings(passes_of(1));
+  join_run(plain);
+  CHECK(plain.consumers.front().passes.front().filling == 0);
 }

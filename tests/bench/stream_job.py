@@ -1,6 +1,7 @@
-"""A job that trains on tar shards of an IterableDataset and prints its own steady rate. For tests/bench/streams.
+"""A job that trains on tar shards and prints its own steady rate. For tests/bench/streams and tests/bench/predictions.
 
-Each sample costs `--work-ms` of CPU, each step sleeps `--step-ms`. `--forget` drops what was read from the page cache
+The shards hold arrays that an IterableDataset reads, or with `--webloader` photos that WebDataset decodes and crops,
+shuffled and batched in the training process as its documentation shows. Of an array, each sample costs `--work-ms` of CPU, each step sleeps `--step-ms`. `--forget` drops what was read from the page cache
 soon after: every byte comes from storage, also after an epoch that was left half-way. `--synthetic` reuses the first
 batch.
 """
@@ -16,7 +17,6 @@ import time
 
 from job_parts import spend_cpu
 
-BATCH = 8
 FORGOTTEN_TOGETHER = 8  # samples
 SKIPPED = 12  # batches of each epoch's begin and end
 
@@ -32,6 +32,28 @@ def make_shards(folder, shards, samples, size):
                 info = tarfile.TarInfo(f"{sample:05d}.bin")
                 info.size = size
                 tar.addfile(info, io.BytesIO(os.urandom(size)))
+        os.rename(path + ".part", path)
+    os.sync()
+
+
+def make_photo_shards(folder, shards, samples, edge):
+    import numpy
+    from PIL import Image
+
+    os.makedirs(folder, exist_ok=True)
+    random = numpy.random.default_rng(0)
+    for number in range(shards):
+        path = os.path.join(folder, f"{number:04d}.tar")
+        if os.path.exists(path):
+            continue
+        with tarfile.open(path + ".part", "w") as tar:
+            for sample in range(samples):
+                photo = io.BytesIO()
+                Image.fromarray(random.integers(0, 255, (edge, edge, 3), dtype=numpy.uint8)).save(photo, "JPEG", quality=90)
+                for ending, content in (("jpg", photo.getvalue()), ("cls", str(sample % 10).encode())):
+                    info = tarfile.TarInfo(f"{number:02d}{sample:05d}.{ending}")
+                    info.size = len(content)
+                    tar.addfile(info, io.BytesIO(content))
         os.rename(path + ".part", path)
     os.sync()
 
@@ -59,12 +81,27 @@ def make_loader(args):
             info = get_worker_info()
             return samples_of(args, *((0, 1) if info is None else (info.id, info.num_workers)))
 
-    return DataLoader(Shards(), batch_size=BATCH, num_workers=args.workers)
+    return DataLoader(Shards(), batch_size=args.batch_size, num_workers=args.workers)
+
+
+def make_webloader(args):
+    import webdataset
+    from torchvision import transforms
+
+    crop = transforms.Compose([transforms.RandomResizedCrop(args.image_size), transforms.ToTensor()])
+    shards = sorted(glob.glob(os.path.join(args.folder, "*.tar")))
+    photos = (webdataset.WebDataset(shards, shardshuffle=100, nodesplitter=webdataset.split_by_node)
+              .shuffle(100).decode("pil").to_tuple("jpg", "cls").map_tuple(crop, int).batched(args.batch_size // 2))
+    loader = webdataset.WebLoader(photos, batch_size=None, num_workers=args.workers)
+    return loader.unbatched().shuffle(100).batched(args.batch_size)
 
 
 def batches_of(loader, args):
     if not args.synthetic:
-        yield from loader
+        for number, batch in enumerate(loader):
+            if number == args.steps:
+                return
+            yield batch
         return
     kept = next(iter(loader))
     for _ in range(500):
@@ -75,7 +112,9 @@ def train(args):
     import torch
 
     torch.set_num_threads(1)
-    loader = make_loader(args)
+    if args.cpus:
+        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.cpus])
+    loader = make_webloader(args) if args.webloader else make_loader(args)
     weight = torch.nn.Parameter(torch.zeros(1))
     optimizer = torch.optim.SGD([weight], lr=0.1)
     seconds = batches = 0
@@ -84,13 +123,13 @@ def train(args):
         for batch in batches_of(loader, args):
             times.append(time.monotonic())
             optimizer.zero_grad()
-            (weight * batch.mean()).sum().backward()
+            (weight * (batch[0] if args.webloader else batch).mean()).sum().backward()
             optimizer.step()
             time.sleep(args.step_ms * 1e-3)
         if len(times) > 3 * SKIPPED:
             seconds += times[-SKIPPED] - times[SKIPPED]
             batches += len(times) - 2 * SKIPPED
-    return BATCH * batches / seconds
+    return args.batch_size * batches / seconds
 
 
 def main():
@@ -98,6 +137,11 @@ def main():
     parser.add_argument("folder")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--batch-size", type=int, default=8)
+    parser.add_argument("--steps", type=int, help="of an epoch, at most")
+    parser.add_argument("--cpus", type=int, help="cores that the job may use")
+    parser.add_argument("--webloader", action="store_true", help="the shards hold photos")
+    parser.add_argument("--image-size", type=int, default=96)
     parser.add_argument("--work-ms", type=float, default=0.0)
     parser.add_argument("--step-ms", type=float, default=20.0)
     parser.add_argument("--forget", action="store_true")

@@ -20,7 +20,7 @@ using Words = std::vector<std::string>;
 constexpr double k_form_misses = 0.985;
 
 /// The rates of `settings` in their order, by the analytic form, and the first that is lower than one before it.
-void check_never_lower(Predictor& predictor, const std::vector<Words>& settings) {
+void check_remedies_never_lower(Predictor& predictor, const std::vector<Words>& settings) {
   double before = 0.0;
   for (const Words& each : settings) {
     CAPTURE(each.back());
@@ -47,25 +47,26 @@ TEST_CASE("of random jobs: more of a good thing never lowers the rate, and no re
     auto made = Predictor::make(profile);
     REQUIRE(made.ok());
     Predictor& predictor = made.value();
-    check_never_lower(predictor, {{"layout=files"},
-                                  {"layout=shards:110KB"},
-                                  {"layout=shards:300KB"},
-                                  {"layout=shards:1MB"},
-                                  {"layout=shards:16MB"},
-                                  {"layout=shards:1GB"}});
-    check_never_lower(predictor, {{"metadata=remote"}, {"metadata=snapshot"}, {"metadata=snapshot", "cache=100%"}});
-    check_never_lower(predictor, {{"storage_iops=10/s"},
-                                  {"storage_iops=200/s"},
-                                  {"storage_iops=5k/s"},
-                                  {"storage_iops=1M/s"},
-                                  {"staging=none"}});
-    check_never_lower(predictor, {{"staging=before", "local_disk_bandwidth=3MB/s"},
-                                  {"staging=before", "local_disk_bandwidth=50MB/s"},
-                                  {"staging=before", "local_disk_bandwidth=5GB/s"},
-                                  {"staging=before", "local_disk_bandwidth=5GB/s", "cache=100%"}});
-    check_never_lower(predictor, {{"staging=overlap", "local_disk_bandwidth=50GB/s", "local_disk=0B"},
-                                  {"staging=overlap", "local_disk_bandwidth=50GB/s", "local_disk=2GB"},
-                                  {"staging=overlap", "local_disk_bandwidth=50GB/s", "local_disk=1TB"}});
+    check_remedies_never_lower(predictor, {{"layout=files"},
+                                           {"layout=shards:110KB"},
+                                           {"layout=shards:300KB"},
+                                           {"layout=shards:1MB"},
+                                           {"layout=shards:16MB"},
+                                           {"layout=shards:1GB"}});
+    check_remedies_never_lower(predictor,
+                               {{"metadata=remote"}, {"metadata=snapshot"}, {"metadata=snapshot", "cache=100%"}});
+    check_remedies_never_lower(predictor, {{"storage_iops=10/s"},
+                                           {"storage_iops=200/s"},
+                                           {"storage_iops=5k/s"},
+                                           {"storage_iops=1M/s"},
+                                           {"staging=none"}});
+    check_remedies_never_lower(predictor, {{"staging=before", "local_disk_bandwidth=3MB/s"},
+                                           {"staging=before", "local_disk_bandwidth=50MB/s"},
+                                           {"staging=before", "local_disk_bandwidth=5GB/s"},
+                                           {"staging=before", "local_disk_bandwidth=5GB/s", "cache=100%"}});
+    check_remedies_never_lower(predictor, {{"staging=overlap", "local_disk_bandwidth=50GB/s", "local_disk=0B"},
+                                           {"staging=overlap", "local_disk_bandwidth=50GB/s", "local_disk=2GB"},
+                                           {"staging=overlap", "local_disk_bandwidth=50GB/s", "local_disk=1TB"}});
   }
 }
 

@@ -59,6 +59,19 @@ def write_prepared(loader_id, batch, samples):
         capture.text(capture.TEXT_MARK, {"what": "prepared", "loader_id": loader_id, "bytes": size, "samples": samples})
 
 
+_COUNTED = {
+    sizes.LEADING: ("the loader does not say how many samples a batch holds: what its data set hands over counts by its "
+                    "leading dimension, {} in the first batch"),
+    sizes.ITEM: "the loader does not say how many samples a batch holds: what its data set hands over counts as one",
+}
+
+
+def write_counted(samples, by):
+    """Says by what the samples of batches are counted whose loader does not say how many there are."""
+    capture.issue("samples-counted", "info", _COUNTED[by].format(samples),
+                  "rates are in samples per second of this count; DataLoader(batch_size=...) says it itself")
+
+
 def write_worker(number, workers):
     """Writes the process text of a loader's worker, once it is set up."""
     described = dict(_process_text("worker", True), worker=number, num_workers=workers)

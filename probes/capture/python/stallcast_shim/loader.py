@@ -13,7 +13,7 @@ import os
 import time
 import weakref
 
-from . import capture, describe, fetcher, phases, wait, wish, worker
+from . import capture, describe, ending, fetcher, phases, sampler, wait, wish, worker
 from .capture import calls
 from .frames import unseen
 from .thread import current
@@ -59,10 +59,12 @@ class Pass:
         self.generation = -1
         self.delivered = 0
         self.sent = 0  # index lists taken from the sampler
+        self.sampler = sampler.Sampler()
         self.sizes = {}  # batch number -> samples, of the index lists that are not delivered yet
         self.counts_ready = True  # until the data queue cannot tell its length
         self.phased = None  # measured.Measured once the pass is armed
         self.is_over = False  # the script has seen its end
+        self.is_given_up = False  # its iterator was dropped within it, and that was told
         self.is_refused = False  # no states can be made of it, and that was said
 
 
@@ -76,6 +78,7 @@ def patch(module):
         _wrap_creation(owner, "__init__")
         _wrap_creation(owner, "_reset")
     wait.patch(base, announce)
+    ending.patch(module._MultiProcessingDataLoaderIter, wait.ATTRIBUTE)
     # What a spawn child imports while it starts may belong to a worker; a rank describes itself at its first pass.
     if not getattr(multiprocessing.process.current_process(), "_inheriting", False):
         describe.write_consumer(is_torch_complete=False)

@@ -1,6 +1,10 @@
 """How many samples a delivered batch holds, where nobody counted the indices that it was made from, and its bytes."""
 
 
+LEADING = "leading dimension"
+ITEM = "item"
+
+
 def of_indices(index, auto_collation):
     """Samples that an index list asks for. Without automatic batching a list is a batch and all else one sample."""
     if not auto_collation and type(index) is not list:
@@ -22,6 +26,46 @@ def of_batch(batch, depth=4):
         if size:
             return size
     return 0
+
+
+def of_stream(batch, auto_collation):
+    """Samples of a batch of an iterable data set: nobody drew indices for it."""
+    return of_batch(batch) if auto_collation else of_item(batch)[0]
+
+
+def of_item(item):
+    """(samples, how that is known) of what a loader without automatic batching hands over, which may be a batch that
+    its data set made or a single sample: LEADING where more than half of its arrays and lists agree on one
+    and nothing says that it is one sample (a number or a name of its own, axes of one picture or of one row); else it
+    counts as one sample: ITEM. Never runs code of the user's but len()."""
+    lengths, ranks = [], []
+    if not _collect(item, lengths, ranks, 4) or not lengths or lengths[0] < 1:
+        return 1, ITEM
+    pictures = all(rank == 3 for rank in ranks) and lengths[0] in (1, 3, 4)
+    if max(ranks, default=0) < 2 or pictures or 2 * lengths.count(lengths[0]) <= len(lengths):
+        return 1, ITEM
+    return lengths[0], LEADING
+
+
+def _collect(item, lengths, ranks, depth):
+    """Appends the leading dimensions of an item's arrays and their ranks; lengths of its lists of names and numbers as
+    well. False where it holds a number or a name of its own: it is one sample."""
+    if hasattr(item, "shape"):
+        try:
+            lengths.append(int(item.shape[0]))
+            ranks.append(len(item.shape))
+        except Exception:
+            return False  # a scalar
+        return True
+    if isinstance(item, (str, bytes, int, float)):
+        return False
+    if depth == 0:
+        return True
+    parts = _parts(item)
+    if depth < 4 and isinstance(parts, list) and parts and all(isinstance(part, (str, bytes, int, float)) for part in parts):
+        lengths.append(len(parts))
+        return True
+    return all([_collect(part, lengths, ranks, depth - 1) for part in parts])
 
 
 def bytes_of(batch, depth=4):

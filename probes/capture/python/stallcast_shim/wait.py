@@ -5,6 +5,7 @@ looks like; only iterable data sets, which have no indices, are counted by looki
 """
 
 import functools
+from time import monotonic_ns
 
 from . import capture, describe, phases, sizes
 from .capture import calls
@@ -93,7 +94,9 @@ def _wrap_next_index(base):
             return real(self)
         if current_pass.sent == 0:
             _guarded(self, "arming a pass", phases.first_draw, self, current_pass)
+        begin_ns = monotonic_ns()
         index = real(self)
+        current_pass.sampler.drawn(monotonic_ns() - begin_ns)
         _guarded(self, "taking indices", _taken, self, current_pass, index)
         return index
 
@@ -165,7 +168,9 @@ def _delivered(iterator, current_pass, before, batch):
         number = _number(iterator, current_pass, numbers_before)
         samples = current_pass.sizes.pop(number, None)
         if samples is None:
-            samples = sizes.of_batch(batch) if iterator._auto_collation else 0
+            samples = sizes.of_stream(batch, iterator._auto_collation)
+            if not iterator._auto_collation and not current_pass.loader.delivered:
+                describe.write_counted(*sizes.of_item(batch))
         if iterator._num_workers == 0:
             calls.batch_end(samples)
             if current_pass.phased is not None:
@@ -176,6 +181,8 @@ def _delivered(iterator, current_pass, before, batch):
             describe.write_prepared(current_pass.loader.loader_id, batch, samples)
         current_pass.delivered += 1
         current_pass.loader.delivered += 1
+        if current_pass.sampler.is_due():
+            current_pass.sampler.write(current_pass.iterator_id)
         return samples
     except Exception as error:
         capture.fail("ending a wait", error)
@@ -188,6 +195,7 @@ def _ended(current_pass, before):
     if not calls.enabled:
         return
     try:
+        current_pass.sampler.write(current_pass.iterator_id)
         if current_pass.phased is not None and phases.is_phased():
             current_pass.phased.ended()
         flags = capture.END_OF_EPOCH | (0 if current_pass.delivered else capture.FIRST)

@@ -120,7 +120,7 @@ class DataQueue(_Forward):
         if type(data).__name__ in ("ExceptionWrapper", "_IterableDatasetStopIteration"):
             return 0
         if worker.iterable:
-            return sizes.of_batch(data) if worker.auto_collation else 0
+            return sizes.of_stream(data, worker.auto_collation)
         return worker.samples
 
 

@@ -1,0 +1,89 @@
+/// Loaders that are used in odd ways: samplers that take long, an iterator for each step, batches that are given again.
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "analyzer/analyze.hpp"
+#include "tests/analyzer/run_builder.hpp"
+
+using namespace stallcast;
+using namespace stallcast::synthetic;
+
+namespace {
+
+record::ProcessRecording& consumer_of(RunData& run) {
+  return *std::find_if(run.processes.begin(), run.processes.end(),
+                       [](const record::ProcessRecording& process) { return !process.waits.empty(); });
+}
+
+void mark(RunData& run, const nlohmann::json& text) {
+  consumer_of(run).texts.push_back({record::TextKind::mark, text.dump()});
+}
+
+}  // namespace
+
+TEST_CASE("what the sampler takes is part of the waiting, and no part of fetch, prep or receiving") {
+  const JobSpec spec = fetch_bound();
+  const Profile plain = analyze_run(make_run(spec));
+  RunData run = make_recordings(spec);
+  for (record::WaitRecord& wait : consumer_of(run).waits) wait.begin_ns -= 20'000'000;  // of each step's computing
+  const std::uint64_t iterator = consumer_of(run).waits.front().iterator_id;
+  mark(run, {{"what", "sampler"}, {"iterator_id", iterator}, {"draws", 200}, {"ns", 200 * 20'000'000ULL}});
+  join_run(run);
+  const Profile profile = analyze_run(run);
+  const double step_s = profile.resources.step->mean.value();
+  REQUIRE(profile.stalls.as_is_sampler);
+  CHECK(near(profile.stalls.as_is_sampler->mean * step_s, 0.020, 0.05));
+  CHECK(plain.stalls.as_is_sampler->mean == doctest::Approx(0.0));
+  CHECK(near(profile.stalls.as_is_wait->mean * step_s, plain.stalls.as_is_wait->mean * step_s + 0.020, 0.01));
+  CHECK(near(profile.resources.compute->mean.value(), plain.resources.compute->mean.value(), 0.01));
+  const double parts = profile.stalls.as_is_fetch->mean + profile.stalls.as_is_prep->mean +
+                       profile.stalls.as_is_receive->mean + profile.stalls.as_is_sampler->mean;
+  CHECK(parts == doctest::Approx(profile.stalls.as_is_wait->mean).epsilon(0.05));
+}
+
+TEST_CASE("an iterator for each step is named, with all that a step waits for it") {
+  JobSpec spec = compute_bound();
+  spec.passes = 40;
+  spec.batches = 1;
+  RunData run = make_recordings(spec);
+  std::erase_if(consumer_of(run).waits,
+                [](const auto& wait) { return wait.header.aux == record::k_wait_end_of_epoch; });
+  for (int pass = 0; pass < spec.passes; ++pass) {
+    mark(run, {{"what", "given up"}, {"iterator_id", pass}, {"ns", 5'000'000}});
+  }
+  join_run(run);
+  const Profile profile = analyze_run(run);
+  REQUIRE(issue_of(profile, "iterator-per-step") != nullptr);
+  REQUIRE(profile.stalls.as_is_wait);
+  CHECK(profile.stalls.as_is_wait->mean > 0.3);
+  CHECK_FALSE(profile.stalls.as_is_prep);
+  CHECK(profile.stalls.as_is_prep.reason().find("an iterator for each step") != std::string::npos);
+  CHECK(issue_of(analyze_run(make_run(compute_bound())), "iterator-per-step") == nullptr);
+}
+
+TEST_CASE("steps on batches that are given again count: the verdict is over all of them") {
+  const JobSpec spec = fetch_bound();
+  const Profile plain = analyze_run(make_run(spec));
+  RunData run = make_recordings(spec);
+  record::ProcessRecording& process = consumer_of(run);
+  std::uint64_t time_ns = 0;
+  for (const record::StepRecord& step : process.steps) time_ns = std::max(time_ns, step.time_ns);
+  const std::size_t own = process.steps.size();
+  record::StepRecord step = process.steps.back();
+  for (std::size_t i = 0; i < 9 * own; ++i) {
+    step.time_ns = time_ns += 100'000'000;
+    process.steps.push_back(step);
+  }
+  join_run(run);
+  const Profile profile = analyze_run(run);
+  REQUIRE(issue_of(profile, "batches-given-again") != nullptr);
+  const double waited_s = plain.stalls.as_is_wait->mean * plain.resources.step->mean.value();
+  const auto steps = static_cast<double>(own);
+  const double all_s = steps * plain.resources.step->mean.value() + 9.0 * steps * 0.1;
+  CHECK(near(profile.stalls.as_is_wait->mean, steps * waited_s / all_s, 0.05));
+  CHECK_FALSE(profile.stalls.as_is_fetch);
+  CHECK(issue_of(plain, "batches-given-again") == nullptr);
+}

@@ -1,0 +1,89 @@
+/// Streams: the kernel reads ahead of them, and a cache holds their shards whole.
+#include "model/by_shards.hpp"
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <map>
+#include <string>
+
+#include "tests/model/asking.hpp"
+#include "tests/model/made_profile.hpp"
+
+namespace stallcast {
+namespace {
+
+using made::answer;
+using made::TrueJob;
+
+/// A stream of 200 samples/s from storage and far more from memory, as its blocks tell it.
+Profile stream() {
+  TrueJob job;
+  job.cores = 8.0;
+  job.batch = 8.0;
+  job.cpu_s = 0.0005;
+  job.device_s = 0.023;
+  job.disk_s = 0.005;
+  job.miss = 1.0;
+  job.cv_make = job.cv_step = 0.01;
+  Profile profile = made::profile_of(job);
+  profile.job.loader_kind = "iterable";
+  for (const char* phase : {"cold", "cached", "synthetic"}) {
+    made::add_differential(profile, job, phase, {{"workers", "2"}});
+  }
+  return profile;
+}
+
+double rate_of(const Profile& profile, const std::vector<std::string>& settings) {
+  return answer(profile, settings).throughput.mean.value();
+}
+
+TEST_CASE("the pace of a stream is that of the slower of storage and workers, however many of them read") {
+  const Profile profile = stream();
+  CHECK(rate_of(profile, {"workers=1"}) == doctest::Approx(200.0).epsilon(0.03));
+  CHECK(rate_of(profile, {"workers=4"}) == doctest::Approx(200.0).epsilon(0.03));
+  const double bytes = profile.dataset.bytes_per_sample->value();
+  const auto storage = [&](double samples_per_s) {
+    return "storage_bandwidth=" + std::to_string(std::llround(samples_per_s * bytes)) + "B/s";
+  };
+  CHECK(rate_of(profile, {storage(100.0)}) == doctest::Approx(100.0).epsilon(0.03));
+  CHECK(rate_of(profile, {storage(260.0)}) == doctest::Approx(260.0).epsilon(0.03));
+}
+
+TEST_CASE("of a cache that holds shards whole, the time is the mean over how many workers read from storage") {
+  const Profile profile = stream();
+  const double memory = rate_of(profile, {"cache=100%", "cache_policy=minio"});
+  REQUIRE(memory == doctest::Approx(296.0).epsilon(0.03));
+  // Worked in by_shards.hpp: storage binds only while both read from there.
+  const double both = 0.65 * 0.65;
+  const double expected = 1.0 / (both / 200.0 + (1.0 - both) / memory);
+  CHECK(rate_of(profile, {"cache=35%", "cache_policy=minio"}) == doctest::Approx(expected).epsilon(0.03));
+}
+
+TEST_CASE("the parts of a setting add up to it") {
+  const auto job = job_model(stream());
+  REQUIRE(job.ok());
+  for (const char* cached : {"cache=35%", "cache=70%"}) {
+    const auto setting = resolve(job.value(), made::ask({cached, "cache_policy=minio", "workers=3"}));
+    REQUIRE(setting.ok());
+    double weight = 0.0;
+    double miss = 0.0;
+    for (const PartOfTime& part : by_shards(job.value(), setting.value())) {
+      weight += part.weight;
+      miss += part.weight * part.setting.miss;
+    }
+    CHECK(weight == doctest::Approx(1.0));
+    CHECK(miss == doctest::Approx(setting.value().miss));
+  }
+  CHECK(by_shards(job.value(), as_found(job.value())).size() == 1);
+  Profile files = stream();
+  files.job.loader_kind = "map";  // samples of any file, in any order
+  const auto of_files = job_model(files);
+  REQUIRE(of_files.ok());
+  const auto cached = resolve(of_files.value(), made::ask({"cache=35%", "cache_policy=minio"}));
+  REQUIRE(cached.ok());
+  CHECK(by_shards(of_files.value(), cached.value()).size() == 1);
+}
+
+}  // namespace
+}  // namespace stallcast
