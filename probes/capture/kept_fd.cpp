@@ -1,5 +1,7 @@
 #include "probes/capture/kept_fd.hpp"
 
+#include <initializer_list>
+
 #include "probes/capture/fd_table.hpp"
 #include "probes/record/raw.hpp"
 

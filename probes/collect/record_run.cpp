@@ -1,5 +1,7 @@
 #include "probes/collect/record_run.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>

@@ -272,6 +272,62 @@ for _ in range(2):
         prepared = [text for text in recording.texts["mark"] if text["what"] == "prepared"]
         self.assertEqual([(text["bytes"], text["samples"]) for text in prepared], [(4 * 15 + 4 * 8, 4)] * 2)
 
+    def test_what_the_sampler_takes(self):
+        run = self.fine(
+            """
+import time
+class Slow(torch.utils.data.Sampler):
+    def __init__(self):
+        pass
+    def __iter__(self):
+        for index in range(40):
+            time.sleep(0.001)
+            yield index
+    def __len__(self):
+        return 40
+for _ in range(2):
+    for batch in DataLoader(Numbers(40), batch_size=2, sampler=Slow(), num_workers=2):
+        pass
+"""
+        )
+        consumer = run.consumer
+        last = {text["iterator_id"]: text for text in consumer.texts["mark"] if text["what"] == "sampler"}
+        self.assertEqual([text["draws"] for text in last.values()], [20, 20])
+        for text in last.values():
+            self.assertGreaterEqual(text["ns"], 40 * 1_000_000)
+
+    def test_iterators_that_are_given_up(self):
+        run = self.fine(
+            """
+loader = DataLoader(Numbers(40), batch_size=2, num_workers=2)
+for _ in range(3):
+    next(iter(loader))
+whole = list(loader)
+"""
+        )
+        consumer = run.consumer
+        given_up = [text["iterator_id"] for text in consumer.texts["mark"] if text["what"] == "given up"]
+        passes = [text["iterator_id"] for text in consumer.texts["iterator"]]
+        self.assertEqual(len(passes), 4)
+        self.assertEqual(given_up, passes[:3])
+
+    def test_samples_of_a_loader_that_leaves_batching_to_its_data_set(self):
+        result = self.script(
+            """
+class Batches(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        for _ in range(3):
+            yield torch.zeros(6, 3, 8, 8), torch.zeros(6)
+for batch in DataLoader(Batches(), batch_size=None, num_workers=1):
+    pass
+"""
+        )
+        self.assertEqual((result.status, result.err), (0, ""))
+        run = result.run
+        self.assertEqual([wait.samples for wait in run.consumer.waits], [6, 6, 6, 0])
+        self.assertEqual([issue["id"] for issue in run.issues], ["samples-counted"])
+        self.assertIn("6 in the first batch", run.issues[0]["detail"])
+
     def test_what_distributed_data_parallel_timed(self):
         run = self.fine(
             """

@@ -1,0 +1,19 @@
+"""The command: `stallcast`, or `python -m stallcast`. It is a program of its own, which takes this process' place."""
+
+import os
+import sys
+
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_tool", "bin", "stallcast")
+
+
+def main():
+    try:
+        os.execv(PROGRAM, ["stallcast", *sys.argv[1:]])
+    except OSError as error:
+        print(f"stallcast: {PROGRAM} cannot be run: {error.strerror}", file=sys.stderr)
+        print("  hint: this wheel is for Linux on x86-64 with glibc 2.28 or later", file=sys.stderr)
+        return 126 if isinstance(error, PermissionError) else 127
+
+
+if __name__ == "__main__":
+    sys.exit(main())
