@@ -54,6 +54,11 @@ void add_warnings(Nodes nodes, const std::vector<RankView>& ranks, Profile& prof
 [[nodiscard]] std::string read_ahead_unused(const Evidence& e, double threshold);
 [[nodiscard]] std::string not_pinned(const Evidence& e, double threshold);
 
+// ... of streams (warnings_streams.cpp) ...
+[[nodiscard]] std::string worker_without_data(const Evidence& e, double threshold);
+[[nodiscard]] std::string uneven_workers(const Evidence& e, double threshold);
+[[nodiscard]] std::string all_read_everything(const Evidence& e, double threshold);
+
 // ... and of the machine (warnings_machine.cpp).
 [[nodiscard]] std::string oversubscribed(const Evidence& e, double threshold);
 [[nodiscard]] std::string opencv_threads(const Evidence& e, double threshold);
