@@ -4,7 +4,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
+#include <string>
 
 #include "analyzer/analyze.hpp"
 #include "tests/analyzer/run_builder.hpp"
@@ -266,3 +268,67 @@ TEST_CASE("pageable memory matters where there is a GPU") {
 }
 
 }  // namespace
+
+namespace {
+
+/// The recordings of a stream of two workers with its passes' ends seen.
+RunData stream_run() {
+  JobSpec spec = prep_bound();
+  spec.batches = 120;
+  RunData run = make_recordings(spec);
+  for (record::ProcessRecording& process : run.processes) {
+    for (record::TextEntry& entry : process.texts) {
+      if (entry.kind != record::TextKind::loader) continue;
+      nlohmann::json text = nlohmann::json::parse(entry.json);
+      text["kind"] = "iterable";
+      entry.json = text.dump();
+    }
+  }
+  return run;
+}
+
+/// Each batch's maker is said to be that worker.
+template <class Worker>
+Profile made_by(Worker worker_of) {
+  RunData run = stream_run();
+  join_run(run);
+  for (Pass& pass : run.consumers.front().passes) {
+    for (Delivery& delivery : pass.deliveries) delivery.made.header.aux = worker_of(delivery.wait.batch);
+  }
+  return analyze_run(run);
+}
+
+}  // namespace
+
+TEST_CASE("a worker of a stream that makes no batch is named, and workers of which one has far more to do") {
+  const Profile without = made_by([](std::uint64_t) { return 0U; });
+  CHECK(has(said(without, "worker-without-data"), "1 of 2 workers made no batch"));
+  CHECK(said(without, "uneven-workers").empty());
+  const Profile uneven = made_by([](std::uint64_t batch) { return batch < 20 && batch % 2 == 1 ? 1U : 0U; });
+  CHECK(said(uneven, "worker-without-data").empty());
+  CHECK(has(said(uneven, "uneven-workers"), "made 110 batches, another 10"));
+  const Profile even = made_by([](std::uint64_t batch) { return static_cast<std::uint32_t>(batch % 2); });
+  for (const char* id : {"worker-without-data", "uneven-workers", "data-not-split"}) CHECK(said(even, id).empty());
+}
+
+TEST_CASE("a stream that each worker reads as a whole is named") {
+  for (const bool split : {false, true}) {
+    RunData run = stream_run();
+    std::uint64_t worker = 0;
+    for (record::ProcessRecording& process : run.processes) {
+      if (!process.waits.empty()) continue;
+      process.files.clear();
+      for (std::uint64_t file = 0; file < 6; ++file) {
+        if (split && file % 2 != worker) continue;
+        process.files.push_back(
+            {.header = {}, .file_id = 100 + file, .begin_ns = 1, .read_ns = 1, .read_bytes = 1 << 20, .meta_ns = 0});
+      }
+      ++worker;
+    }
+    REQUIRE(worker == 2);
+    join_run(run);
+    const std::string seen = said(analyze_run(run), "data-not-split");
+    CHECK(seen.empty() == split);
+    if (!split) CHECK(has(seen, "each of 2 workers read all of the 6 files"));
+  }
+}
