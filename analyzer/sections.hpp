@@ -81,8 +81,8 @@ struct EpochSeen {
   std::uint64_t end_ns = 0;
 };
 
-/// Every epoch as found of which it can be told where its bytes came from, parts of one and those with an evaluation
-/// among them; `fewest_ticks` readings of /proc lie in each.
+/// Every epoch as found of which it can be told where its bytes came from, parts of one among them; `fewest_ticks`
+/// readings of /proc lie in each. None where an evaluation within them read files as well.
 [[nodiscard]] std::vector<EpochSeen> epochs_seen(Nodes nodes, const std::vector<RankView>& ranks,
                                                  std::int64_t fewest_ticks);
 

@@ -215,6 +215,7 @@ std::vector<EpochSeen> epochs_seen(Nodes nodes, const std::vector<RankView>& ran
   const Courses courses = courses_of(*nodes.front().run);
   std::vector<EpochSeen> epochs;
   for (const auto& [number, span] : spans_of(ranks)) {
+    if (evaluated_within(ranks, span)) return {};
     const auto epoch = epoch_of(number, span, courses, per_sample, fewest_ticks);
     if (epoch) epochs.push_back({*epoch, span.begin_ns, span.end_ns});
   }

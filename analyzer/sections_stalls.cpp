@@ -339,7 +339,7 @@ void leave_iterators(const JobTimes& times, Profile& profile) {
 /// The verdict is over the steps of the training, and not over the batches of a loader that is no longer asked.
 void tell_given_again(const GivenAgain& again, const JobTimes& times, Profile& profile) {
   const std::string words = "the loader gave batches for the first " + std::to_string(again.deliveries) + " of " +
-                            std::to_string(again.steps) + " steps only; the others were kept and given again";
+                            std::to_string(again.steps) + " steps only; the others took none from it";
   absent_split(profile, words);
   const auto steps = static_cast<double>(again.steps);
   const double wait = std::clamp(again.wait_s / again.seconds, 0.0, 1.0);
@@ -357,9 +357,10 @@ void tell_given_again(const GivenAgain& again, const JobTimes& times, Profile& p
   profile.resources.step = around(again.seconds / steps);
   profile.resources.wait = around(again.wait_s / steps);
   profile.resources.compute = around((again.seconds - again.wait_s) / steps);
-  add_issue(profile.issues, {"batches-given-again", Severity::warning, 1, words,
-                             "itertools.cycle(loader) keeps all batches in memory and shuffles and augments no more; "
-                             "loop over the loader anew for new ones"});
+  add_issue(profile.issues,
+            {"batches-given-again", Severity::warning, 1, words,
+             "itertools.cycle(loader) keeps the batches of the first pass and gives them again, neither "
+             "shuffled nor augmented anew; loop over the loader for new ones"});
 }
 
 void divide_waiting(const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines,

@@ -245,11 +245,12 @@ void take_cpu_of_cached(const Profile& profile, JobModel& job) {
   job.cpu_of_cached = true;
 }
 
-/// Whether the kernel reads ahead of the job: of files that are read in order by read(), over no network.
+/// Whether the kernel reads ahead of the job: of shards that are read in order by read(), over no network. Of a stream
+/// of small files it does not know which comes next.
 void read_order(const Profile& profile, JobModel& job) {
   constexpr double k_sets_the_pace = 0.05;  // of a step: waiting for storage
   job.reads_ahead = profile.job.loader_kind == "iterable" && !job.reads_mapped && !job.reads_unseen &&
-                    profile.dataset.layout != "network";
+                    profile.dataset.layout == "shards";
   const auto& fetch = profile.stalls.as_is_fetch;
   const bool found_cold = job.miss >= 0.95 && fetch && fetch->ci95_low > k_sets_the_pace;
   if (job.reads_ahead && found_cold) job.stream_demand_s = 1.0 / job.rate;
@@ -367,7 +368,7 @@ std::string odd_use(const Profile& profile) {
   if (has("iterator-per-step"))
     return "each step makes an iterator of its own, with new workers; keep one, and profile again";
   if (has("batches-given-again"))
-    return "most steps are on batches that were given before, for which nobody asks the loader";
+    return "most steps take no batch from the loader";
   return {};
 }
 

@@ -28,6 +28,7 @@ Profile stream() {
   job.cv_make = job.cv_step = 0.01;
   Profile profile = made::profile_of(job);
   profile.job.loader_kind = "iterable";
+  profile.dataset.layout = "shards";
   for (const char* phase : {"cold", "cached", "synthetic"}) {
     made::add_differential(profile, job, phase, {{"workers", "2"}});
   }

@@ -14,7 +14,9 @@ _FEW = 3  # batches: of longer passes it does not matter
 
 def patch(owner, attribute):
     """Wraps _shutdown_workers of an iterator class; `attribute`: of the iterator, its Pass."""
-    real = owner._shutdown_workers
+    real = getattr(owner, "_shutdown_workers", None)
+    if real is None:
+        return
 
     @functools.wraps(real)
     @unseen
