@@ -367,8 +367,7 @@ std::string odd_use(const Profile& profile) {
   };
   if (has("iterator-per-step"))
     return "each step makes an iterator of its own, with new workers; keep one, and profile again";
-  if (has("batches-given-again"))
-    return "most steps take no batch from the loader";
+  if (has("batches-given-again")) return "most steps take no batch from the loader";
   return {};
 }
 
