@@ -26,7 +26,7 @@ std::int64_t samples_of_whole(const Pass& pass) {
 /// By data set and the batch size that the loader says.
 using StreamKey = std::pair<std::string, std::int64_t>;
 
-StreamKey key_of(const LoaderFacts& loader) {
+StreamKey stream_key(const LoaderFacts& loader) {
   return {loader.dataset_type, loader.batch_size};
 }
 
@@ -37,7 +37,7 @@ std::map<StreamKey, std::int64_t> lengths_of(const Consumer& consumer) {
     const auto loader = consumer.loaders.find(pass.loader_id);
     const std::int64_t samples = samples_of_whole(pass);
     if (loader == consumer.loaders.end() || loader->second.kind != "iterable" || samples < 0) continue;
-    const auto [found, is_new] = lengths.try_emplace(key_of(loader->second), samples);
+    const auto [found, is_new] = lengths.try_emplace(stream_key(loader->second), samples);
     if (!is_new && found->second != samples) found->second = k_differ;
   }
   return lengths;
@@ -49,7 +49,7 @@ std::map<StreamKey, std::int64_t> batch_sizes_of(const Consumer& consumer) {
   for (const Pass& pass : consumer.passes) {
     const auto loader = consumer.loaders.find(pass.loader_id);
     if (loader == consumer.loaders.end() || loader->second.kind != "iterable") continue;
-    for (const Delivery& delivery : pass.deliveries) ++counts[key_of(loader->second)][delivery.wait.samples];
+    for (const Delivery& delivery : pass.deliveries) ++counts[stream_key(loader->second)][delivery.wait.samples];
   }
   std::map<StreamKey, std::int64_t> sizes;
   for (const auto& [key, by_size] : counts) {
@@ -74,7 +74,7 @@ void tell_of_streams(Consumer& consumer) {
   const std::map<StreamKey, std::int64_t> sizes = batch_sizes_of(consumer);
   for (auto& [id, loader] : consumer.loaders) {
     if (loader.kind != "iterable") continue;
-    const StreamKey key = key_of(loader);
+    const StreamKey key = stream_key(loader);
     const std::int64_t length = found_or_unknown(lengths, key);
     if (consumer.world_size <= 1 && loader.dataset_samples < 0 && length > 0) loader.dataset_samples = length;
     if (loader.batch_size < 0) loader.batch_size = found_or_unknown(sizes, key);
