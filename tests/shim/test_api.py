@@ -215,7 +215,7 @@ class ApiTest(ShimTest):
         self.assertEqual(result.run.recordings, [])
 
     def test_a_copy_beside_the_script_records(self):
-        with open(os.path.join(SHIM, "stallcast.py")) as file:
+        with open(os.path.join(SHIM, "stallcast", "__init__.py")) as file:
             own = os.path.dirname(self.write("copy/stallcast.py", file.read()))
         result = self.fine("import stallcast; print(stallcast.__file__, list(stallcast.wrap([[1]])))", python_path=[own])
         self.assertEqual(result.out, own + "/stallcast.py [[1]]\n")

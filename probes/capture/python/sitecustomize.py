@@ -3,31 +3,32 @@
 The tool puts this folder first on PYTHONPATH. This file runs at interpreter start, arms a hook for the import of torch
 (stallcast_shim/hooks.py), takes the folder off sys.path again, and runs the sitecustomize that it shadows, if any. The
 environment keeps the folder, so that child processes are reached too. Outside a run it only steps aside. What stays
-importable of the folder is `stallcast` (stallcast.py), for scripts that mark their loops themselves.
+importable of the folder is the package `stallcast`, for scripts that mark their loops themselves.
 """
 
 
 class _Stallcast:
     """Last on sys.meta_path: finds `stallcast` where nobody else does."""
 
-    def __init__(self, path):
-        self._path = path
+    def __init__(self, folder):
+        self._folder = folder
 
     def find_spec(self, name, path=None, target=None):
         if name != "stallcast":
             return None
         import importlib.util
 
-        return importlib.util.spec_from_file_location(name, self._path)
+        return importlib.util.spec_from_file_location(
+            name, self._folder + "/__init__.py", submodule_search_locations=[self._folder])
 
 
 def _offer():
     import os
     import sys
 
-    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stallcast.py")
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "stallcast")
     if not any(type(finder).__name__ == "_Stallcast" for finder in sys.meta_path):
-        sys.meta_path.append(_Stallcast(path))
+        sys.meta_path.append(_Stallcast(folder))
 
 
 def _arm():

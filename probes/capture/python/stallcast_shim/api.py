@@ -1,4 +1,4 @@
-"""What `import stallcast` (stallcast.py, which documents it) gives a script that is recorded."""
+"""What `import stallcast` (stallcast/__init__.py, which documents it) gives a script that is recorded."""
 
 import functools
 import sys

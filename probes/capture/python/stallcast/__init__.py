@@ -6,8 +6,8 @@
         train(batch)
 
 Under `stallcast profile` the import works by itself. Elsewhere every call here does nothing: wrap() gives the loader
-back as it came. A script that also runs where stallcast is not installed carries a copy of this one file beside it, or
-writes
+back as it came. A script that also runs where stallcast is not installed carries a copy of this one file beside it as
+stallcast.py, or writes
 
     try:
         import stallcast
