@@ -4,7 +4,6 @@ import html.parser
 import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -50,7 +49,7 @@ def mkdocs():
         asked = [python, "-c", "import mkdocs, material"]
         if os.access(python, os.X_OK) and subprocess.run(asked, stderr=subprocess.DEVNULL, check=False).returncode == 0:
             return [python, "-m", "mkdocs"]
-    return [shutil.which("mkdocs")] if shutil.which("mkdocs") and not shutil.which("python3") else None
+    return None
 
 
 def is_elsewhere(target):
