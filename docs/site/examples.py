@@ -9,6 +9,7 @@ import re
 import subprocess
 import tempfile
 
+_UNDERSTOOD = (0, 1, 5, 141)  # statuses of the tool; 141: who reads it has read enough
 BLOCK = re.compile(r"(?ms)^```console\n(.*?)^```$")
 
 
@@ -20,15 +21,21 @@ def commands_of(block):
     return [tuple(part.split("\n", 1)) for part in parts[1:]]
 
 
+class Failed(Exception):
+    """A command of an example that printed nothing to show."""
+
+
 def printed(command, tool, root):
-    """Its output, without blanks at the ends of lines."""
+    """Its output, without blanks at the ends of lines. Raises Failed where the tool refused or crashed."""
     with tempfile.TemporaryDirectory() as folder:
         os.symlink(os.path.abspath(tool), os.path.join(folder, "stallcast"))
         environment = dict(os.environ, PATH=folder + os.pathsep + os.environ["PATH"], LC_ALL="C.UTF-8", NO_COLOR="1")
-        done = subprocess.run(["bash", "-c", command], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                               stdin=subprocess.DEVNULL, universal_newlines=True, check=False, env=environment)
     text = "\n".join(line.rstrip() for line in done.stdout.split("\n")).strip("\n")
-    return text + "\n" if text else ""
+    if done.returncode not in _UNDERSTOOD or not text:
+        raise Failed("status %d of: %s\n%s" % (done.returncode, command, text))
+    return text + "\n"
 
 
 def written_anew(text, tool, root):

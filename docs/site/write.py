@@ -11,6 +11,7 @@ import difflib
 import os
 import pathlib
 import shutil
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -54,7 +55,12 @@ def main():
         print("no stallcast found: build it, or name it in STALLCAST_CLI", file=sys.stderr)
         return 3
     stale = 0
-    for path, text in wanted(tool).items():
+    try:
+        texts = wanted(tool)
+    except (examples.Failed, subprocess.CalledProcessError) as failure:
+        print("an example cannot be written: %s" % failure, file=sys.stderr)
+        return 3
+    for path, text in texts.items():
         before = path.read_text(encoding="utf-8") if path.is_file() else ""
         if before == text or (check and compare.same(before, text)):
             continue
