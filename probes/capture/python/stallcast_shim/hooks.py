@@ -14,6 +14,10 @@ _PATCHES = {
     "nvidia.dali.plugin.pytorch": "dali",
     "nvidia.dali.plugin.paddle": "dali",
     "nvidia.dali.plugin.jax.iterator": "dali",
+    "grain._src.python.dataset.dataset": "grain",
+    "grain._src.python.data_loader": "grain",
+    "datasets.arrow_dataset": "datasets_iter",
+    "datasets.iterable_dataset": "datasets_iter",
 }
 
 

@@ -1,0 +1,112 @@
+"""Hugging Face's datasets, iterated by the loop itself: Dataset.iter(batch_size) and `for example in dataset`, likewise of
+an IterableDataset. Each item is a wait, and made in it by the thread that asks.
+
+What the library iterates itself (map, filter, a column) is no loop of the script's, and inside a DataLoader of torch's,
+in its workers or without, the DataLoader's batches count.
+"""
+
+import functools
+import sys
+
+from . import adapters, capture, passes, sizes
+from .capture import calls
+from .frames import unseen
+
+_LIBRARY = "datasets."
+_STAGES = 32
+
+
+def patch(module):
+    """Called with datasets.arrow_dataset or datasets.iterable_dataset just imported."""
+    owner = module.IterableDataset if module.__name__.endswith("iterable_dataset") else module.Dataset
+    _wrap(owner, "__iter__")
+    if "iter" in vars(owner):
+        _wrap(owner, "iter")
+
+
+def _wrap(owner, name):
+    real = getattr(owner, name)
+
+    @functools.wraps(real)
+    @unseen
+    def method(self, *args, **kwargs):
+        generator = real(self, *args, **kwargs)
+        if not calls.enabled:
+            return generator
+        try:
+            if _asked_by_library(sys._getframe(1)) or not adapters.counts_here():
+                return generator
+            text = describe(self, _batch_size(*args, **kwargs) if name == "iter" else 1, kwargs.get("drop_last_batch"))
+            known = passes.Known(adapters.framework(), text, _rows if name == "iter" else _one, makes_here=True)
+            source = adapters.Source(adapters.loader_like(text), known, text["batch_size"] == 1)
+        except Exception as error:
+            capture.fail("starting a pass over a data set of Hugging Face's", error)
+            return generator
+        return adapters.through(generator, source)
+
+    setattr(owner, name, method)
+
+
+def _asked_by_library(frame):
+    return str(frame.f_globals.get("__name__", "")).startswith(_LIBRARY)
+
+
+def _batch_size(batch_size=None, drop_last_batch=False):
+    return adapters.integer(batch_size)
+
+
+def _one(example):
+    return 1
+
+
+def _rows(batch):
+    """Rows of a batch: a dict of columns, or a table of Arrow, pandas or Polars."""
+    if isinstance(batch, dict):
+        batch = next(iter(batch.values()), ())
+    rows = getattr(batch, "num_rows", None)
+    if type(rows) is int:
+        return rows
+    try:
+        return len(batch)
+    except TypeError:
+        return sizes.of_batch(batch)
+
+
+def describe(dataset, batch_size, drop_last):
+    """The loader text of a data set. Its name and split tell those of training and evaluation apart."""
+    stages = _stages(dataset)
+    samples = adapters.integer(getattr(dataset, "num_rows", None))
+    return passes.loader_text(
+        "datasets",
+        composition="serial",
+        num_workers=0,
+        dataset_type=type(dataset).__name__[:200],
+        dataset_name=_text(getattr(getattr(dataset, "info", None), "dataset_name", None)),
+        split=_text(getattr(dataset, "split", None)),
+        batch_size=batch_size,
+        dataset_samples=samples,
+        drop_last=bool(drop_last),
+        shuffled=_shuffled(dataset, stages),
+        stages=stages,
+    )
+
+
+def _text(value):
+    return None if value is None else str(value)[:200]
+
+
+def _stages(dataset):
+    """The chain of what an IterableDataset passes its examples through, the outermost first; empty for a Dataset."""
+    chain = []
+    inner = getattr(dataset, "_ex_iterable", None)
+    while inner is not None and len(chain) < _STAGES:
+        chain.append(type(inner).__name__[:60])
+        inner = getattr(inner, "ex_iterable", None)
+    return chain
+
+
+def _shuffled(dataset, stages):
+    """A Dataset with indices may be shuffled, selected or sorted: then it is not known."""
+    if stages:
+        return any("Shuffl" in stage for stage in stages)
+    return False if getattr(dataset, "_indices", None) is None else None
