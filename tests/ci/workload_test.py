@@ -14,10 +14,12 @@ import time
 import stallcast
 
 class Loader:
+    batch_size = {batch}
+
     def __iter__(self):
         for _ in range(240):
             time.sleep({wait_s})
-            yield [0] * {batch}
+            yield [0] * self.batch_size
 
 for batch in stallcast.wrap(Loader(), workers=0):
     time.sleep(0.006)
