@@ -1,21 +1,31 @@
-# What `cmake --install` puts where, and the packages made of it: `cpack -G DEB` or `cpack -G TGZ` in the build folder.
+# What `cmake --install` puts where, and the packages made of it: `cpack -G DEB` or `cpack -G TGZ` in the build folder, for
+# systems like the one that builds. Those of a release, for every system, are made of the wheel: packaging/wheel.
 # The tool finds its parts relative to itself (probes/collect/installation.cpp), so that a tree may be moved.
 #
 #   bin/stallcast                       the tool
 #   lib/libstallcast_capture.so         goes into the job's processes; its C API is include/stallcast/capture.h
 #   share/stallcast/python/             the shim that Python finds
 #   share/stallcast/schema/             the schema of profile.json
-#   share/doc/stallcast/, share/man/man1/stallcast.1
+#   share/stallcast/catalog/            an example of a catalogue of machines, for plan
+#   share/doc/stallcast/, share/man/man1/stallcast.1; in a release, share/doc/stallcast/third-party/ has the licences
+#                                       of the libraries that are linked in
 #   share/bash-completion/, share/zsh/  completion
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/probes/capture/python/ DESTINATION ${CMAKE_INSTALL_DATADIR}/stallcast/python
   FILES_MATCHING PATTERN "*.py" PATTERN "__pycache__" EXCLUDE)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/analyzer/schema/ DESTINATION ${CMAKE_INSTALL_DATADIR}/stallcast/schema
+  FILES_MATCHING PATTERN "*.json")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/samples/catalog/ DESTINATION ${CMAKE_INSTALL_DATADIR}/stallcast/catalog
   FILES_MATCHING PATTERN "*.json")
 install(FILES ${PROJECT_SOURCE_DIR}/cli/stallcast.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/stallcast.bash RENAME stallcast
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/_stallcast DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
+set(STALLCAST_LICENSES "" CACHE PATH "Folder of the licences of libraries that are linked in; empty: they are the system's")
+if(STALLCAST_LICENSES)
+  install(DIRECTORY ${STALLCAST_LICENSES}/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party)
+  install(FILES packaging/third-party.md RENAME README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party)
+endif()
 
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_NAME stallcast)

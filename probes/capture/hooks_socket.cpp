@@ -41,6 +41,13 @@ ssize_t receive_from(int fd, void* buffer, std::size_t bytes, int flags, sockadd
   return ::syscall(SYS_recvfrom, fd, buffer, bytes, flags, from, length);
 }
 
+/// By ppoll: not every processor's kernel has poll.
+int poll_kernel(pollfd* descriptors, nfds_t count, int timeout_ms) {
+  timespec limit = {timeout_ms / 1000, (timeout_ms % 1000) * 1'000'000L};
+  timespec* given = timeout_ms < 0 ? nullptr : &limit;
+  return static_cast<int>(::syscall(SYS_ppoll, descriptors, count, given, nullptr, std::size_t{0}));
+}
+
 }  // namespace
 
 STALLCAST_HOOK(ssize_t, recv, "recv", (int fd, void* buffer, std::size_t bytes, int flags)) {
@@ -91,8 +98,7 @@ STALLCAST_HOOK(ssize_t, recvfrom_chk, "__recvfrom_chk",
 STALLCAST_HOOK(int, poll, "poll", (pollfd * descriptors, nfds_t count, int timeout_ms)) {
   auto* real = next<PollFn>(Symbol::poll);
   return wait_through(descriptors, count, [=]() -> int {
-    return real != nullptr ? real(descriptors, count, timeout_ms)
-                           : static_cast<int>(::syscall(SYS_poll, descriptors, count, timeout_ms));
+    return real != nullptr ? real(descriptors, count, timeout_ms) : poll_kernel(descriptors, count, timeout_ms);
   });
 }
 
@@ -101,7 +107,7 @@ STALLCAST_HOOK(int, poll_chk, "__poll_chk", (pollfd * descriptors, nfds_t count,
   return wait_through(descriptors, count, [=]() -> int {
     if (real != nullptr) return real(descriptors, count, timeout_ms, room);
     if (room / sizeof(pollfd) < count) __builtin_trap();
-    return static_cast<int>(::syscall(SYS_poll, descriptors, count, timeout_ms));
+    return poll_kernel(descriptors, count, timeout_ms);
   });
 }
 
