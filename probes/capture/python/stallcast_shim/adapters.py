@@ -58,22 +58,33 @@ def framework():
 
 
 class Count:
-    """Samples of a batch. Whoever trains on several devices gives each array a leading dimension for them:
-    (devices, samples of each, ...). The first batch tells that: it is a full one."""
+    """Samples of a batch, whose first one is a full one and tells how it holds them: arrays with a dimension for them, a
+    list of samples, arrays of (devices, samples of each, ...) for who trains on several devices, or otherwise: then
+    every batch counts as full."""
 
     def __init__(self, batch_size):
         self._batch_size = batch_size
-        self._by_device = None
+        self._how = None
 
     def __call__(self, batch):
         if not self._batch_size:
             return sizes.of_stream(batch, False)
-        shape = _first_shape(batch)
-        if shape is None:
-            return sizes.of_batch(batch)
-        if self._by_device is None:
-            self._by_device = len(shape) > 1 and shape[0] < self._batch_size == shape[0] * shape[1]
-        return shape[0] * shape[1] if self._by_device and len(shape) > 1 else shape[0]
+        shape = _first_shape(batch) or (0,)
+        if self._how is None:
+            self._how = self._looked_at(batch, shape)
+        if self._how == "list":
+            return len(batch)
+        if self._how == "devices" and len(shape) > 1:
+            return shape[0] * shape[1]
+        return self._batch_size if self._how == "otherwise" else shape[0]
+
+    def _looked_at(self, batch, shape):
+        size = self._batch_size
+        if shape[0] != size and isinstance(batch, (list, tuple)) and len(batch) == size:
+            return "list"
+        if len(shape) > 1 and shape[0] < size == shape[0] * shape[1]:
+            return "devices"
+        return "arrays" if 0 < shape[0] <= size else "otherwise"
 
 
 def _first_shape(batch, depth=4):
@@ -200,10 +211,10 @@ def wrap_next(owner, library, name="__next__"):
 
     @functools.wraps(real)
     @unseen
-    def __next__(self):
+    def pull(self, *args, **kwargs):
         source = self.__dict__.get(ATTRIBUTE)
         if source is None or current.busy or not calls.enabled:
-            return real(self)
+            return real(self, *args, **kwargs)
         current_pass = None
         try:
             current_pass = source.pass_of()
@@ -212,11 +223,11 @@ def wrap_next(owner, library, name="__next__"):
         except Exception as error:
             capture.fail("starting a pass over " + library, error)
         if current_pass is None:
-            return real(self)
-        return passes.wait(current_pass, functools.partial(real, self))
+            return real(self, *args, **kwargs)
+        return passes.wait(current_pass, functools.partial(real, self, *args, **kwargs))
 
-    setattr(__next__, _WRAPPED, True)
-    setattr(owner, name, __next__)
+    setattr(pull, _WRAPPED, True)
+    setattr(owner, name, pull)
 
 
 @unseen

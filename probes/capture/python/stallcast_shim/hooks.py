@@ -18,6 +18,9 @@ _PATCHES = {
     "grain._src.python.data_loader": "grain",
     "datasets.arrow_dataset": "datasets_iter",
     "datasets.iterable_dataset": "datasets_iter",
+    "torchdata.nodes.loader": "nodes",
+    "spdl.pipeline._build": "spdl",
+    "spdl.pipeline._iter_utils._subprocess": "spdl",
 }
 
 
