@@ -12,6 +12,7 @@
 #include "analyzer/ranks_seen.hpp"
 #include "analyzer/received.hpp"
 #include "analyzer/sections.hpp"
+#include "analyzer/sightings.hpp"
 #include "analyzer/states.hpp"
 #include "analyzer/storage_summary.hpp"
 #include "analyzer/warnings.hpp"
@@ -258,6 +259,7 @@ Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> fur
   note_launches(1 + further.size(), profile);
   if (ranks.empty()) {
     mark_absent(profile, profile.outcome.words);
+    if (profile.outcome.status == "no_loader") profile.seen_instead = sightings_of(nodes);
     return profile;
   }
   fill_measured(launches, ranks, profile);

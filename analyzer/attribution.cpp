@@ -179,7 +179,10 @@ double storage_seconds(const record::BatchRecord& made, const ReplayMachine& mac
   const double wall = made.end_ns > made.begin_ns ? static_cast<double>(made.end_ns - made.begin_ns) * 1e-9 : 0.0;
   const double blocked = std::max(0.0, wall - static_cast<double>(made.cpu_ns) * 1e-9 - delay);
   const double beyond = std::max(0.0, seen - resident);
-  return std::min(beyond, blocked + machine.storage_share * beyond);
+  const double faults = machine.faults_are_reads && made.io.major_faults > 0
+                            ? std::max(0.0, blocked - machine.blocked_without_faults_s)
+                            : 0.0;
+  return std::max(faults, std::min(beyond, blocked + machine.storage_share * beyond));
 }
 
 std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMachine& machine) {

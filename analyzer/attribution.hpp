@@ -26,7 +26,10 @@ struct ReplayMachine {
   double read_seconds_per_byte = 0.2e-9;  ///< likewise, per byte
   double consumer_run_delay_share = 0.0;  ///< of wall time that the consumer was runnable and not running
   double storage_share = 0.0;             ///< of the bytes read, that came from storage; 0 where it is not known
-  std::string unseen{};  ///< how data were read where that is not seen (what storage took is within the computing of
+  /// Data are read through maps by the training thread itself: it is blocked by page faults that wait for storage.
+  bool faults_are_reads = false;
+  double blocked_without_faults_s = 0.0;  ///< of a batch that had none of these
+  std::string unseen{};                   ///< how data were read where that is not seen (what storage took is within the computing of
                          ///< makers); empty where it is
 };
 
@@ -48,6 +51,9 @@ struct Attribution {
 /// kernel computes for a read from storage is part of it, and so is the wait for a core after it). The share of that
 /// time which did not go to storage counts no further than the thread was neither computing nor waiting for a core:
 /// where cores are short, reads of resident files take long, too.
+///
+/// Where page faults are reads (`faults_are_reads`), a batch that had some was blocked by them, but for what one without
+/// is blocked.
 ///
 /// Worked example. Reading took 216 ms of a batch, resident files would have cost 1 ms, and the thread was blocked for
 /// 207 ms. All bytes from storage: 215 ms. Not known where from: 207 ms.

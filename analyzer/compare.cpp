@@ -4,6 +4,7 @@
 #include <array>
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -137,6 +138,25 @@ void add_settings(const char* name, const Section& before, const Section& after,
   }
 }
 
+/// Samples that a batch holds, where the loader does not say: what it delivers in a step.
+double samples_per_step(const Profile& profile) {
+  if (profile.job.batch_size || !profile.rates.as_is || !profile.resources.step) return 0.0;
+  return profile.rates.as_is->mean.value() * profile.resources.step->mean.value();
+}
+
+void add_batches(const Profile& before, const Profile& after, Comparison& out) {
+  constexpr double k_same = 0.02;  // both are means of the same steps
+  const double a = samples_per_step(before);
+  const double b = samples_per_step(after);
+  if (!(a > 0.0) || !(b > 0.0) || std::abs(b / a - 1.0) < k_same) return;
+  const auto words = [](double samples) {
+    char digits[32];
+    std::snprintf(digits, sizeof digits, "%.4g", samples);
+    return std::string(digits);
+  };
+  out.settings.push_back({"job", "samples_per_step", words(a), words(b)});
+}
+
 std::string joined(const std::vector<std::string>& words) {
   return std::accumulate(words.begin(), words.end(), std::string(), [](std::string text, const std::string& word) {
     return text + (text.empty() ? "" : " ") + word;
@@ -175,7 +195,24 @@ void add_notes(const Profile& before, const Profile& after, Comparison& out) {
       "where much depends on it");
 }
 
+/// Settings that say what is done, by section and key.
+bool is_of_workload(const SettingChange& setting) {
+  constexpr std::array<std::string_view, 11> k_job{"framework",  "samples_per_step", "loader_kind",      "dataset_type",
+                                                   "batch_size", "num_workers",      "batches_per_step", "shuffled",
+                                                   "drop_last",  "dataset_samples",  "ranks_expected"};
+  constexpr std::array<std::string_view, 2> k_dataset{"layout", "format"};
+  const auto holds = [&](const auto& keys) { return std::find(keys.begin(), keys.end(), setting.key) != keys.end(); };
+  if (setting.section.empty()) return setting.key == "command";
+  return (setting.section == "job" && holds(k_job)) || (setting.section == "dataset" && holds(k_dataset));
+}
+
 }  // namespace
+
+std::vector<SettingChange> workload_changes(const Comparison& comparison) {
+  std::vector<SettingChange> changes;
+  std::copy_if(comparison.settings.begin(), comparison.settings.end(), std::back_inserter(changes), is_of_workload);
+  return changes;
+}
 
 Comparison compare(const Profile& before, const Profile& after) {
   Comparison out;
@@ -191,6 +228,7 @@ Comparison compare(const Profile& before, const Profile& after) {
     out.settings.push_back({"", "tool_version", before.tool_version, after.tool_version});
   }
   add_settings("job", before.job, after.job, out);
+  add_batches(before, after, out);
   add_settings("host", before.host, after.host, out);
   add_settings("dataset", before.dataset, after.dataset, out);
   add_issues(before, after, out);

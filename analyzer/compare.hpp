@@ -23,4 +23,8 @@ inline constexpr double k_significance = 0.05;
 /// machine, software and data set are listed where they differ.
 [[nodiscard]] Comparison compare(const Profile& before, const Profile& after);
 
+/// Of the settings that differ, those that make it another job: the command, what is loaded, batches, workers, ranks.
+/// Software, machine, and what a loader does with its workers (prefetch, pinning) are no part of that.
+[[nodiscard]] std::vector<SettingChange> workload_changes(const Comparison& comparison);
+
 }  // namespace stallcast

@@ -45,7 +45,7 @@ struct Job {
   std::string framework = "unknown";  ///< pytorch | tensorflow | jax | paddle | python | c_api | unknown
   std::string framework_version{};
   std::string python_version{};
-  std::string loader_kind = "unknown";  ///< map | iterable | tf.data | dali | python | c_api | none
+  std::string loader_kind = "unknown";  ///< map | iterable | tf.data | dali | function | python | c_api | none
   /// How fetching and preparing a batch combine: serial, one after the other in each worker, so their times add up;
   /// overlapped, side by side in threads, so the slower of the two decides; unknown.
   std::string composition = "serial";
@@ -362,6 +362,12 @@ struct TimelineRow {
   double longest_step_s = 0.0;
 };
 
+/// Something that a run did in which no loader was found.
+struct Sighting {
+  std::string what{};   ///< looked for | steps | batches | processes | files | sockets | cores | storage
+  std::string words{};  ///< in one line
+};
+
 /// A stretch of a phased run: one phase, as the first rank went through it. On the clock of the timeline.
 struct PhaseStretch {
   std::string phase{};
@@ -375,6 +381,7 @@ struct Profile {
   int schema_version = k_profile_schema_version;
   std::string tool_version{};
   Outcome outcome{};
+  std::vector<Sighting> seen_instead{};  ///< where no loader was found; else empty
   std::vector<std::string> command{};
   Host host{};
   Job job{};

@@ -64,6 +64,12 @@ void describe(A& a, As<A, Job>& v) {
 }
 
 template <class A>
+void describe(A& a, As<A, Sighting>& v) {
+  a.field("what", v.what);
+  a.field("words", v.words);
+}
+
+template <class A>
 void describe(A& a, As<A, Premise>& v) {
   a.field("phase", v.phase);
   a.field("check", v.check);
@@ -382,6 +388,7 @@ template <class A>
 void describe(A& a, As<A, Profile>& v) {
   a.field("tool_version", v.tool_version);
   a.field("outcome", v.outcome);
+  if (A::k_reading || !v.seen_instead.empty()) a.optional("seen_instead", v.seen_instead);
   a.field("command", v.command);
   a.field("host", v.host);
   a.field("job", v.job);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -113,6 +114,10 @@ void add_phases(const RunData& run, const RankView& rank, std::size_t most_rows,
 /// How the job read its data where no probe sees it: much came from storage while batches were made (page faults and
 /// what children read that were waited for count in /proc/PID/io), and hardly a read() asked for it. Through maps of
 /// files, by programs that the makers of batches start, or in another way; empty where reads were seen.
+/// Where the training thread makes its batches itself and reads them through maps, page faults block it, and nothing
+/// else that is not seen does: seconds that it is blocked for a batch that had none (0 where each had some). Empty
+/// where the data are read in another way, or by others.
+[[nodiscard]] std::optional<double> blocked_without_faults(const RunData& run, const std::vector<RankView>& ranks);
 [[nodiscard]] std::string unseen_reading(const RunData& run, const std::vector<RankView>& ranks);
 
 /// Whether reads paid for storage that the job's own processes emulated: then the kernel's counts are not of them.

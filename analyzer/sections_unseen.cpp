@@ -1,6 +1,7 @@
 /// Reading that no probe sees: of data in maps of files, and by programs that the loader starts, whose output comes
 /// through pipes.
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -103,12 +104,62 @@ bool comes_through_pipes(const RunData& run, double read_per_sample) {
   return piped >= static_cast<double>(record::k_hardly_read_bytes) && piped > read_per_sample;
 }
 
+/// A function that the training thread calls may wait for what others made, and not make it: then it is blocked, in
+/// neither a read nor a page fault. Empty where it is not.
+std::string blocked_in_function(const std::vector<RankView>& ranks, bool faults_are_reads) {
+  constexpr double k_most_blocked = 0.20;  // of its time
+  double blocked_ns = 0.0;
+  double wall_ns = 0.0;
+  for (const RankView& rank : ranks) {
+    if (rank.window.loader.kind != "function") return {};
+    for (const SteadyStep& step : rank.window.steps) {
+      if (!step.delivery->made_known) continue;
+      const record::BatchRecord& made = step.delivery->made;
+      const double delay = made.run_delay_ns == UINT64_MAX ? 0.0 : static_cast<double>(made.run_delay_ns);
+      const double wall = static_cast<double>(made.end_ns - made.begin_ns);
+      const double known = static_cast<double>(made.cpu_ns + made.io.read_ns + made.io.meta_ns) + delay;
+      wall_ns += wall;
+      if (!faults_are_reads || made.io.major_faults == 0) blocked_ns += std::max(0.0, wall - known);
+    }
+  }
+  if (!(blocked_ns > k_most_blocked * wall_ns)) return {};
+  return ranks.front().window.loader.dataset_type + " is blocked for " +
+         std::to_string(static_cast<int>(std::lround(100.0 * blocked_ns / wall_ns))) +
+         " % of its time in neither a read nor a page fault: it waits for something that is not seen (a thread or a "
+         "process that makes the batches, a lock, a device)";
+}
+
 }  // namespace
+
+std::optional<double> blocked_without_faults(const RunData& run, const std::vector<RankView>& ranks) {
+  constexpr std::int64_t k_fewest = 8;
+  if (ranks.empty() || ranks.front().window.loader.composition != "serial" || mapped_bytes(run) < k_much) return {};
+  double faults = 0.0;
+  double blocked_s = 0.0;
+  std::int64_t without = 0;
+  for (const RankView& rank : ranks) {
+    for (const SteadyStep& step : rank.window.steps) {
+      if (!step.delivery->made_known) continue;
+      const record::BatchRecord& made = step.delivery->made;
+      if (made.header.aux != UINT32_MAX || made.run_delay_ns == UINT64_MAX) return {};
+      if (made.io.read_bytes >= record::k_hardly_read_bytes * std::max<std::uint32_t>(made.samples, 1)) return {};
+      faults += made.io.major_faults;
+      if (made.io.major_faults > 0) continue;
+      ++without;
+      const double wall_s = static_cast<double>(made.end_ns - made.begin_ns) * 1e-9;
+      blocked_s += std::max(0.0, wall_s - static_cast<double>(made.cpu_ns + made.run_delay_ns) * 1e-9);
+    }
+  }
+  if (faults <= 0.0) return {};
+  return without >= k_fewest ? blocked_s / static_cast<double>(without) : 0.0;
+}
 
 std::string unseen_reading(const RunData& run, const std::vector<RankView>& ranks) {
   constexpr double k_sustained = 0.25;  // in the second half: what is loaded once, late, is over by then
   // Of loaders that mark no batch's making, what read() gave is not known here.
   if (ranks.empty() || ranks.front().window.loader.composition != "serial") return {};
+  const std::string blocked = blocked_in_function(ranks, blocked_without_faults(run, ranks).has_value());
+  if (!blocked.empty()) return blocked;
   const TickSpan span = delivering_span(run);
   if (!span.known()) return {};
   if (comes_through_pipes(run, read_per_sample(ranks))) {
@@ -119,6 +170,7 @@ std::string unseen_reading(const RunData& run, const std::vector<RankView>& rank
   const double seen = read_per_sample(ranks) * span.samples;
   if (mapped_bytes(run) >= k_much) {
     const bool through_maps = seen < k_hardly * span.storage_bytes();
+    if (through_maps && blocked_without_faults(run, ranks)) return {};
     return through_maps ? "the data are read through maps of their files (mmap), which is not seen" : "";
   }
   if (reading_share(ranks) > k_hardly) return {};

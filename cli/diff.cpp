@@ -10,6 +10,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
 #include "core/write_file.hpp"
+#include "reports/escape.hpp"
 
 namespace stallcast::cli {
 namespace {
@@ -21,6 +22,7 @@ struct DiffOptions {
   std::string format = "text";
   std::string output{};
   bool json = false;
+  bool same_workload = false;
 };
 
 Result<std::vector<FailCondition>> parse_conditions(const std::vector<std::string>& texts) {
@@ -47,6 +49,23 @@ Result<int> verdict_of(const std::vector<JudgedCondition>& judged) {
   return k_exit_ok;
 }
 
+std::string named(const std::string& value) {
+  return value.empty() ? "(none)" : reports::one_line(value);
+}
+
+/// Two jobs that do not do the same are not held against each other: what differs, one a line.
+Status refuse_other_workload(const Comparison& comparison) {
+  const std::vector<SettingChange> changes = workload_changes(comparison);
+  if (changes.empty()) return {};
+  std::string what = "the two profiles are not of the same workload:";
+  for (const SettingChange& one : changes) {
+    const std::string key = one.section.empty() ? one.key : one.section + "." + one.key;
+    what += "\n  " + key + ": " + named(one.before) + " before, " + named(one.after) + " after";
+  }
+  return Error{ErrorCode::not_enough_data, what,
+               "profile the same workload on both sides, or leave --same-workload out to compare them all the same"};
+}
+
 Result<int> compare_and_print(const DiffOptions& options) {
   const auto format = report_format_from_name(options.json ? "json" : options.format);
   if (!format) return format.error();
@@ -64,6 +83,7 @@ Result<int> compare_and_print(const DiffOptions& options) {
   const auto text = render_diff(comparison, judged, {options.before, options.after}, format.value(), rendering);
   if (!text) return text.error();
   STALLCAST_RETURN_IF_ERROR(to_stdout ? print_result(text.value()) : write_named_file(options.output, text.value()));
+  if (options.same_workload) STALLCAST_RETURN_IF_ERROR(refuse_other_workload(comparison));
   return verdict_of(judged);
 }
 
@@ -82,6 +102,8 @@ void add_diff(CLI::App& app, Session& session) {
   auto* json = command->add_flag("--json", options->json, "Print JSON (as -f json)");
   command->add_option("-f,--format", options->format, "text, json, md or html")->type_name("FORMAT")->excludes(json);
   command->add_option("-o,--output", options->output, "Write to this file (default: stdout)")->type_name("FILE");
+  command->add_flag("--same-workload", options->same_workload,
+                    "Refuse (exit 5) where command, data set, batches or workers differ");
   command->footer(
       "Conditions, in quotes: 'K>+N%' for a rise, 'K<-N%' for a fall, K a number of profile.json.\n"
       "  --fail-on 'fetch_frac>+5%'             5 points of the step more fetch stall\n"

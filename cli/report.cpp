@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "analyzer/profile_json.hpp"
+#include "analyzer/redact.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/results.hpp"
@@ -16,6 +17,7 @@ struct ReportOptions {
   std::string profile{};
   std::string format = "text";
   std::string output{};
+  bool redact = false;
   std::optional<std::string> price{};
 };
 
@@ -38,9 +40,13 @@ Status make_report(const ReportOptions& options) {
   if (!format) return format.error();
   const auto price = price_of(options, format.value());
   if (!price) return price.error();
-  const auto profile = load_profile(options.profile);
+  auto profile = load_profile(options.profile);
   if (!profile) return profile.error();
-  ReportExtras extras = report_extras(profile.value(), options.profile);
+  if (options.redact) {
+    profile = redacted(profile.value());
+    if (!profile) return profile.error();
+  }
+  ReportExtras extras = report_extras(profile.value(), options.redact ? "PROFILE" : options.profile);
   if (format.value() == ReportFormat::html) add_grid(profile.value(), extras);
   RenderOptions& rendering = extras.options;
   rendering.price = price.value();
@@ -67,6 +73,7 @@ void add_report(CLI::App& app, Session& session) {
       ->add_option("--price", options->price,
                    "What a machine costs (32/h or 32USD/h): what an epoch costs, and loses to waiting")
       ->type_name("PRICE");
+  command->add_flag("--redact", options->redact, "Without paths, hosts and the command's arguments, to pass it on");
   command->callback([options, &session] {
     const Status done = make_report(*options);
     if (!done.ok()) print_error(done.error());

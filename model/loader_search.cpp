@@ -87,7 +87,9 @@ std::string loader_line(const Profile& profile, const LoaderChoice& choice) {
     return "dataset.map(..., num_parallel_calls=tf.data.AUTOTUNE).batch(...).prefetch(tf.data.AUTOTUNE)";
   }
   if (job.loader_kind == "dali") return "Pipeline(batch_size, num_threads, device_id, prefetch_queue_depth=2)";
-  std::string line = "DataLoader(dataset";
+  const bool own_loop = job.loader_kind == "function" || job.loader_kind == "python";
+  std::string line =
+      own_loop && !job.dataset_type.empty() ? job.dataset_type + " behind DataLoader(dataset" : "DataLoader(dataset";
   if (job.batch_size) line += ", batch_size=" + std::to_string(*job.batch_size);
   if (job.shuffled.value_or(false)) line += ", shuffle=True";
   line += ", num_workers=" + std::to_string(choice.workers);

@@ -100,6 +100,8 @@ struct Findings {
 [[nodiscard]] std::vector<Breakdown> breakdowns_of(const Profile& profile);
 [[nodiscard]] Confidence confidence_of(const Profile& profile, const Findings& findings);
 [[nodiscard]] std::vector<Fact> why_of(const Profile& profile);
+/// "Why"; or what stands there where no loader was found.
+[[nodiscard]] std::string why_title(const Profile& profile);
 [[nodiscard]] std::vector<NextStep> next_steps_of(const Profile& profile, Level level);
 [[nodiscard]] std::vector<Missing> missing_of(const Profile& profile);
 

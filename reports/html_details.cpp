@@ -132,6 +132,7 @@ Tags missing_data(const Findings& f) {
 
 void add_details(const ReportData& report, Tags& page) {
   const Profile& p = report.profile;
+  page.set("why_title", why_title(p));
   set_list(page, "why", facts_data(report.findings.why));
   set_list(page, "distributions", distributions_data(p));
   set_list(page, "operators", operators_data(report));

@@ -106,7 +106,7 @@ std::string render_markdown(const ReportData& data) {
   out += ".\n";
   for (const Breakdown& b : f.breakdowns) out += breakdown_table(b);
   out += epochs_part(data.epochs);
-  if (!f.why.empty()) out += "\n### Why\n\n";
+  if (!f.why.empty()) out += "\n### " + why_title(data.profile) + "\n\n";
   for (const Fact& fact : f.why) out += fmt::format("- {}: {}\n", fact.label, markdown_text(fact.text));
   out += operators_table(data);
   if (!f.next.empty()) out += "\n### What next\n\n";

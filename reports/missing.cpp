@@ -100,6 +100,7 @@ void add_unasked(const Profile& p, Collector& missing) {
 }  // namespace
 
 std::vector<Missing> missing_of(const Profile& p) {
+  if (!p.seen_instead.empty()) return {{{"rates, stalls and all that follows from them"}, "no batches were seen"}};
   Collector missing;
   add_rates(p, missing);
   add_resources(p.resources, missing);

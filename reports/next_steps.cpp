@@ -48,9 +48,10 @@ using Rule = std::optional<NextStep> (*)(const Case&);
 
 std::optional<NextStep> no_loader(const Case& c) {
   if (c.d.wait || c.p.job.loaders_seen > 0) return std::nullopt;
-  return NextStep{"no-loader", "Mark the job's steps",
-                  "no training loader was found in this command; a job that loads data in its own way can mark batches "
-                  "and steps through the C API (stallcast/capture.h)",
+  return NextStep{"no-loader", "Mark where the loop takes its batches",
+                  "no training loader was found in this command. Two lines of Python mark it: `import stallcast`, and "
+                  "`for batch in stallcast.wrap(batches, workers=0):` (workers=0 where next() makes the batch itself). "
+                  "Other languages: the C API, stallcast/capture.h",
                   1.0};
 }
 
@@ -65,8 +66,25 @@ std::optional<NextStep> leave_it(const Case& c) {
   return NextStep{"leave-it", "Leave the loader as it is, and speed up the step itself", why, 1.0};
 }
 
+/// Batches are made by the script's own code, between two steps.
+bool is_own_loop(const Job& job) {
+  return job.loader_kind == "function" || job.loader_kind == "python";
+}
+
+std::optional<NextStep> make_ahead(const Case& c) {
+  if (!c.d.prep && !c.d.fetch) return std::nullopt;  // what it waits for is not known
+  const std::string maker = c.p.job.dataset_type.empty() ? "the loop" : c.p.job.dataset_type;
+  std::string why = maker +
+                    " makes every batch between two steps, so its whole time is waiting. Worker processes (a "
+                    "DataLoader with num_workers=1 or more) make batches during the steps; a thread that is one "
+                    "batch ahead hides what waits for storage";
+  if (c.d.cores_usable) why += fmt::format("; {} cores are usable", cores(*c.d.cores_usable));
+  return NextStep{"make-ahead", "Make batches ahead, during the step", why, c.wait};
+}
+
 std::optional<NextStep> start_workers(const Case& c) {
   if (!c.waits() || !c.p.job.num_workers || *c.p.job.num_workers > 0) return std::nullopt;
+  if (is_own_loop(c.p.job)) return make_ahead(c);
   std::string why = "with num_workers=0 every batch is made between two steps, so its whole time is waiting";
   if (c.d.cores_usable) why += fmt::format("; {} cores are usable", cores(*c.d.cores_usable));
   return NextStep{"start-workers", "Load in worker processes (num_workers=1 or more)", why, c.wait};

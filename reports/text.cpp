@@ -201,7 +201,7 @@ std::string render_text(const ReportData& data) {
   print_head(data, page);
   for (const Breakdown& b : data.findings.breakdowns) print_breakdown(b, data.options, page);
   print_epochs(data, page);
-  if (!data.findings.why.empty()) page.heading("Why");
+  if (!data.findings.why.empty()) page.heading(why_title(data.profile));
   for (const Fact& fact : data.findings.why) page.item("  " + fact.label, 2 + k_label_width, fact.text);
   print_operators(data, page);
   print_next(data, page);

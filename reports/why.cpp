@@ -139,9 +139,15 @@ std::string rate_words(const Profile& p) {
 
 }  // namespace
 
+std::string why_title(const Profile& p) {
+  return p.seen_instead.empty() ? "Why" : "What was seen instead";
+}
+
 std::vector<Fact> why_of(const Profile& p) {
   const Derived d = derive(p);
   std::vector<Fact> facts;
+  for (const Sighting& seen : p.seen_instead) facts.push_back({seen.what, seen.words});
+  if (!facts.empty()) return facts;
   const auto add = [&](const char* label, const std::string& text) {
     if (!text.empty()) facts.push_back({label, text});
   };

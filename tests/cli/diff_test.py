@@ -67,6 +67,29 @@ class Diff(CliTest):
         self.assertEqual(self.conditions(PREP, FETCH, "--fail-on", "fetch_frac>+5%", "--fail-on",
                                          "as_is_fetch_frac>+5%"), (1, ["not_enough_data", "holds"]))
 
+    def test_another_workload_is_refused_where_that_is_asked(self):
+        done = self.cli("diff", PREP, FETCH, "--same-workload", "--fail-on", "as_is_fetch_frac>+90%")
+        self.assert_status(done, 5)
+        self.assertIn(b"not of the same workload", done.stderr)
+        self.assertIn(b"job.dataset_samples: 12000 before, 1281167 after", done.stderr)
+        self.assert_status(self.cli("diff", PREP, PREP, "--same-workload", "--fail-on", "as_is_fetch_frac>+90%"), 0)
+        profile = json.loads(PREP.read_text())
+        (self.folder / "command").write_text(json.dumps(dict(profile, command=["python", "other.py"])))
+        done = self.cli("diff", PREP, self.folder / "command", "--same-workload")
+        self.assert_status(done, 5)
+        self.assertIn(b"command: ", done.stderr)
+        for section, key, value in (("job", "batch_size", 7), ("job", "num_workers", 9), ("job", "dataset_type", "Other")):
+            with self.subTest(key):
+                other = json.loads(json.dumps(profile))
+                other[section][key] = value
+                (self.folder / key).write_text(json.dumps(other))
+                done = self.cli("diff", PREP, self.folder / key, "--same-workload")
+                self.assert_status(done, 5)
+                self.assertIn(f"job.{key}: ".encode(), done.stderr)
+        profile["job"]["prefetch_factor"], profile["host"]["kernel"] = 7, "other"
+        (self.folder / "prefetch").write_text(json.dumps(profile))
+        self.assert_status(self.cli("diff", PREP, self.folder / "prefetch", "--same-workload"), 0)
+
     def test_wrong_questions(self):
         for condition, hint in (("fetch_frac", b"KEY>+N%"), ("fetch_frac>5", b"'fetch_frac>+5%'"),
                                 ("fetch_frac<5%", b"fetch_frac<-N%"), ("fetch>5%", b"fetch_frac")):

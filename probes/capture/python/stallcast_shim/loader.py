@@ -21,7 +21,12 @@ from .thread import current
 _iterator_ids = itertools.count()
 _loader_ids = itertools.count()
 _loaders = weakref.WeakKeyDictionary()  # DataLoader -> Loader
-_process = {"generation": 0}
+_process = {"generation": 0, "delivers": False}
+
+
+def delivers():
+    """Whether a loader was seen in this process."""
+    return _process["delivers"]
 
 
 def _enter_child():
@@ -152,6 +157,7 @@ def announce(iterator, new, framework="pytorch"):
     if new.generation == generation:
         return
     new.generation = generation
+    _process["delivers"] = True
     describe.write_consumer(is_torch_complete=True, framework=framework)
     if new.loader.generation != generation:
         new.loader.generation = generation

@@ -3,7 +3,7 @@
 import functools
 import sys
 
-from . import capture, describe, exchange, phases
+from . import capture, describe, exchange, own_loop, phases
 from .capture import calls
 from .frames import unseen
 
@@ -22,6 +22,7 @@ def _count(optimizer):
         calls.step()
         phases.count_step()
         exchange.look()
+        own_loop.count(optimizer)
     except Exception as error:
         capture.fail("counting a step", error)
 

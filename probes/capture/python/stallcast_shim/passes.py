@@ -5,6 +5,7 @@
 
 from . import capture, loader, phases, sizes
 from .capture import calls
+from .frames import unseen
 from .thread import current
 
 
@@ -39,6 +40,7 @@ def loader_text(kind, **facts):
     return text
 
 
+@unseen
 def wait(current_pass, pull):
     """pull() is the loader's own next: one wait, recorded. Whoever calls has looked at current.busy. Raises what pull()
     does."""

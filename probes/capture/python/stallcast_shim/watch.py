@@ -1,0 +1,218 @@
+"""Which function of the script makes its batches, where no loader is seen: two steps are watched once.
+
+A profile function of this thread (sys.setprofile) sees every call from one optimizer step to the second after it, which
+makes a tree. What trains in it (a module's forward, a backward pass, an optimizer) is no making of batches; what returns
+arrays and does not train may be. Arrays that a forward pass is then given prove it.
+
+    loop -> get_batch("train")      returns (x, y)            candidate: x is given to the model
+         -> model(x)                a module                  trains
+         -> loss.backward()                                   trains
+         -> estimate_loss() -> get_batch("val")               trains inside: looked into; the same function
+"""
+
+import os
+import sys
+import sysconfig
+import time
+
+STEPS = 2
+_MOST_CALLS = 400000  # of two steps; more and the watching costs too much
+_NEGLIGIBLE = 0.2  # of the time of what is proven to make batches
+_DEPTH = 3  # of lists and dicts in a batch
+
+
+class Node:
+    """One call. `made`: ids of the arrays that it returned."""
+
+    __slots__ = ("code", "children", "made", "needs_gradients", "is_graded", "trains", "is_open", "is_early",
+                 "seconds", "taken")
+
+    def __init__(self, code, is_early):
+        self.code = code
+        self.is_early = is_early  # no module was called yet in this step
+        self.seconds = time.perf_counter()
+        self.taken = set()  # ids of the arrays that it was called with
+        self.children = []
+        self.made = ()
+        self.needs_gradients = False
+        self.is_graded = True
+        self.trains = False
+        self.is_open = True
+
+
+class Watch:
+    """Sees the calls of this thread from begin() to end()."""
+
+    def __init__(self, torch):
+        self._forward, self._steps, self._training = _training_code(torch)
+        self._is_early = True
+        self._roots = []
+        self._stack = []
+        self._is_graded = torch.is_grad_enabled
+        self._found = {}  # code -> its calls that made arrays
+        self._kept = []  # keeps the arrays alive, so that their ids stay theirs
+        self._given = set()  # ids of the arrays that modules were given
+        self._forwards = 0  # modules whose call is open
+        self._calls = 0
+        self.is_lost = False  # too many calls, or something of ours failed
+
+    def begin(self):
+        """False where another profiler holds the thread."""
+        if sys.getprofile() is not None:
+            return False
+        sys.setprofile(self._event)
+        return True
+
+    def end(self):
+        if getattr(sys.getprofile(), "__self__", None) is self:
+            sys.setprofile(None)
+        else:
+            self.is_lost = True  # the script has set one of its own meanwhile
+
+    def _event(self, frame, event, argument):
+        try:
+            if event == "call":
+                self._call(frame)
+            elif event == "return":
+                self._return(frame, argument)
+        except Exception:
+            self._lose()
+
+    def _lose(self):
+        self.is_lost = True
+        self._kept = []
+        sys.setprofile(None)
+
+    def _call(self, frame):
+        self._calls += 1
+        if self._calls > _MOST_CALLS:
+            self._lose()
+            return
+        code = frame.f_code
+        node = Node(code, self._is_early)
+        (self._stack[-1].children if self._stack else self._roots).append(node)
+        self._stack.append(node)
+        if is_script(code):
+            self._keep(list(frame.f_locals.values()), node.taken)
+        if code in self._forward:
+            if not self._forwards:
+                self._keep(list(frame.f_locals.values()), self._given)
+            self._forwards += 1
+            self._is_early = False
+        elif code in self._steps:
+            self._is_early = True
+        if code in self._training:
+            for open_node in self._stack:
+                open_node.trains = True
+
+    def _return(self, frame, value):
+        if not self._stack:
+            return  # of a call that began before
+        node = self._stack.pop()
+        node.is_open = False
+        node.seconds = time.perf_counter() - node.seconds
+        if node.code in self._forward:
+            self._forwards -= 1
+        if value is None or node.trains or self._forwards:
+            return
+        made = set()
+        node.needs_gradients = self._keep([value], made)
+        node.made = made
+        node.is_graded = self._is_graded()
+
+    def _keep(self, values, into, depth=_DEPTH):
+        """Adds the ids of arrays with at least one dimension; whether one of them needs gradients."""
+        needs = False
+        for value in values:
+            kind = type(value)
+            if kind in (list, tuple) and depth:
+                needs = self._keep(value[:64], into, depth - 1) or needs
+            elif kind is dict and depth:
+                needs = self._keep(list(value.values())[:64], into, depth - 1) or needs
+            elif is_array(value):
+                self._kept.append(value)
+                into.add(id(value))
+                needs = needs or getattr(value, "requires_grad", False) is True
+        return needs
+
+    def makers(self):
+        """(code objects that make batches, whether a forward pass was given what they made). Empty: none was found."""
+        found = self._found
+        for root in self._roots:
+            self._look(root, found)
+        proven = [code for code, nodes in found.items() if any(node.made & self._given for node in nodes)]
+        if proven:
+            least = _NEGLIGIBLE * sum(node.seconds for code in proven for node in found[code])
+            made = set().union(*(node.made for code in proven for node in found[code]))
+            beside = [code for code, nodes in found.items() if code not in proven and _makes_too(nodes, made, least)]
+            return proven + beside, True
+        return [code for code, nodes in found.items() if not any(node.needs_gradients for node in nodes)], False
+
+    def is_without_gradients(self, code):
+        """Whether gradients were off in all calls of one of the makers."""
+        return not any(node.is_graded for node in self._found[code])
+
+    def _look(self, node, found):
+        if not node.trains and not node.is_open and node.made and is_script(node.code):
+            found.setdefault(node.code, []).append(node)
+            return
+        for child in node.children:
+            self._look(child, found)
+
+
+def _makes_too(nodes, made, least):
+    """Whether these calls make a part of the batch that no module is given (the targets of a loss), and take no short
+    time for it. What is called with the batch makes something of it (a metric)."""
+    if any(node.taken & made for node in nodes):
+        return False
+    early = [node for node in nodes if node.is_early and not node.needs_gradients]
+    return sum(node.seconds for node in early) > least
+
+
+def is_array(value):
+    """A tensor or an array with a dimension."""
+    try:
+        return type(value).__module__.partition(".")[0] in ("torch", "numpy", "jaxlib", "jax") and len(value.shape) > 0
+    except Exception:
+        return False
+
+
+def is_script(code):
+    """Whether this is the user's own code, not a library's."""
+    known = _scripts.get(code)
+    if known is None:
+        known = _scripts[code] = _is_script(code)
+    return known
+
+
+def _is_script(code):
+    name = code.co_filename
+    if name.startswith("<") or "(importlib._bootstrap)" in name:
+        return name.startswith("<ipython") or name == "<string>"
+    name = os.path.abspath(name)
+    return not any(name.startswith(folder) for folder in _libraries()) and "-packages" + os.sep not in name
+
+
+def _libraries():
+    if not _folders:
+        own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        paths = sysconfig.get_paths()
+        _folders.extend({own + os.sep} | {paths[name] + os.sep for name in ("stdlib", "platstdlib") if paths.get(name)})
+    return _folders
+
+
+_folders = []
+_scripts = {}  # code -> whether it is the user's
+
+
+def _training_code(torch):
+    """Code of a module's call, of an optimizer step, of all that trains."""
+    module, optimizer = torch.nn.Module, torch.optim.Optimizer
+    forward = _codes(module.__call__, getattr(module, "_call_impl", None), getattr(module, "_wrapped_call_impl", None))
+    backward = _codes(torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)
+    steps = _codes(getattr(optimizer, "zero_grad", None), getattr(optimizer, "profile_hook_step", None))
+    return forward, steps, forward | backward | steps
+
+
+def _codes(*functions):
+    return {function.__code__ for function in functions if hasattr(function, "__code__")}

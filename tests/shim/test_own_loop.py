@@ -1,0 +1,231 @@
+"""Loops without a loader: the function of the script that makes the batches is found, and its calls are timed."""
+
+from harness import ShimTest, main
+from recording import UNKNOWN
+
+HEAD = """
+import torch
+torch.manual_seed(3)
+torch.set_num_threads(1)
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+data = torch.arange(800.0).reshape(100, 8) / 800
+def loss_of(x, y):
+    return torch.nn.functional.cross_entropy(model(x), y)
+def train(x, y):
+    loss = loss_of(x, y)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+"""
+TAIL = """
+print(sum(float(p.sum()) for p in model.parameters()).hex(), torch.rand(1).item())
+"""
+GET_BATCH = """
+def get_batch(split, *, size=4):
+    ix = torch.randint(100, (size,))
+    return data[ix], (ix % 2)
+"""
+
+
+class OwnLoopTest(ShimTest):
+    NEEDS = "torch"
+
+    def both(self, content):
+        """The script with the shim, held against the same without it."""
+        path = self.write("script.py", HEAD + content + TAIL)
+        plain, result = self.python(path, shim=False), self.python(path)
+        self.assertEqual((plain.status, plain.err), (0, ""))
+        self.assert_fine(result)
+        self.assertEqual((result.out, result.err), (plain.out, plain.err))
+        (recording,) = result.run.recordings
+        return recording
+
+    def marks(self, consumer, what):
+        return [mark for mark in consumer.texts["mark"] if mark["what"] == what]
+
+    def test_batches_that_a_function_makes(self):
+        consumer = self.both(GET_BATCH + """
+@torch.no_grad()
+def evaluate():
+    return sum(loss_of(*get_batch("val")).item() for _ in range(3))
+x, y = get_batch("train")
+for step in range(20):
+    if step % 10 == 9:
+        print(evaluate())
+    loss = loss_of(x, y)
+    x, y = get_batch("train")  # ahead of the backward pass
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+""")
+        (mark,) = self.marks(consumer, "batch function")
+        self.assertEqual((mark["name"], mark["proven"], mark["generator"]), ("get_batch", True, False))
+        texts = {text["dataset_type"]: text for text in consumer.texts["loader"]}
+        self.assertEqual(set(texts), {"get_batch", "get_batch without gradients"})
+        text = texts["get_batch"]
+        self.assertEqual((text["kind"], text["num_workers"], text["composition"]), ("function", 0, "serial"))
+        self.assertEqual(text["function_line"], 1 + (HEAD + GET_BATCH).split("\n").index("def get_batch(split, *, size=4):"))
+        number = {text["loader_id"]: text["dataset_type"] for text in consumer.texts["loader"]}
+        passes = {text["iterator_id"]: number[text["loader_id"]] for text in consumer.texts["iterator"]}
+        waits = [passes[wait.iterator_id] for wait in consumer.waits]
+        # Seen in steps 4 and 5, timed from step 6 on: one batch a step; three in each of two evaluations.
+        self.assertEqual((waits.count("get_batch"), waits.count("get_batch without gradients")), (15, 6))
+        self.assertEqual({wait.samples for wait in consumer.waits}, {4})
+        self.assertEqual({(batch.worker, batch.samples) for batch in consumer.batches}, {(UNKNOWN, 4)})
+
+    def test_a_generator_is_timed_from_its_next_pass_on(self):
+        consumer = self.both("""
+def batches():
+    for start in range(0, 40, 4):
+        yield data[start:start + 4], torch.zeros(4, dtype=torch.long)
+for epoch in range(3):
+    for x, y in batches():
+        train(x, y)
+""")
+        (mark,) = self.marks(consumer, "batch function")
+        self.assertEqual((mark["name"], mark["generator"]), ("batches", True))
+        self.assertEqual(len(consumer.deliveries()), 20)
+
+    def test_an_iterator_of_the_script(self):
+        consumer = self.both("""
+class Batches:
+    def __init__(self):
+        self.n = 0
+    def __iter__(self):
+        return self
+    def __next__(self):
+        if self.n == 15:
+            raise StopIteration
+        self.n += 1
+        return {"x": data[self.n:self.n + 4], "y": torch.zeros(4, dtype=torch.long)}
+for batch in Batches():
+    train(batch["x"], batch["y"])
+""")
+        self.assertEqual(self.marks(consumer, "batch function")[0]["name"], "Batches.__next__")
+        self.assertEqual(len(consumer.deliveries()), 10)
+
+    def test_functions_in_functions(self):
+        consumer = self.both("""
+def run(size):
+    held = data * 1.0
+    def get_batch():
+        ix = torch.randint(100, (size,))
+        return held[ix], ix % 2
+    for step in range(16):
+        train(*get_batch())
+run(4)
+""")
+        self.assertEqual(self.marks(consumer, "batch function")[0]["name"], "run.<locals>.get_batch")
+        self.assertGreaterEqual(len(consumer.deliveries()), 10)
+
+    def test_what_the_script_can_see_of_it(self):
+        consumer = self.both(GET_BATCH + """
+import inspect, warnings
+def seen():
+    return inspect.getsource(get_batch), str(inspect.signature(get_batch)), get_batch.__name__, get_batch.__doc__
+before, same = seen(), get_batch
+real = get_batch
+def get_batch(split, *, size=4):
+    warnings.warn("told of the caller", stacklevel=2)
+    if split == "bad":
+        raise KeyError(split)
+    return real(split, size=size)
+warnings.simplefilter("always")
+def tell(message, category, filename, lineno, *rest):
+    print(message, filename, lineno)
+warnings.showwarning = tell
+before = seen()
+for step in range(12):
+    train(*get_batch("train", size=3))
+    try:
+        get_batch("bad")
+    except KeyError as error:
+        print(error)
+print(seen() == before)
+""")
+        self.assertEqual(self.marks(consumer, "batch function")[0]["name"], "get_batch")
+
+    def test_several_functions_are_told_and_not_timed(self):
+        consumer = self.both("""
+def inputs():
+    return data[:4]
+def targets():
+    return torch.zeros(4, dtype=torch.long)
+for step in range(40):
+    train(inputs(), targets())
+""")
+        (mark,) = self.marks(consumer, "no batch function")
+        self.assertIn("inputs", mark["reason"])
+        self.assertIn("targets", mark["reason"])
+        self.assertIn("script.py:", mark["at"])
+        self.assertEqual(consumer.waits, [])
+
+    def test_batches_of_the_loop_itself(self):
+        consumer = self.both("""
+for step in range(40):
+    ix = torch.randint(100, (4,))
+    train(data[ix], ix % 2)
+""")
+        (mark,) = self.marks(consumer, "no batch function")
+        self.assertIn("within the loop itself", mark["reason"])
+        self.assertEqual(consumer.waits, [])
+
+    def test_metrics_are_no_batches(self):
+        consumer = self.both(GET_BATCH + """
+def predicted(x):
+    with torch.no_grad():
+        return (x @ torch.ones(8, 2)).argmax(1)
+for step in range(20):
+    x, y = get_batch("train")
+    train(x, y)
+    right = predicted(x)
+""")
+        self.assertEqual(self.marks(consumer, "batch function")[0]["name"], "get_batch")
+
+    def test_the_profiler_of_a_script_stays(self):
+        consumer = self.both(GET_BATCH + """
+import sys
+calls = []
+def own(frame, event, argument):
+    if event == "call" and frame.f_code.co_name == "get_batch":
+        calls.append(1)
+sys.setprofile(own)
+for step in range(40):
+    train(*get_batch("train"))
+print(len(calls), sys.getprofile() is own)
+sys.setprofile(None)
+""")
+        (mark,) = self.marks(consumer, "no batch function")
+        self.assertIn("another profiler", mark["reason"])
+
+    def test_a_loader_needs_no_watching(self):
+        consumer = self.both("""
+import sys
+from torch.utils.data import DataLoader, TensorDataset
+seen = set()
+for epoch in range(4):
+    for x, y in DataLoader(TensorDataset(data, torch.zeros(100, dtype=torch.long)), batch_size=10):
+        train(x, y)
+        seen.add(sys.getprofile())
+print(seen)
+""")
+        self.assertEqual(self.marks(consumer, "batch function") + self.marks(consumer, "no batch function"), [])
+
+    def test_two_optimizers(self):
+        consumer = self.both(GET_BATCH + """
+other = torch.optim.SGD(model.parameters(), lr=0.001)
+for step in range(30):
+    x, y = get_batch("train")
+    train(x, y)
+    if step % 5 == 0:
+        loss_of(x, y).backward()
+        other.step()
+        other.zero_grad(set_to_none=True)
+""")
+        self.assertEqual(self.marks(consumer, "batch function")[0]["name"], "get_batch")
+        self.assertEqual(len(consumer.deliveries()), 25)
+
+
+if __name__ == "__main__":
+    main()
