@@ -1,5 +1,5 @@
-# What `cmake --install` puts where, and the packages made of it: `cpack -G DEB` or `cpack -G TGZ` in the build folder, for
-# systems like the one that builds. Those of a release, for every system, are made of the wheel: packaging/wheel.
+# What `cmake --install` puts where, and the packages made of it: `cpack -G DEB` or `cpack -G TGZ` in the build folder,
+# for systems like the one that builds. Those of a release, for every system, are made of the wheel: packaging/wheel.
 # The tool finds its parts relative to itself (probes/collect/installation.cpp), so that a tree may be moved.
 #
 #   bin/stallcast                       the tool
@@ -21,7 +21,7 @@ install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/stallcast.bash RENAME stallca
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
 install(FILES ${PROJECT_SOURCE_DIR}/cli/completion/_stallcast DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
-set(STALLCAST_LICENSES "" CACHE PATH "Folder of the licences of libraries that are linked in; empty: they are the system's")
+set(STALLCAST_LICENSES "" CACHE PATH "Folder of the licences of libraries that are linked in, if any are")
 if(STALLCAST_LICENSES)
   install(DIRECTORY ${STALLCAST_LICENSES}/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party)
   install(FILES packaging/third-party.md RENAME README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/third-party)

@@ -64,8 +64,8 @@ def as_debian_has_it(wheel):
 
 def control(wheel, files):
     kib = sum(-(-len(data) // 1024) for data, _ in files.values())
-    text = CONTROL.format(version=wheel.version, architecture=ARCHITECTURES[wheel.architecture], glibc=wheel.glibc, kib=kib,
-                          maintainer=MAINTAINER)
+    text = CONTROL.format(version=wheel.version, architecture=ARCHITECTURES[wheel.architecture], glibc=wheel.glibc,
+                          kib=kib, maintainer=MAINTAINER)
     sums = "".join(f"{hashlib.md5(data).hexdigest()}  {name}\n" for name, (data, _) in sorted(files.items()))
     # The C library learns of the library with the C API.
     told = {"control": text, "md5sums": sums, "triggers": "activate-noawait ldconfig\n"}

@@ -1,4 +1,4 @@
-"""What a wheel holds of the tool, as archives: the same wheel gives the same bytes, whoever packs it, when and where."""
+"""What a wheel holds of the tool, as archives. The same wheel gives the same bytes, whoever packs it."""
 
 import gzip
 import io
@@ -41,7 +41,7 @@ def gzipped(data):
 
 
 def tar(files, top):
-    """`files` below the folder `top`, in the order of their names and owned by root, each folder before what is in it."""
+    """`files` below the folder `top`, in the order of their names, owned by root; each folder before what is in it."""
     content = io.BytesIO()
     told = set()
     with tarfile.open(fileobj=content, mode="w", format=tarfile.USTAR_FORMAT) as archive:
