@@ -18,8 +18,9 @@ from .thread import current
 
 ATTRIBUTE = "_stallcast_pass"  # of an iterator: its Source
 
-# Threads of loaders, by what their names begin with; those of pools, by what they run, have no better name
-_THREADS = ("grain-", "mp-prefetch-", "spdl", "ThreadPoolExecutor", "asyncio_")
+# Threads of loaders, by what their names begin with: pools have no better ones, and those that Python has not started
+# (TensorFlow's, which call a generator) are dummies to it. Else by the module of what they run
+_THREADS = ("grain-", "mp-prefetch-", "spdl", "ThreadPoolExecutor", "asyncio_", "Dummy-")
 _TARGETS = ("grain.", "spdl.", "torchdata.", "ray.data.", "torch.utils.data.", "datasets.")
 _WRAPPED = "_stallcast_wrapped"  # of a function that stands in place of a library's
 
@@ -172,6 +173,21 @@ class _Probe:
 
     def is_over(self):
         return self._items >= _LOOKED_AT[1]
+
+
+def rows_of(batch):
+    """Rows of a batch: a dict of columns, or a table of Arrow, pandas or Polars."""
+    if isinstance(batch, dict):
+        batch = next(iter(batch.values()), ())
+    rows = getattr(batch, "num_rows", None)
+    if type(rows) is int:
+        return rows
+    if isinstance(batch, (list, tuple)) and batch and hasattr(batch[0], "shape"):
+        return sizes.of_batch(batch)
+    try:
+        return len(batch)
+    except TypeError:
+        return sizes.of_batch(batch)
 
 
 def _tell_of_items(text, period_ns):

@@ -8,7 +8,7 @@ in its workers or without, the DataLoader's batches count.
 import functools
 import sys
 
-from . import adapters, capture, passes, sizes
+from . import adapters, capture, passes
 from .capture import calls
 from .frames import unseen
 
@@ -37,7 +37,7 @@ def _wrap(owner, name):
             if _asked_by_library(sys._getframe(1)) or not adapters.counts_here():
                 return generator
             text = describe(self, _batch_size(*args, **kwargs) if name == "iter" else 1, kwargs.get("drop_last_batch"))
-            known = passes.Known(adapters.framework(), text, _rows if name == "iter" else _one, makes_here=True)
+            known = passes.Known(adapters.framework(), text, adapters.rows_of if name == "iter" else _one, makes_here=True)
             source = adapters.Source(adapters.loader_like(text), known, text["batch_size"] == 1)
         except Exception as error:
             capture.fail("starting a pass over a data set of Hugging Face's", error)
@@ -57,19 +57,6 @@ def _batch_size(batch_size=None, drop_last_batch=False):
 
 def _one(example):
     return 1
-
-
-def _rows(batch):
-    """Rows of a batch: a dict of columns, or a table of Arrow, pandas or Polars."""
-    if isinstance(batch, dict):
-        batch = next(iter(batch.values()), ())
-    rows = getattr(batch, "num_rows", None)
-    if type(rows) is int:
-        return rows
-    try:
-        return len(batch)
-    except TypeError:
-        return sizes.of_batch(batch)
 
 
 def describe(dataset, batch_size, drop_last):

@@ -19,6 +19,8 @@ _PATCHES = {
     "datasets.arrow_dataset": "datasets_iter",
     "datasets.iterable_dataset": "datasets_iter",
     "torchdata.nodes.loader": "nodes",
+    "ray.data.iterator": "ray_data",
+    "ray._private.worker": "ray_data",
     "spdl.pipeline._build": "spdl",
     "spdl.pipeline._iter_utils._subprocess": "spdl",
 }
