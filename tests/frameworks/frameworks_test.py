@@ -15,8 +15,9 @@ import tempfile
 import unittest
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(FOLDER.parent / "cli"))
+sys.path[:0] = [str(FOLDER.parent / "cli"), str(FOLDER)]
 
+import waits  # noqa: E402
 from harness import CLI  # noqa: E402
 
 try:
@@ -31,18 +32,21 @@ EPOCHS = 12
 PATIENCE_S = 300
 LIGHT = "plain,lasting,iterable,evaluating,wrapped"
 # Batches come from threads that cannot be held back: these jobs are recorded passively.
-NOT_SWITCHED = ("wrapped", "tf_data", "keras", "dali")
+NOT_SWITCHED = ("wrapped", "tf_data", "keras", "dali", "grain_threads", "grain_serial", "grain_processes",
+                "grain_loader", "datasets_batches", "datasets_stream", "nodes_threads", "nodes_serial", "spdl",
+                "ray_data")
 PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120",
-            "tensorflow": "tensorflow-cpu"}  # not called as their modules
+            "tensorflow": "tensorflow-cpu", "torchdata.nodes": "torchdata",
+            "ray.data": "ray"}  # not called as their modules
 
 
 def jobs():
-    sys.path.insert(0, str(FOLDER))
     import jobs as torch_jobs
+    import other_jobs
     import thread_jobs
 
-    known = {**{name: ("jobs.py", needs) for name, (_, needs) in torch_jobs.JOBS.items()},
-             **{name: ("thread_jobs.py", needs) for name, (_, needs) in thread_jobs.JOBS.items()}}
+    known = {name: (module.__name__ + ".py", needs) for module in (torch_jobs, thread_jobs, other_jobs)
+             for name, (_, needs) in module.JOBS.items()}
     wanted = os.environ.get("STALLCAST_FRAMEWORKS", LIGHT)
     return {name: known[name] for name in (known if wanted == "all" else wanted.split(","))}
 
@@ -85,7 +89,16 @@ class Frameworks(unittest.TestCase):
         self.assertEqual(seen, found, f"{name}: the batches differ under a passive recording")
         profile = json.loads((out / "profile.json").read_text())
         self.assertEqual(profile["outcome"]["status"], "measured", profile["outcome"])
+        self.check_waits(name, out)
         return profile
+
+    def check_waits(self, name, out):
+        """Where the job says how long it waited itself: the recording says the same."""
+        own = self.folder / f"{name}-as_is.jsonl.waits"
+        if own.exists():
+            ratio, disagreement = waits.compare(out / "recordings", own)
+            self.assertIsNone(disagreement, name)
+            print(f"{name}: waiting as recorded over the script's own: {ratio:.4f}", flush=True)
 
     def check_measured(self, name, found):
         """The same batches whatever was made of them; a job of whose loader no states can be made goes on as it is."""

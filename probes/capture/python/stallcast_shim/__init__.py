@@ -14,6 +14,12 @@
     tfdata     tf.data, where Python pulls its batches
     keras      Model.fit of Keras on TensorFlow: lets Python pull
     dali       DALI's iterators
+    adapters   what the adapters below share: where a pull counts, samples of a batch, passes
+    grain      Grain's DataLoader, IterDataset and MapDataset
+    datasets_iter  Hugging Face's datasets, iterated by the loop itself
+    nodes      torchdata.nodes' Loader
+    spdl       SPDL's pipelines
+    ray_data   Ray Data's batches, and clusters whose workers nobody sees
     api        what `import stallcast` gives a script
     wish       settings that the tool wants for the training loader (stallcast verify)
     sizes      samples of a batch

@@ -1,4 +1,4 @@
-"""What the adapters of loaders that are not torch's share: where a pull counts, the framework, samples, passes, patching.
+"""What adapters of loaders share that are not torch's: where a pull counts, the framework, samples, passes, patching.
 
 A pull counts where training asks for a batch: not inside another wait, not in a worker process of a loader, and not in
 a thread that some loader has started (its threads pull sources ahead, which may be iterators that we know as well).
@@ -59,8 +59,8 @@ def framework():
 
 
 class Count:
-    """Samples of a batch, whose first one is a full one and tells how it holds them: arrays with a dimension for them, a
-    list of samples, arrays of (devices, samples of each, ...) for who trains on several devices, or otherwise: then
+    """Samples of a batch, whose first one is a full one and tells how it holds them: arrays with a dimension for them,
+    a list of samples, arrays of (devices, samples of each, ...) for who trains on several devices, or otherwise: then
     every batch counts as full."""
 
     def __init__(self, batch_size):

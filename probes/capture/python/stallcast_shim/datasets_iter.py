@@ -1,5 +1,5 @@
-"""Hugging Face's datasets, iterated by the loop itself: Dataset.iter(batch_size) and `for example in dataset`, likewise of
-an IterableDataset. Each item is a wait, and made in it by the thread that asks.
+"""Hugging Face's datasets, iterated by the loop itself: Dataset.iter(batch_size) and `for example in dataset`, likewise
+of an IterableDataset. Each item is a wait, and made in it by the thread that asks.
 
 What the library iterates itself (map, filter, a column) is no loop of the script's, and inside a DataLoader of torch's,
 in its workers or without, the DataLoader's batches count.
@@ -36,9 +36,11 @@ def _wrap(owner, name):
         try:
             if _asked_by_library(sys._getframe(1)) or not adapters.counts_here():
                 return generator
-            text = describe(self, _batch_size(*args, **kwargs) if name == "iter" else 1, kwargs.get("drop_last_batch"))
-            known = passes.Known(adapters.framework(), text, adapters.rows_of if name == "iter" else _one, makes_here=True)
-            source = adapters.Source(adapters.loader_like(text), known, text["batch_size"] == 1)
+            size, drops_last = _options(*args, **kwargs) if name == "iter" else (1, False)
+            text = describe(self, size, drops_last)
+            count = adapters.rows_of if name == "iter" else _one
+            known = passes.Known(adapters.framework(), text, count, makes_here=True)
+            source = adapters.Source(adapters.loader_like(text), known, size == 1)
         except Exception as error:
             capture.fail("starting a pass over a data set of Hugging Face's", error)
             return generator
@@ -51,8 +53,8 @@ def _asked_by_library(frame):
     return str(frame.f_globals.get("__name__", "")).startswith(_LIBRARY)
 
 
-def _batch_size(batch_size=None, drop_last_batch=False):
-    return adapters.integer(batch_size)
+def _options(batch_size=None, drop_last_batch=False):
+    return adapters.integer(batch_size), drop_last_batch
 
 
 def _one(example):

@@ -32,7 +32,7 @@ _making = _Making()
 
 
 def patch(module):
-    """Called with Grain's dataset.py or data_loader.py just imported: the first before any other data set is defined."""
+    """Called with Grain's dataset.py just imported, before any other data set is defined, or its data_loader.py."""
     if module.__name__.endswith(".dataset"):
         _wrap_subclasses(module.IterDataset)
         for owner in [module.MapDataset] + [one for one in vars(module).values() if _is_iter_dataset(one, module)]:

@@ -116,7 +116,7 @@ def _chain(root):
 
 def _most(chain, method):
     """Workers of the stages that map in threads or in processes."""
-    return sum(node.num_workers for node in chain if getattr(node, "method", None) == method and node.num_workers) or None
+    return sum(node.num_workers for node in chain if getattr(node, "method", None) == method) or None
 
 
 def _source(chain):

@@ -1,6 +1,6 @@
-"""Ray Data: the batches that a loop takes of iter_batches and iter_torch_batches (and of what is made of them: iter_rows,
-iter_jax_batches). They are read and mapped by tasks in Ray's own worker processes, formatted and collated by threads of
-the process that trains: only the hand-over to the loop is timed.
+"""Ray Data: the batches that a loop takes of iter_batches and iter_torch_batches (and of what is made of them:
+iter_rows, iter_jax_batches). They are read and mapped by tasks in Ray's own worker processes, formatted and collated by
+threads of the process that trains: only the hand-over to the loop is timed.
 
 Ray's workers are started by its daemon. Where the script starts Ray itself (ray.init() without an address), the daemon
 and the trainers of Ray Train inherit our environment and are recorded; where a cluster was running before, they are

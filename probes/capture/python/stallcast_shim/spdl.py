@@ -1,5 +1,5 @@
-"""SPDL: what takes a batch off a Pipeline (get_item, which its iterators and SPDL's DataLoaders call), and iterables that
-run in a process of their own. Its stages run in threads of the training process, or in worker processes (`.to()`).
+"""SPDL: what takes a batch off a Pipeline (get_item, which its iterators and SPDL's DataLoaders call), and iterables
+that run in a process of their own. Its stages run in threads of the training process, or in worker processes (`.to()`).
 """
 
 import functools
