@@ -168,6 +168,15 @@ ForeignLoad foreign_load(const SteadyWindow& window, const ReplayMachine& machin
   return {(low + high) / 2.0, none};
 }
 
+/// What page faults from storage took: being blocked, the kernel's computing, and of the waiting for a core (after each
+/// fault, mostly) the share that these two have of the rest.
+double fault_seconds(const record::BatchRecord& made, double blocked, double delay, const ReplayMachine& machine) {
+  if (made.io.major_faults == 0) return 0.0;
+  const double cpu = static_cast<double>(made.cpu_ns) * 1e-9;
+  const double own = std::max(0.0, blocked - machine.blocked_without_faults_s) + machine.fault_cpu_share * cpu;
+  return blocked + cpu > 0.0 ? own * (1.0 + delay / (blocked + cpu)) : 0.0;
+}
+
 }  // namespace
 
 double storage_seconds(const record::BatchRecord& made, const ReplayMachine& machine) {
@@ -179,9 +188,7 @@ double storage_seconds(const record::BatchRecord& made, const ReplayMachine& mac
   const double wall = made.end_ns > made.begin_ns ? static_cast<double>(made.end_ns - made.begin_ns) * 1e-9 : 0.0;
   const double blocked = std::max(0.0, wall - static_cast<double>(made.cpu_ns) * 1e-9 - delay);
   const double beyond = std::max(0.0, seen - resident);
-  const double faults = machine.faults_are_reads && made.io.major_faults > 0
-                            ? std::max(0.0, blocked - machine.blocked_without_faults_s)
-                            : 0.0;
+  const double faults = machine.faults_are_reads ? fault_seconds(made, blocked, delay, machine) : 0.0;
   return std::max(faults, std::min(beyond, blocked + machine.storage_share * beyond));
 }
 

@@ -29,6 +29,7 @@ struct ReplayMachine {
   /// Data are read through maps by the training thread itself: it is blocked by page faults that wait for storage.
   bool faults_are_reads = false;
   double blocked_without_faults_s = 0.0;  ///< of a batch that had none of these
+  double fault_cpu_share = 0.0;           ///< of the CPU time of a batch that had some, in the kernel
   std::string unseen{};                   ///< how data were read where that is not seen (what storage took is within the computing of
                          ///< makers); empty where it is
 };
@@ -53,7 +54,7 @@ struct Attribution {
 /// where cores are short, reads of resident files take long, too.
 ///
 /// Where page faults are reads (`faults_are_reads`), a batch that had some was blocked by them, but for what one without
-/// is blocked.
+/// is blocked; and what the kernel computed meanwhile was reading.
 ///
 /// Worked example. Reading took 216 ms of a batch, resident files would have cost 1 ms, and the thread was blocked for
 /// 207 ms. All bytes from storage: 215 ms. Not known where from: 207 ms.

@@ -355,9 +355,10 @@ ReplayMachine replay_machine(const RunData& run, const std::vector<RankView>& al
   ReplayMachine machine;
   machine.storage_share = storage_share(run, all).value_or(0.0);
   machine.unseen = unseen_reading(run, all);
-  if (const auto blocked_s = blocked_without_faults(run, all)) {
+  if (const auto faults = reading_by_faults(run, all)) {
     machine.faults_are_reads = true;
-    machine.blocked_without_faults_s = *blocked_s;
+    machine.blocked_without_faults_s = faults->blocked_without_s;
+    machine.fault_cpu_share = faults->cpu_share;
   }
   if (run.log.host && run.log.host->usable_cpus > 0.0) {
     machine.cores = run.log.host->usable_cpus / static_cast<double>(std::max<std::size_t>(ranks, 1));

@@ -131,11 +131,13 @@ std::string blocked_in_function(const std::vector<RankView>& ranks, bool faults_
 
 }  // namespace
 
-std::optional<double> blocked_without_faults(const RunData& run, const std::vector<RankView>& ranks) {
+std::optional<FaultReading> reading_by_faults(const RunData& run, const std::vector<RankView>& ranks) {
   constexpr std::int64_t k_fewest = 8;
   if (ranks.empty() || ranks.front().window.loader.composition != "serial" || mapped_bytes(run) < k_much) return {};
-  double faults = 0.0;
+  double cpu_ns = 0.0;
+  double system_ns = 0.0;
   double blocked_s = 0.0;
+  std::int64_t with = 0;
   std::int64_t without = 0;
   for (const RankView& rank : ranks) {
     for (const SteadyStep& step : rank.window.steps) {
@@ -143,22 +145,29 @@ std::optional<double> blocked_without_faults(const RunData& run, const std::vect
       const record::BatchRecord& made = step.delivery->made;
       if (made.header.aux != UINT32_MAX || made.run_delay_ns == UINT64_MAX) return {};
       if (made.io.read_bytes >= record::k_hardly_read_bytes * std::max<std::uint32_t>(made.samples, 1)) return {};
-      faults += made.io.major_faults;
-      if (made.io.major_faults > 0) continue;
-      ++without;
-      const double wall_s = static_cast<double>(made.end_ns - made.begin_ns) * 1e-9;
-      blocked_s += std::max(0.0, wall_s - static_cast<double>(made.cpu_ns + made.run_delay_ns) * 1e-9);
+      if (made.io.major_faults > 0) {
+        ++with;
+        cpu_ns += static_cast<double>(made.cpu_ns);
+        system_ns += static_cast<double>(made.system_ns);
+      } else {
+        ++without;
+        const double wall_s = static_cast<double>(made.end_ns - made.begin_ns) * 1e-9;
+        blocked_s += std::max(0.0, wall_s - static_cast<double>(made.cpu_ns + made.run_delay_ns) * 1e-9);
+      }
     }
   }
-  if (faults <= 0.0) return {};
-  return without >= k_fewest ? blocked_s / static_cast<double>(without) : 0.0;
+  if (with == 0) return {};
+  FaultReading reading;
+  if (without >= k_fewest) reading.blocked_without_s = blocked_s / static_cast<double>(without);
+  if (cpu_ns > 0.0) reading.cpu_share = std::clamp(system_ns / cpu_ns, 0.0, 1.0);
+  return reading;
 }
 
 std::string unseen_reading(const RunData& run, const std::vector<RankView>& ranks) {
   constexpr double k_sustained = 0.25;  // in the second half: what is loaded once, late, is over by then
   // Of loaders that mark no batch's making, what read() gave is not known here.
   if (ranks.empty() || ranks.front().window.loader.composition != "serial") return {};
-  const std::string blocked = blocked_in_function(ranks, blocked_without_faults(run, ranks).has_value());
+  const std::string blocked = blocked_in_function(ranks, reading_by_faults(run, ranks).has_value());
   if (!blocked.empty()) return blocked;
   const TickSpan span = delivering_span(run);
   if (!span.known()) return {};
@@ -170,7 +179,7 @@ std::string unseen_reading(const RunData& run, const std::vector<RankView>& rank
   const double seen = read_per_sample(ranks) * span.samples;
   if (mapped_bytes(run) >= k_much) {
     const bool through_maps = seen < k_hardly * span.storage_bytes();
-    if (through_maps && blocked_without_faults(run, ranks)) return {};
+    if (through_maps && reading_by_faults(run, ranks)) return {};
     return through_maps ? "the data are read through maps of their files (mmap), which is not seen" : "";
   }
   if (reading_share(ranks) > k_hardly) return {};

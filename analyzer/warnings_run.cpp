@@ -235,7 +235,7 @@ std::string reads_unseen(const Evidence& e, double threshold) {
   const bool told = dataset.stored_bytes_per_sample && e.profile.resources.worker_wall_cached;
   if (!told && !unseen.empty()) return unseen + ": how long reading takes is not known";
   if (!no_reads || mapped <= 0.0 || storage <= threshold || told) return {};
-  if (blocked_without_faults(e.run, e.ranks)) return {};
+  if (reading_by_faults(e.run, e.ranks)) return {};
   return "the data set seems to be read through mapped files (mmap): how long reading takes is not seen";
 }
 

@@ -63,6 +63,7 @@ void write_batch(Thread& thread, std::uint64_t end_ns, std::uint32_t samples) {
   batch->io.major_faults = static_cast<std::uint32_t>(now.major_faults - made.at_begin.major_faults);
   batch->samples = samples;
   batch->timed = made.timed;
+  batch->system_ns = now.system_ns - made.at_begin.system_ns;
   record::commit(thread.out);
   thread.unput_batch = batch;
 }

@@ -52,6 +52,7 @@ struct Usage {
   std::uint64_t process_cpu_ns;     ///< of all threads of the process
   std::uint64_t ended_children_ns;  ///< CPU time of the process's children that ended and were waited for
   std::uint64_t run_delay_ns;       ///< UINT64_MAX: not readable here
+  std::uint64_t system_ns;          ///< of cpu_ns, in the kernel: by the clock's ticks, scaled
   std::uint64_t major_faults;
 };
 

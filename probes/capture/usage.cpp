@@ -65,6 +65,7 @@ Usage usage_now(Thread& thread) {
           .process_cpu_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID),
           .ended_children_ns = nanoseconds(children.ru_utime) + nanoseconds(children.ru_stime),
           .run_delay_ns = run_delay_ns(thread, static_cast<std::uint64_t>(counters.ru_nvcsw + counters.ru_nivcsw)),
+          .system_ns = nanoseconds(counters.ru_stime),
           .major_faults = static_cast<std::uint64_t>(counters.ru_majflt)};
 }
 

@@ -167,7 +167,12 @@ struct BatchRecord {
   IoTotals io;
   std::uint32_t samples;
   std::uint32_t timed;  ///< samples whose I/O was timed; the times in `io` of the others are estimated from theirs
+  std::uint64_t system_ns;  ///< of the making thread's CPU time, in the kernel: by its clock's ticks, so of use summed over
+                            ///< many batches; 0 in older recordings
 };
+
+/// Bytes of a BatchRecord before it got `system_ns`.
+inline constexpr std::size_t k_least_batch_bytes = sizeof(BatchRecord) - sizeof(std::uint64_t);
 
 struct SampleRecord {
   RecordHeader header;  ///< aux: low 32 bits of the batch number

@@ -57,7 +57,7 @@ bool take_record(const std::byte* at, const RecordHeader& header, ProcessRecordi
     case Kind::step:
       return take(at, header.bytes, into.steps);
     case Kind::batch:
-      return take(at, header.bytes, into.batches);
+      return take(at, header.bytes, into.batches, k_least_batch_bytes);
     case Kind::sample:
       return take(at, header.bytes, into.samples);
     case Kind::file:

@@ -58,6 +58,19 @@ TEST_CASE("page faults that block the training thread are its reading") {
   CHECK(near(profile.stalls.as_is_prep->mean, 10.0 / 80.0, 0.06));
 }
 
+TEST_CASE("what the kernel computes for page faults from storage is reading, too") {
+  JobSpec spec = reads_through_maps();
+  spec.cpu_s = 0.020;  // half of it in the kernel
+  RunData run = as_function(spec, 12, 1e9);
+  for (record::BatchRecord& batch : trainer_of(run).batches) batch.system_ns = batch.cpu_ns / 2;
+  run.consumers.clear();
+  join_run(run);
+  const Profile profile = analyze_run(run);
+  REQUIRE(profile.stalls.as_is_fetch);
+  CHECK(near(profile.stalls.as_is_fetch->mean, 30.0 / 90.0, 0.06));
+  CHECK(near(profile.stalls.as_is_prep->mean, 10.0 / 90.0, 0.06));
+}
+
 TEST_CASE("what blocks a function without page faults is not told apart") {
   const Profile profile = analyze_run(as_function(reads_through_maps(), 0, 1e9));
   REQUIRE(profile.stalls.as_is_wait);

@@ -234,6 +234,23 @@ TEST_CASE("a phase record that was written before it counted pages has counted n
   CHECK(read.value().phases[0].page_bytes == 0);
 }
 
+TEST_CASE("a batch record that was written before it knew of the kernel's time has none") {
+  ProcessRecording written;
+  written.batches = {example().batches.front()};
+  written.batches.front().system_ns = 5;
+  auto bytes = encode(written);
+  std::uint32_t committed = 0;
+  std::memcpy(&committed, bytes.data() + k_committed_at, sizeof(committed));
+  put(bytes, k_first_record + offsetof(RecordHeader, bytes), static_cast<std::uint16_t>(k_least_batch_bytes));
+  put(bytes, k_committed_at, static_cast<std::uint32_t>(committed - (sizeof(BatchRecord) - k_least_batch_bytes)));
+  const auto read = parse_recording(bytes);
+  REQUIRE(read.ok());
+  REQUIRE(read.value().batches.size() == 1);
+  CHECK(read.value().broken_blocks == 0);
+  CHECK(read.value().batches[0].cpu_ns == written.batches[0].cpu_ns);
+  CHECK(read.value().batches[0].system_ns == 0);
+}
+
 TEST_CASE("a path that claims to be longer than its record ends with it") {
   RecordingEncoder encoder(example_info());
   encoder.add_path({1, 2, 3, "/data/b.jpg"});

@@ -17,7 +17,7 @@ Step = collections.namedtuple("Step", "aux step time_ns")
 Batch = collections.namedtuple(
     "Batch",
     "worker iterator_id batch asked_ns begin_ns collate_ns end_ns put_ns cpu_ns run_delay_ns"
-    " read_ns read_bytes meta_ns reads opens stats major_faults samples unused",
+    " read_ns read_bytes meta_ns reads opens stats major_faults samples unused system_ns",
 )
 Sample = collections.namedtuple("Sample", "batch index begin_ns wall_ns read_ns meta_ns read_bytes reads opens")
 Part = collections.namedtuple("Part", "number whole_ns wall_ns cpu_ns read_ns flags period undivided")
@@ -26,7 +26,7 @@ Part = collections.namedtuple("Part", "number whole_ns wall_ns cpu_ns read_ns fl
 KINDS = {
     2: ("waits", Wait, struct.Struct("<QQQQIIQ")),
     3: ("steps", Step, struct.Struct("<QQ")),
-    4: ("batches", Batch, struct.Struct("<QQQQQQQQQQQQIIIIII")),
+    4: ("batches", Batch, struct.Struct("<QQQQQQQQQQQQIIIIIIQ")),
     5: ("samples", Sample, struct.Struct("<qQQQQQII")),
     10: ("parts", Part, struct.Struct("<QQQQHHI")),
 }
