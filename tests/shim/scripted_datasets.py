@@ -39,6 +39,23 @@ class Examples:
 class ShuffledExamples:
     ex_iterable = Examples()
 
+class CyclingMultiSourcesExamplesIterable:
+    def __init__(self):
+        self.ex_iterables = [Examples(), Examples()]
+
+    def __iter__(self):
+        import concurrent.futures
+        executor = concurrent.futures.ThreadPoolExecutor()
+
+class InterleavedShards:
+    ex_iterable = Examples()
+
+    def _interleave_shards(self):
+        pass
+
+class MappedExamples:
+    ex_iterable, decoding_pool = Examples(), object()
+
 class IterableDataset:
     info, split, _ex_iterable = None, None, ShuffledExamples()
 

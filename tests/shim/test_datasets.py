@@ -58,6 +58,22 @@ for batch in stream.iter(batch_size=4):
         self.assertEqual([wait.samples for wait in consumer.waits], [4, 4, 2, 0])
         (text,) = consumer.texts["loader"]
         self.assertEqual((text["stages"], text["shuffled"]), (["ShuffledExamples", "Examples"], True))
+        self.assertEqual((text["composition"], text["num_workers"]), ("serial", 0))
+
+    def test_a_stream_that_reads_ahead_in_threads(self):
+        for stage in ("CyclingMultiSourcesExamplesIterable", "InterleavedShards", "MappedExamples"):
+            consumer = self.fine(
+                """
+import datasets.iterable_dataset as module
+stream = IterableDataset()
+stream._ex_iterable = module.%s()
+print(len(list(stream.iter(batch_size=4))))
+"""
+                % stage
+            ).consumer
+            (text,) = consumer.texts["loader"]
+            self.assertEqual((text["composition"], text["num_workers"]), ("overlapped", None), stage)
+            self.assertEqual((consumer.batches, text["stages"]), ([], [stage, "Examples"]))
 
     def test_two_data_sets_are_two_loaders(self):
         consumer = self.fine("print(list(dataset.iter(4)), list(dataset.iter(5)))").consumer

@@ -88,6 +88,21 @@ for epoch in range(2):
         self.assertEqual((text["composition"], text["num_workers"], text["prefetch_factor"]), ("unknown", 3, 2))
         self.assertEqual(consumer.batches, [])
 
+    def test_threads_anywhere_in_what_is_merged(self):
+        consumer = self.fine(
+            """
+class Both(IterDataset):
+    def __iter__(self):
+        return self._parents[0].__iter__()
+print(list(Both([serial, batches.to_iter_dataset(ReadOptions(3, 7))])))
+"""
+        ).consumer
+        (text,) = consumer.texts["loader"]
+        self.assertEqual((text["composition"], text["threads"], text["read_ahead"]), ("overlapped", 3, 7))
+        interleaved = "interleaved = InterleaveIterDataset([serial, serial])\ninterleaved._iter_buffer_size = 2\n"
+        (text,) = self.fine(interleaved + "print(list(interleaved))").consumer.texts["loader"]
+        self.assertEqual((text["composition"], text["read_ahead"]), ("overlapped", 2))
+
     def test_states(self):
         consumer = self.fine(
             """

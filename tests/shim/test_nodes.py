@@ -79,6 +79,18 @@ loader = Loader(batches)
             self.assertEqual((text["threads"], text["read_ahead"]), (threads, 5))
             self.assertEqual(consumer.batches, [])
 
+    def test_a_data_loader_within(self):
+        consumer = self.consumer(
+            """
+class DataLoader(list):
+    pass
+class IterableWrapper(SamplerWrapper):
+    iterable = DataLoader()
+print(list(Loader(Batcher(IterableWrapper(range(8)), 4))))
+"""
+        )
+        self.assertEqual((consumer.texts["loader"][0]["composition"], consumer.batches), ("unknown", []))
+
     def test_a_pass_that_is_left_early(self):
         consumer = self.consumer("print(next(iter(loader)), list(loader), next(iter(loader)))")
         self.assertEqual([wait.samples for wait in consumer.waits], [4, 4, 4, 0, 4])

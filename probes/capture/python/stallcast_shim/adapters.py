@@ -274,6 +274,16 @@ def through(generator, source):
             pull = generator.__next__ if sent is None else functools.partial(generator.send, sent)
 
 
+def tree(root, inner, most=256):
+    """All that `root` is made of, itself included; inner(node) gives what a node is made of."""
+    found, left = [], [root]
+    while left and len(found) < most:
+        node = left.pop()
+        found.append(node)
+        left.extend(inner(node))
+    return found
+
+
 def integer(value):
     """An int that is one; None for all else."""
     return value if type(value) is int else None

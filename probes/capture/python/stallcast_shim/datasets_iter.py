@@ -1,5 +1,6 @@
 """Hugging Face's datasets, iterated by the loop itself: Dataset.iter(batch_size) and `for example in dataset`, likewise
-of an IterableDataset. Each item is a wait, and made in it by the thread that asks.
+of an IterableDataset. Each item is a wait, and made in it by the thread that asks; but a stream of several sources or
+with a shuffle buffer reads ahead in threads in later versions of the library, and one may decode in them.
 
 What the library iterates itself (map, filter, a column) is no loop of the script's, and inside a DataLoader of torch's,
 in its workers or without, the DataLoader's batches count.
@@ -14,6 +15,7 @@ from .frames import unseen
 
 _LIBRARY = "datasets."
 _STAGES = 32
+_POOL = "ThreadPoolExecutor"
 
 
 def patch(module):
@@ -39,7 +41,7 @@ def _wrap(owner, name):
             size, drops_last = _options(*args, **kwargs) if name == "iter" else (1, False)
             text = describe(self, size, drops_last)
             count = adapters.rows_of if name == "iter" else _one
-            known = passes.Known(adapters.framework(), text, count, makes_here=True)
+            known = passes.Known(adapters.framework(), text, count, makes_here=text["composition"] == "serial")
             source = adapters.Source(adapters.loader_like(text), known, size == 1)
         except Exception as error:
             capture.fail("starting a pass over a data set of Hugging Face's", error)
@@ -63,12 +65,14 @@ def _one(example):
 
 def describe(dataset, batch_size, drop_last):
     """The loader text of a data set. Its name and split tell those of training and evaluation apart."""
-    stages = _stages(dataset)
+    chain = _chain(dataset)
+    by_threads = any(_uses_threads(stage) for stage in chain)
+    stages = [type(stage).__name__[:60] for stage in chain]
     samples = adapters.integer(getattr(dataset, "num_rows", None))
     return passes.loader_text(
         "datasets",
-        composition="serial",
-        num_workers=0,
+        composition="overlapped" if by_threads else "serial",
+        num_workers=None if by_threads else 0,
         dataset_type=type(dataset).__name__[:200],
         dataset_name=_text(getattr(getattr(dataset, "info", None), "dataset_name", None)),
         split=_text(getattr(dataset, "split", None)),
@@ -84,14 +88,28 @@ def _text(value):
     return None if value is None else str(value)[:200]
 
 
-def _stages(dataset):
-    """The chain of what an IterableDataset passes its examples through, the outermost first; empty for a Dataset."""
+def _chain(dataset):
+    """What an IterableDataset passes its examples through, the outermost first; of several sources the first one. Empty
+    for a Dataset."""
     chain = []
     inner = getattr(dataset, "_ex_iterable", None)
     while inner is not None and len(chain) < _STAGES:
-        chain.append(type(inner).__name__[:60])
-        inner = getattr(inner, "ex_iterable", None)
+        chain.append(inner)
+        sources = getattr(inner, "ex_iterables", None)
+        inner = getattr(inner, "ex_iterable", None) or (sources[0] if sources else None)
     return chain
+
+
+def _uses_threads(stage):
+    """Whether a stage makes examples in threads: its code starts a pool, or it was given one to decode in. What
+    interleaves shards leaves that to a class that cycles through them."""
+    if getattr(stage, "decoding_pool", None) is not None:
+        return True
+    owners = [type(stage)]
+    if hasattr(stage, "_interleave_shards"):
+        owners.append(getattr(sys.modules.get(type(stage).__module__), "CyclingMultiSourcesExamplesIterable", None))
+    functions = [getattr(owner, name, None) for owner in owners for name in ("__iter__", "_iter_arrow")]
+    return any(_POOL in getattr(getattr(one, "__code__", None), "co_names", ()) for one in functions)
 
 
 def _shuffled(dataset, stages):

@@ -119,9 +119,9 @@ def describe(source):
     """(loader text, samples of a batch or None, whether next() makes the batch) of a data set or a DataLoader."""
     chain = _chain(getattr(source, "_dataset", None) or source)
     facts = _of_loader(source, chain) if hasattr(source, "_data_source") else {}
-    found = [_processes(stage) for stage in chain]
-    workers, buffered = next((one for one in found if one[0]), (0, None))
-    threads, ahead = _threads(source, chain)
+    stages = adapters.tree(chain[0], _inner)
+    workers, buffered = next((_processes(stage) for stage in stages if _processes(stage)[0]), (0, None))
+    threads, ahead = _threads(source, stages)
     batches = _batches(chain)
     batch_size = facts.pop("batch_size", None)
     for stage in batches:
@@ -138,7 +138,7 @@ def describe(source):
         drop_last=getattr(batches[0], "_drop_remainder", None) if batches else None,
         threads=threads,
         read_ahead=ahead,
-        stages=[type(stage).__name__.strip("_")[:60] for stage in chain][:32],
+        stages=[_name(stage)[:60] for stage in chain][:32],
         **facts,
     )
     text["shuffled"] = text["shuffled"] or any("Shuffle" in type(stage).__name__ for stage in chain)
@@ -153,12 +153,15 @@ def _name(value):
 def _chain(source):
     """The data set and what it is made of, the outermost first; where several are merged, the first of them."""
     chain = [source]
-    while len(chain) < _STAGES:
-        inner = getattr(chain[-1], "_parents", None) or getattr(chain[-1], "_datasets", None)
-        if not inner:
-            break
-        chain.append(inner[0])
+    while len(chain) < _STAGES and _inner(chain[-1]):
+        chain.append(_inner(chain[-1])[0])
     return chain
+
+
+def _inner(stage):
+    """What a stage takes its elements from. Shares of one data set for several processes are alike."""
+    datasets = tuple(getattr(stage, "_datasets", None) or ())
+    return tuple(getattr(stage, "_parents", None) or ()) or (datasets[:1] if _processes(stage)[0] else datasets)
 
 
 def _of_loader(source, chain):
@@ -208,18 +211,20 @@ def _processes(stage):
     return 0, None
 
 
-def _threads(source, chain):
+def _threads(source, stages):
     """(threads that read, elements that threads make ahead) in each process; (0, 0) where next() makes them."""
-    options = getattr(source, "_read_options", None)
-    for stage in chain:
+    options = [getattr(stage, "_read_options", None) for stage in [source] + stages]
+    for stage in stages:
         ahead = integer(getattr(stage, "_prefetch_buffer_size", None))
         if ahead and "ThreadPrefetch" in type(stage).__name__:
             return 1, ahead
-        options = options or getattr(stage, "_read_options", None)
-    if options is None and not hasattr(chain[0], "__next__") and hasattr(chain[0], "__getitem__"):
-        options = sys.modules[_OPTIONS].ReadOptions()  # a MapDataset that is iterated as it is
-    threads, ahead = getattr(options, "num_threads", 0), getattr(options, "prefetch_buffer_size", 0)
-    return (int(threads), int(ahead)) if threads and ahead else (0, 0)
+        ahead = integer(getattr(stage, "_iter_buffer_size", None))  # of one that interleaves
+        if ahead and not _processes(stage)[0]:
+            return integer(getattr(stage, "_cycle_length", None)) or 1, ahead
+    if hasattr(stages[0], "__getitem__"):
+        options.append(sys.modules[_OPTIONS].ReadOptions())  # a MapDataset that is iterated as it is
+    found = [(int(one.num_threads), int(one.prefetch_buffer_size)) for one in options if one is not None]
+    return next((one for one in found if all(one)), (0, 0))
 
 
 def _samples(chain, batches):

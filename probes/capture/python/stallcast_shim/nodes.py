@@ -76,17 +76,19 @@ def _tell(iterator, source):
 def describe(root):
     """(loader text, samples of a batch or None, whether next() makes the batch) of what a Loader pulls."""
     chain = _chain(root)
-    processes = _most(chain, "process")
-    threads = _most(chain, "thread")
-    ahead = next((node.prefetch_factor for node in chain if type(node).__name__ == "Prefetcher"), None)
+    nodes = adapters.tree(root, _inner)
+    processes = _most(nodes, "process")
+    threads = _most(nodes, "thread")
+    ahead = next((node.prefetch_factor for node in nodes if type(node).__name__ == "Prefetcher"), None)
     batches = [node for node in chain if type(node).__name__ == "Batcher"]
     batch_size = integer(batches[0].batch_size) if batches else None
-    pinned = any(type(node).__name__ == "PinMemory" for node in chain)
-    makes_here = not (processes or threads or ahead or pinned)
+    pinned = any(type(node).__name__ == "PinMemory" for node in nodes)
+    others = any(_is_other_loader(node) for node in nodes)
+    makes_here = not (processes or threads or ahead or pinned or others)
     source = _source(chain)
     text = passes.loader_text(
         "torchdata.nodes",
-        composition="unknown" if processes else "serial" if makes_here else "overlapped",
+        composition="unknown" if processes or others else "serial" if makes_here else "overlapped",
         num_workers=processes or (0 if makes_here else None),
         threads=threads,
         read_ahead=integer(ahead),
@@ -104,19 +106,24 @@ def describe(root):
 def _chain(root):
     """The root and what it pulls, the outermost first; where several are mixed, the first of them."""
     chain = [root]
-    while len(chain) < _STAGES:
-        inner = getattr(chain[-1], "source", None)
-        if inner is None:
-            inner = next(iter(getattr(chain[-1], "source_nodes", {}).values()), None)
-        if inner is None:
-            break
-        chain.append(inner)
+    while len(chain) < _STAGES and _inner(chain[-1]):
+        chain.append(_inner(chain[-1])[0])
     return chain
 
 
-def _most(chain, method):
-    """Workers of the stages that map in threads or in processes."""
-    return sum(node.num_workers for node in chain if getattr(node, "method", None) == method) or None
+def _inner(node):
+    source = getattr(node, "source", None)
+    return [source] if source is not None else list(getattr(node, "source_nodes", {}).values())
+
+
+def _is_other_loader(node):
+    """Whether a node pulls a DataLoader, which may have workers of its own."""
+    return any(base.__name__ == "DataLoader" for base in type(getattr(node, "iterable", None)).__mro__)
+
+
+def _most(nodes, method):
+    """Workers of the nodes that map in threads or in processes."""
+    return sum(node.num_workers for node in nodes if getattr(node, "method", None) == method) or None
 
 
 def _source(chain):
