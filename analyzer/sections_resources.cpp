@@ -79,13 +79,15 @@ void fill_sample_costs(const std::vector<RankView>& ranks, const std::vector<Rep
   out.worker_run_delay = per_sample<SecondsPerSample>(
       ranks, [&](const BatchRecord& b) { return b.run_delay_ns == UINT64_MAX ? -1.0 : seconds(b.run_delay_ns); },
       "the scheduler's statistics (/proc/PID/schedstat) could not be read");
-  out.read = per_sample<SecondsPerSample>(
-      ranks, [&](const BatchRecord& b) { return seconds(b.io.read_ns + b.io.meta_ns); }, k_no_making);
+  // Page faults that are reads are no part of what the interposer saw.
+  const auto reading = [&](const BatchRecord& b, std::size_t node) {
+    const double faults = machines[node].faults_are_reads ? storage_seconds(b, machines[node]) : 0.0;
+    return std::max(faults, seconds(b.io.read_ns + b.io.meta_ns));
+  };
+  out.read = per_sample_by_node<SecondsPerSample>(ranks, reading, k_no_making);
   out.read_from_memory = per_sample_by_node<SecondsPerSample>(
       ranks,
-      [&](const BatchRecord& b, std::size_t node) {
-        return seconds(b.io.read_ns + b.io.meta_ns) - storage_seconds(b, machines[node]);
-      },
+      [&](const BatchRecord& b, std::size_t node) { return reading(b, node) - storage_seconds(b, machines[node]); },
       k_no_making);
   out.collate = per_sample<SecondsPerSample>(
       ranks, [&](const BatchRecord& b) { return seconds(b.collate_ns); }, k_no_making);

@@ -7,6 +7,8 @@
 namespace stallcast {
 namespace {
 
+constexpr double k_hardly = 0.02;  ///< of the time that a sample takes: less than this is no reading to speak of
+
 struct AskedOfUnseen {
   bool is_set = false;
   const char* key = "";
@@ -40,6 +42,21 @@ const char* place_key(const Scenario& s) {
                                     {s.shared_storage_coherence.has_value(), "shared_storage_coherence"}}});
 }
 
+/// Of what page faults alone tell, no more can be asked than what it is like without them.
+Status check_faults(const Scenario& scenario) {
+  const bool all_cached =
+      !scenario.cache_size && scenario.cache_fraction.value_or(1.0) >= 1.0 && !scenario.cache_policy;
+  const char* key = place_key(scenario);
+  if (key == nullptr && !(all_cached && scenario.cache_fraction)) key = storage_key(scenario);
+  if (key == nullptr) return {};
+  return Error{
+      ErrorCode::not_enough_data,
+      std::string("the scenario key '") + key +
+          "' needs how much of a sample comes from storage, which this profile lacks: the data are read through "
+          "maps of their files (mmap), whose page faults tell what storage takes as found",
+      std::string("cache=100% can be asked; else needed: ") + k_read_calls};
+}
+
 }  // namespace
 
 void read_unseen_reads(const Profile& profile, JobModel& job) {
@@ -50,6 +67,10 @@ void read_unseen_reads(const Profile& profile, JobModel& job) {
   job.reads_unseen = !job.reads_mapped && !profile.stalls.as_is_fetch &&
                      std::any_of(profile.issues.begin(), profile.issues.end(),
                                  [](const DataIssue& issue) { return issue.id == "reads-unseen"; });
+  job.reads_by_faults = profile.job.loader_kind == "function" && profile.stalls.as_is_fetch.has_value() &&
+                        !profile.dataset.bytes_per_sample && !profile.resources.bytes_from_storage &&
+                        profile.resources.read && profile.resources.worker_wall &&
+                        profile.resources.read->mean.value() > k_hardly * profile.resources.worker_wall->mean.value();
   if (!job.reads_unseen) return;
   job.loader_bound = "loader";
   job.notes.emplace_back(
@@ -68,6 +89,7 @@ Status check_unseen_reads(const JobModel& job, const Scenario& scenario) {
             "of their files (mmap), and what storage gives of them holds what the kernel reads around a page",
         std::string("needed: ") + k_read_calls};
   }
+  if (job.reads_by_faults) return check_faults(scenario);
   const char* storage = job.reads_unseen ? storage_key(scenario) : nullptr;
   const char* key = storage != nullptr ? storage : place;
   if (key == nullptr) return {};

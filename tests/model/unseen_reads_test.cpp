@@ -43,6 +43,29 @@ TEST_CASE("where reading was told from preparing, the warning changes nothing") 
   CHECK(answer(told, {}).bound == "prep");
 }
 
+TEST_CASE("what page faults of the training thread took can be taken away whole, and no part of it") {
+  made::TrueJob job;
+  job.workers = 0;
+  job.device_s = 0.02;
+  job.cpu_s = 0.001;
+  job.latency_s = 0.004;
+  job.miss = 1.0;
+  Profile profile = made::profile_of(job);
+  profile.job.loader_kind = "function";
+  profile.dataset.bytes_per_sample = Measured<BytesPerSample>::absent("mapped");
+  profile.resources.bytes_from_storage = Measured<Fraction>::absent("no read of a file was seen");
+  profile.stalls.as_is_fetch = Estimate<Fraction>{0.5, 0.49, 0.51, 300};
+  REQUIRE(profile.resources.read);
+  CHECK(answer(profile, {"cache=100%"}).throughput.mean.value() > 1.5 * answer(profile, {}).throughput.mean.value());
+  for (const char* setting : {"cache=35%", "cache_policy=minio", "storage_bandwidth=1GB/s", "layout=shards:1GiB"}) {
+    CAPTURE(setting);
+    const auto refused = predict(profile, ask({setting}));
+    REQUIRE_FALSE(refused.ok());
+    CHECK(refused.error().code == ErrorCode::not_enough_data);
+    CHECK(refused.error().what.find("page faults") != std::string::npos);
+  }
+}
+
 TEST_CASE("the loader binds, and what of it is storage stays open") {
   const Prediction found = answer(of_maps(), {});
   CHECK(found.bound == "loader");
