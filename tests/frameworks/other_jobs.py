@@ -232,8 +232,12 @@ def spdl(folder, seen, epochs):
         order = numpy.random.default_rng(epoch).permutation(len(arrays)).tolist()
         builder = PipelineBuilder().add_source(order).pipe(arrays.__getitem__, concurrency=2, output_order="input")
         pipeline = builder.aggregate(BATCH).pipe(numpy.stack).add_sink(2).build(num_threads=3)
-        with pipeline.auto_stop():
-            yield from pipeline.get_iterator(timeout=60)
+        pipeline.start()
+        return taken(pipeline)
+
+    def taken(pipeline):
+        yield from pipeline.get_iterator(timeout=60)
+        pipeline.stop()
 
     train_torch(batches, seen, epochs)
 

@@ -15,7 +15,7 @@ def main():
         os.execv(program, ["stallcast", *sys.argv[1:]])
     except OSError as error:
         print(f"stallcast: {program} cannot be run: {error.strerror}", file=sys.stderr)
-        print("  hint: this wheel is for Linux on x86-64 with glibc 2.28 or later", file=sys.stderr)
+        print("  hint: this wheel is for Linux with glibc 2.28 or later, on the processor that its name says", file=sys.stderr)
         return 126 if isinstance(error, PermissionError) else 127
 
 
