@@ -46,7 +46,7 @@ ProcessRecording example() {
   recording.texts = {{TextKind::process, R"({"role":"worker"})"}, {TextKind::issue, "{}"}, {TextKind::mark, ""}};
   recording.waits.push_back({{0, 0, k_wait_first}, 1, 2, 3, 4, 5, 6, 7});
   recording.steps.push_back({{}, 8, 9});
-  recording.batches.push_back({{0, 0, 1}, 2, 3, 4, 5, 6, 7, 8, 9, 10, {11, 12, 13, 14, 15, 16, 17}, 18, 0});
+  recording.batches.push_back({{0, 0, 1}, 2, 3, 4, 5, 6, 7, 8, 9, 10, {11, 12, 13, 14, 15, 16, 17}, 18, 0, 19});
   recording.samples.push_back({{0, 0, 3}, -1, 4, 5, 6, 7, 8, 9, 10, 11});
   recording.files.push_back({{0, 0, 2}, 3, 4, 5, 6, 7});
   recording.paths = {{77, 100, 5, "/data/a.jpg"}, {78, UINT64_MAX, 0, ""}};
