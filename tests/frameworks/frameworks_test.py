@@ -33,8 +33,8 @@ PATIENCE_S = 300
 LIGHT = "plain,lasting,iterable,evaluating,wrapped"
 # Batches come from threads that cannot be held back: these jobs are recorded passively.
 NOT_SWITCHED = ("wrapped", "tf_data", "keras", "dali", "grain_threads", "grain_serial", "grain_processes",
-                "grain_loader", "datasets_batches", "datasets_stream", "nodes_threads", "nodes_serial", "spdl",
-                "ray_data")
+                "grain_loader", "grain_evaluating", "datasets_batches", "datasets_stream", "nodes_threads",
+                "nodes_serial", "spdl", "ray_data")
 PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120",
             "tensorflow": "tensorflow-cpu", "torchdata.nodes": "torchdata",
             "ray.data": "ray"}  # not called as their modules

@@ -137,6 +137,22 @@ def grain_threads(folder, seen, epochs):
     train_jax(lambda epoch: dataset, seen, epochs)
 
 
+def grain_evaluating(folder, seen, epochs):
+    """An evaluation after each epoch, by a loader and a jitted function of its own."""
+    import grain
+    import jax
+
+    training = grain_samples(folder).batch(BATCH).to_iter_dataset(grain.ReadOptions(num_threads=0))
+    evaluation = grain_samples(folder)[:80].batch(BATCH).to_iter_dataset(grain.ReadOptions(num_threads=0))
+    step, evaluate = jax_step(), jax.jit(lambda values: values.mean())
+    for epoch in range(epochs):
+        for values in seen.timed(training):
+            step(values)
+            seen.batch(epoch, values)
+        for values in seen.timed(evaluation):
+            evaluate(values).block_until_ready()
+
+
 def grain_serial(folder, seen, epochs):
     import grain
 
@@ -260,6 +276,7 @@ def ray_data(folder, seen, epochs):
 
 # name: (job, module that it needs beyond numpy)
 JOBS = {"grain_threads": (grain_threads, "grain"), "grain_serial": (grain_serial, "grain"),
+        "grain_evaluating": (grain_evaluating, "grain"),
         "grain_processes": (grain_processes, "grain"), "grain_loader": (grain_loader, "grain"),
         "datasets_batches": (datasets_batches, "datasets"), "datasets_stream": (datasets_stream, "datasets"),
         "nodes_threads": (nodes_threads, "torchdata.nodes"), "nodes_serial": (nodes_serial, "torchdata.nodes"),

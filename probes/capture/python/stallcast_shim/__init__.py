@@ -19,6 +19,7 @@
     datasets_iter  Hugging Face's datasets, iterated by the loop itself
     nodes      torchdata.nodes' Loader
     spdl       SPDL's pipelines
+    jax_steps  which loader trains, of a JAX job
     ray_data   Ray Data's batches, and clusters whose workers nobody sees
     api        what `import stallcast` gives a script
     wish       settings that the tool wants for the training loader (stallcast verify)

@@ -11,7 +11,7 @@ import sys
 import threading
 from time import monotonic_ns
 
-from . import capture, loader, passes, sizes
+from . import capture, jax_steps, loader, passes, sizes
 from .capture import calls
 from .frames import unseen
 from .thread import current
@@ -219,6 +219,14 @@ def loader_like(text):
     return found
 
 
+@unseen
+def _wait(current_pass, pull):
+    jax_steps.before_wait()
+    batch = passes.wait(current_pass, pull)
+    jax_steps.delivered(current_pass.loader)
+    return batch
+
+
 def wrap_next(owner, library, name="__next__"):
     """From here on each pull of an iterator of the class `owner` that has a Source is a wait. Idempotent."""
     real = getattr(owner, name)
@@ -240,7 +248,7 @@ def wrap_next(owner, library, name="__next__"):
             capture.fail("starting a pass over " + library, error)
         if current_pass is None:
             return real(self, *args, **kwargs)
-        return passes.wait(current_pass, functools.partial(real, self, *args, **kwargs))
+        return _wait(current_pass, functools.partial(real, self, *args, **kwargs))
 
     setattr(pull, _WRAPPED, True)
     setattr(owner, name, pull)
@@ -260,7 +268,7 @@ def through(generator, source):
         if source.is_left:
             return (yield from generator)
         try:
-            item = pull() if current_pass is None else passes.wait(current_pass, pull)
+            item = pull() if current_pass is None else _wait(current_pass, pull)
         except StopIteration as end:
             return end.value
         try:

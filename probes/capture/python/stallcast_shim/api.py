@@ -3,7 +3,7 @@
 import functools
 import sys
 
-from . import capture, passes, phases, sizes
+from . import capture, jax_steps, passes, phases, sizes
 from .capture import calls
 from .thread import current
 
@@ -124,6 +124,7 @@ def step():
     """An optimizer step, unless torch's own are seen."""
     if not calls.enabled and not capture.start():
         return
+    jax_steps.told()
     optimizer = sys.modules.get(__package__ + ".optimizer")
     if optimizer is None or not optimizer.seen["steps"]:
         calls.step()

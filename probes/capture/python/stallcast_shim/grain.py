@@ -4,11 +4,6 @@
     next(iterator) -> the class's __next__, wrapped once -> a wait where the iterator has a Source
 
 Iterators stay Grain's own objects and their state is not looked at.
-
-Steps are not hooked. A function that jax.jit gave is an object of C++; before Python 3.12 its calls pass no Python, and
-where they can be seen (`__call__` of its class), one that takes and gives the parameters looks like one that updates
-metrics or the state of an evaluation. A JAX loop makes one step of each batch, so batches are the steps; of another one
-`stallcast.step()` tells them.
 """
 
 import functools

@@ -22,6 +22,7 @@ _PATCHES = {
     "ray.data.iterator": "ray_data",
     "ray._private.worker": "ray_data",
     "spdl.pipeline._build": "spdl",
+    "jax._src.api": "jax_steps",
     "spdl.pipeline._iter_utils._subprocess": "spdl",
 }
 
