@@ -136,7 +136,7 @@ for batch in wrap(map(lambda batch: batch, dataset.iter(4)), workers=0, samples=
         self.assertEqual([text["kind"] for text in consumer.texts["loader"]], ["python"])
 
     def test_a_failure_of_ours_is_one_issue(self):
-        for name in ("describe", "adapters.rows_of", "adapters.counts_here"):
+        for name in ("describe", "counting.rows_of", "adapters.counts_here"):
             run = self.same(
                 """
 import sys

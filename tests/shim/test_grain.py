@@ -179,6 +179,15 @@ process.join()
 """
         )
 
+    def test_another_version(self):
+        for name, content in MODULES.items():
+            self.write("other/" + name, content.replace("MapDataset(", "OtherDataset("))
+        script = self.write("import.py", "import grain._src.python.dataset.dataset\n")
+        result = self.python(script, python_path=[self.folder + "/other"])
+        (issue,) = result.run.issues
+        self.assertEqual((result.status, issue["id"]), (0, "loader-not-followed"))
+        self.assertIn("no MapDataset", issue["detail"])
+
     def test_a_failure_of_ours_is_one_issue(self):
         for name in ("describe", "_chain", "adapters.counts_here"):
             run = self.same(

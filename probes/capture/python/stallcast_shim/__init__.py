@@ -14,7 +14,8 @@
     tfdata     tf.data, where Python pulls its batches
     keras      Model.fit of Keras on TensorFlow: lets Python pull
     dali       DALI's iterators
-    adapters   what the adapters below share: where a pull counts, samples of a batch, passes
+    adapters   what the adapters below share: where a pull counts, passes
+    counting   samples of a batch of theirs
     grain      Grain's DataLoader, IterDataset and MapDataset
     datasets_iter  Hugging Face's datasets, iterated by the loop itself
     nodes      torchdata.nodes' Loader

@@ -1,4 +1,4 @@
-"""What adapters of loaders share that are not torch's: where a pull counts, the framework, samples, passes, patching.
+"""What adapters of loaders share that are not torch's: where a pull counts, the framework, passes, patching.
 
 A pull counts where training asks for a batch: not inside another wait, not in a worker process of a loader, and not in
 a thread that some loader has started (its threads pull sources ahead, which may be iterators that we know as well).
@@ -11,7 +11,7 @@ import sys
 import threading
 from time import monotonic_ns
 
-from . import capture, jax_steps, loader, passes, sizes
+from . import capture, jax_steps, loader, passes
 from .capture import calls
 from .frames import unseen
 from .thread import current
@@ -56,53 +56,6 @@ def framework():
     if "torch" in modules and not any(name in modules for name in ("flax", "optax", "equinox", "haiku")):
         return "pytorch"
     return next((name for name in ("jax", "tensorflow") if name in modules), "python")
-
-
-class Count:
-    """Samples of a batch, whose first one is a full one and tells how it holds them: arrays with a dimension for them,
-    a list of samples, arrays of (devices, samples of each, ...) for who trains on several devices, or otherwise: then
-    every batch counts as full."""
-
-    def __init__(self, batch_size):
-        self._batch_size = batch_size
-        self._how = None
-
-    def __call__(self, batch):
-        if not self._batch_size:
-            return sizes.of_stream(batch, False)
-        shape = _first_shape(batch) or (0,)
-        if self._how is None:
-            self._how = self._looked_at(batch, shape)
-        if self._how == "list":
-            return len(batch)
-        if self._how == "devices" and len(shape) > 1:
-            return shape[0] * shape[1]
-        return self._batch_size if self._how == "otherwise" else shape[0]
-
-    def _looked_at(self, batch, shape):
-        size = self._batch_size
-        if shape[0] != size and isinstance(batch, (list, tuple)) and len(batch) == size:
-            return "list"
-        if len(shape) > 1 and shape[0] < size == shape[0] * shape[1]:
-            return "devices"
-        return "arrays" if 0 < shape[0] <= size else "otherwise"
-
-
-def _first_shape(batch, depth=4):
-    """The shape of the first array with a dimension; None where there is none."""
-    shape = getattr(batch, "shape", None)
-    if shape is not None:
-        try:
-            return tuple(int(size) for size in shape[:2]) or None
-        except Exception:
-            return None
-    if depth == 0 or isinstance(batch, (str, bytes)):
-        return None
-    for part in sizes._parts(batch):
-        found = _first_shape(part, depth - 1)
-        if found:
-            return found
-    return None
 
 
 class Source:
@@ -173,21 +126,6 @@ class _Probe:
 
     def is_over(self):
         return self._items >= _LOOKED_AT[1]
-
-
-def rows_of(batch):
-    """Rows of a batch: a dict of columns, or a table of Arrow, pandas or Polars."""
-    if isinstance(batch, dict):
-        batch = next(iter(batch.values()), ())
-    rows = getattr(batch, "num_rows", None)
-    if type(rows) is int:
-        return rows
-    if isinstance(batch, (list, tuple)) and batch and hasattr(batch[0], "shape"):
-        return sizes.of_batch(batch)
-    try:
-        return len(batch)
-    except TypeError:
-        return sizes.of_batch(batch)
 
 
 def _tell_of_items(text, period_ns):
@@ -290,6 +228,19 @@ def tree(root, inner, most=256):
         found.append(node)
         left.extend(inner(node))
     return found
+
+
+def fits(module, *names):
+    """Whether a library's module has what is patched in it. Where a version has not, only its batches are unseen."""
+    missing = [name for name in names if not hasattr(module, name)]
+    if missing:
+        capture.issue(
+            "loader-not-followed",
+            "warning",
+            "waits for batches of %s are missing: this version has no %s" % (module.__name__, ", ".join(missing)),
+            "mark the loop: for batch in stallcast.wrap(loader); please report the library's version",
+        )
+    return not missing
 
 
 def integer(value):

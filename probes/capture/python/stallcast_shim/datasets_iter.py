@@ -9,7 +9,7 @@ in its workers or without, the DataLoader's batches count.
 import functools
 import sys
 
-from . import adapters, capture, passes
+from . import adapters, capture, counting, passes
 from .capture import calls
 from .frames import unseen
 
@@ -20,7 +20,10 @@ _POOL = "ThreadPoolExecutor"
 
 def patch(module):
     """Called with datasets.arrow_dataset or datasets.iterable_dataset just imported."""
-    owner = module.IterableDataset if module.__name__.endswith("iterable_dataset") else module.Dataset
+    name = "IterableDataset" if module.__name__.endswith("iterable_dataset") else "Dataset"
+    if not adapters.fits(module, name):
+        return
+    owner = getattr(module, name)
     _wrap(owner, "__iter__")
     if "iter" in vars(owner):
         _wrap(owner, "iter")
@@ -40,7 +43,7 @@ def _wrap(owner, name):
                 return generator
             size, drops_last = _options(*args, **kwargs) if name == "iter" else (1, False)
             text = describe(self, size, drops_last)
-            count = adapters.rows_of if name == "iter" else _one
+            count = counting.rows_of if name == "iter" else _one
             known = passes.Known(adapters.framework(), text, count, makes_here=text["composition"] == "serial")
             source = adapters.Source(adapters.loader_like(text), known, size == 1)
         except Exception as error:

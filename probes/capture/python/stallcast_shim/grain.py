@@ -10,7 +10,7 @@ import functools
 import sys
 import threading
 
-from . import adapters, capture, loader, passes
+from . import adapters, capture, counting, loader, passes
 from .adapters import integer, length
 from .capture import calls
 from .frames import unseen
@@ -32,11 +32,16 @@ _making = _Making()
 def patch(module):
     """Called with Grain's dataset.py just imported, before any other data set is defined, or its data_loader.py."""
     if module.__name__.endswith(".dataset"):
+        if not adapters.fits(module, "IterDataset", "MapDataset"):
+            return
         _wrap_subclasses(module.IterDataset)
         for owner in [module.MapDataset] + [one for one in vars(module).values() if _is_iter_dataset(one, module)]:
             _wrap_iter(owner)
         return
-    owner = getattr(module, _ITERATOR, None) or module.PyGrainDatasetIterator  # until 0.2.4
+    name = "PyGrainDatasetIterator" if hasattr(module, "PyGrainDatasetIterator") else _ITERATOR  # the first until 0.2.4
+    if not adapters.fits(module, "DataLoader", name):
+        return
+    owner = getattr(module, name)
     _wrap_loader(module.DataLoader)
     adapters.wrap_next(owner, "Grain")
 
@@ -105,7 +110,7 @@ def _told(iterator, source):
     try:
         if adapters.counts_here():
             text, batch_size, makes_here = describe(source)
-            known = passes.Known(adapters.framework(), text, adapters.Count(batch_size), makes_here=makes_here)
+            known = passes.Known(adapters.framework(), text, counting.Count(batch_size), makes_here=makes_here)
             iterator.__dict__[adapters.ATTRIBUTE] = adapters.Source(loader.loader_of(source), known, not batch_size)
             adapters.wrap_next(type(iterator), "Grain")
     except Exception as error:

@@ -33,7 +33,9 @@ _thread = _Thread()
 def patch(module):
     """Called with jax._src.api just imported. What looks at the value that a gradient is taken of is called once for
     each, and is over before anything else is traced: no frame of ours is in what JAX keeps of the stack."""
-    real = module._check_scalar
+    real = getattr(module, "_check_scalar", None)
+    if real is None:
+        return
 
     @functools.wraps(real)
     @unseen

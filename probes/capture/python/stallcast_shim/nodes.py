@@ -7,7 +7,7 @@ first batch, which next() then gives at once.
 
 import functools
 
-from . import adapters, capture, loader, passes
+from . import adapters, capture, counting, loader, passes
 from .adapters import integer, length
 from .capture import calls
 from .frames import unseen
@@ -18,6 +18,8 @@ _KEPT = "_cached_item"
 
 def patch(module):
     """Called with torchdata.nodes.loader just imported."""
+    if not adapters.fits(module, "Loader", "LoaderIterator"):
+        return
     _wrap_loader(module.Loader)
     _wrap_init(module.LoaderIterator)
     _wrap_next(module.LoaderIterator)
@@ -67,7 +69,7 @@ def _tell(iterator, source):
     try:
         if adapters.counts_here():
             text, batch_size, makes_here = describe(source.root)
-            known = passes.Known("pytorch", text, adapters.Count(batch_size), makes_here=makes_here)
+            known = passes.Known("pytorch", text, counting.Count(batch_size), makes_here=makes_here)
             iterator.__dict__[adapters.ATTRIBUTE] = adapters.Source(loader.loader_of(source), known, not batch_size)
     except Exception as error:
         capture.fail("describing a loader of torchdata.nodes", error)

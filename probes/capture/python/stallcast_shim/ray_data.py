@@ -9,7 +9,7 @@ not, and nothing of them is seen.
 
 import functools
 
-from . import adapters, capture, loader, passes
+from . import adapters, capture, counting, loader, passes
 from .adapters import integer
 from .capture import calls
 from .frames import unseen
@@ -20,7 +20,10 @@ _FACTS = "_stallcast_known"
 def patch(module):
     """Called with ray.data.iterator or ray._private.worker just imported."""
     if module.__name__.endswith(".worker"):
-        _wrap_init(module)
+        if hasattr(module, "init"):
+            _wrap_init(module)
+        return
+    if not adapters.fits(module, "DataIterator", "_IterableFromIterator"):
         return
     owner = module.DataIterator
     _wrap_batches(owner, "_iter_batches" if "_iter_batches" in vars(owner) else "iter_batches")
@@ -92,7 +95,7 @@ def _known(iterator, batch_size=256, prefetch_batches=1, drop_last=False, local_
         read_ahead=integer(prefetch_batches),
         dataset_type=type(source if source is not None else iterator).__name__[:200],
     )
-    known = passes.Known(adapters.framework(), text, adapters.rows_of)
+    known = passes.Known(adapters.framework(), text, counting.rows_of)
     return loader.loader_of(iterator if source is None else source), known
 
 

@@ -4,7 +4,7 @@ that run in a process of their own. Its stages run in threads of the training pr
 
 import functools
 
-from . import adapters, capture, passes
+from . import adapters, capture, counting, passes
 from .adapters import integer, length
 from .capture import calls
 from .frames import unseen
@@ -13,7 +13,10 @@ from .frames import unseen
 def patch(module):
     """Called with spdl.pipeline._build or _iter_utils._subprocess just imported."""
     if not module.__name__.endswith("._build"):
-        _wrap_subprocess(module._SubprocessIterable)
+        if adapters.fits(module, "_SubprocessIterable"):
+            _wrap_subprocess(module._SubprocessIterable)
+        return
+    if not adapters.fits(module, "Pipeline", "build_pipeline"):
         return
     adapters.wrap_next(module.Pipeline, "SPDL", "get_item")
     real = module.build_pipeline
@@ -33,7 +36,7 @@ def _tell(pipeline, config=None, num_threads=None, **_):
     try:
         if adapters.counts_here():
             text, batch_size = describe(config, num_threads)
-            known = passes.Known(adapters.framework(), text, adapters.Count(batch_size), end=EOFError)
+            known = passes.Known(adapters.framework(), text, counting.Count(batch_size), end=EOFError)
             source = adapters.Source(adapters.loader_like(text), known, not batch_size)
             pipeline.__dict__[adapters.ATTRIBUTE] = source
     except Exception as error:
@@ -53,7 +56,7 @@ def _wrap_subprocess(owner):
             if not adapters.counts_here():
                 return generator
             text = passes.loader_text("spdl", composition="unknown", num_workers=1, dataset_type="SubprocessIterable")
-            known = passes.Known(adapters.framework(), text, adapters.Count(None))
+            known = passes.Known(adapters.framework(), text, counting.Count(None))
             source = adapters.Source(adapters.loader_like(text), known, True)
         except Exception as error:
             capture.fail("describing an iterable of SPDL", error)
