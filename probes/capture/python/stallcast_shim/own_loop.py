@@ -24,10 +24,19 @@ _state = {"optimizer": None, "steps": 0, "watch": None, "until": 0, "thread": No
 
 
 def count(optimizer):
-    """An optimizer stepped."""
-    state = _state
-    if state["over"]:
+    """An optimizer stepped. What fails here is said, and ends the looking alone: steps and waits are recorded on."""
+    if _state["over"]:
         return
+    try:
+        _count(optimizer)
+    except Exception as error:
+        _state["over"] = True
+        _end_watch()
+        _say_none("looking for it failed: %s: %s" % (type(error).__name__, str(error)[:200]))
+
+
+def _count(optimizer):
+    state = _state
     if loader.delivers():
         _end_watch()
         state["over"] = True
