@@ -94,7 +94,8 @@ std::string cpu_words(const Cpu& cpu) {
     text += fmt::format("{}{} {}", named++ == 0 ? "" : ", ", percent(*share), work_words(work));
   }
   if (named == 0) return "";
-  return text + fmt::format("; {}{}", plural(*cpu.worker_samples, "sample"), cpu.kernel ? "" : ", without the kernel");
+  return text + fmt::format("; from {}{}", plural(*cpu.worker_samples, "CPU sample"),
+                            cpu.kernel ? "" : ", without the kernel");
 }
 
 void add_cpu(const ReportData& report, Tags& page) {

@@ -25,6 +25,12 @@ std::string fixed(double value, int places) {
   return zero && text.starts_with('-') ? text.substr(1) : text;
 }
 
+/// A share that only rounding keeps from 0 is 0.
+double without_dust(double value, const Scale& scale) {
+  constexpr double k_dust = 1e-9;
+  return scale.factor == percent_scale().factor && std::fabs(value) < k_dust ? 0.0 : value;
+}
+
 std::string joined(const std::string& digits, const char* unit) {
   return *unit == '\0' ? digits : digits + " " + unit;
 }
@@ -70,7 +76,7 @@ Scale bandwidth_scale(double bytes_per_second) {
 
 std::string scaled(double value, const Scale& scale) {
   if (!std::isfinite(value)) return "n/a";
-  const double shown = value * scale.factor;
+  const double shown = without_dust(value, scale) * scale.factor;
   return joined(fixed(shown, places_for(shown, 3)), scale.unit);
 }
 
@@ -80,16 +86,16 @@ std::string with_interval(double mean, double low, double high, const Scale& sca
   const int by_interval = static_cast<int>(std::clamp(-std::floor(std::log10(half)), 0.0, 9.0));
   const double largest = std::max({std::fabs(mean), std::fabs(low), std::fabs(high)}) * scale.factor;
   const int places = std::min(by_interval, places_for(largest, digits));
-  const std::string shown = fixed(mean * scale.factor, places);
-  const std::string from = fixed(low * scale.factor, places);
-  const std::string to = fixed(high * scale.factor, places);
+  const std::string shown = fixed(without_dust(mean, scale) * scale.factor, places);
+  const std::string from = fixed(without_dust(low, scale) * scale.factor, places);
+  const std::string to = fixed(without_dust(high, scale) * scale.factor, places);
   if (from == to) return joined(shown, scale.unit);
   return fmt::format("{} ({} to {})", joined(shown, scale.unit), from, to);
 }
 
 std::string percent(Fraction value) {
   if (!std::isfinite(value)) return "n/a";
-  const double shown = value * 100.0;
+  const double shown = without_dust(value, percent_scale()) * 100.0;
   return joined(fixed(shown, std::min(places_for(shown, 2), 2)), "%");
 }
 

@@ -258,7 +258,7 @@ TEST_CASE("taking over batches is a part of the waiting of its own, which no wor
   p.stalls.as_is_receive = Estimate<Fraction>{0.12, 0.11, 0.13, 100};
   const Findings f = find(p);
   CHECK(f.verdict ==
-        "12 % of each step is spent waiting for data, nearly all of it taking over batches that were ready.");
+        "12 % of each step is spent waiting for data, nearly all of it receiving batches that were ready.");
   CHECK(f.next.front().key == "cheaper-handover");
   CHECK_FALSE(advises(p, "more-workers"));
   CHECK(f.breakdowns.front().slices.back().key == "receive");
