@@ -4,7 +4,7 @@
 
 BUILD_PACKAGES=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libeigen3-dev libboost-dev
   libkainjow-mustache-dev libjs-chart.js libelf-dev liburing-dev python3)
-TEST_PACKAGES=(doctest-dev libvalijson-dev binutils bindfs python3-prometheus-client)
+TEST_PACKAGES=(doctest-dev libvalijson-dev binutils bindfs python3-prometheus-client python3-pytest python3-ipython)
 CHECK_PACKAGES=(clang-14 clang-format-14 clang-tidy-14 mkdocs mkdocs-material)
 
 # Prints a heading.

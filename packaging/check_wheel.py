@@ -1,6 +1,6 @@
 """Fails where a program or library in a wheel needs newer symbols than its tag promises, or libraries that not every
-Linux has, or is for another processor: `check_wheel.py WHEEL TAG`. Reads readelf's output, as auditwheel reads the same
-tables; readelf knows every processor."""
+Linux has, or is for another processor, and where the licences of what is linked in are missing: `check_wheel.py WHEEL
+TAG`. Reads readelf's output, as auditwheel reads the same tables; readelf knows every processor."""
 
 import os
 import re
@@ -54,6 +54,8 @@ def main():
         failed.append(f"{size} bytes: more than {MOST_BYTES}")
     checked = 0
     with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(wheel) as archive:
+        if not any("/doc/stallcast/third-party/" in name for name in archive.namelist()):
+            failed.append("the licences of what is linked in are missing")
         archive.extractall(folder)
         for root, _, names in os.walk(folder):
             for name in sorted(names):

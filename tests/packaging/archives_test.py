@@ -15,6 +15,7 @@ import zipfile
 PACKAGING = pathlib.Path(sys.argv[1]).resolve() / "packaging"
 del sys.argv[1]
 PROGRAM = pathlib.Path("/bin/true")
+LICENCE = "share/doc/stallcast/third-party/some.txt"
 TAG = "manylinux_2_28_x86_64"
 # In no order, with a program, a library, and what Debian wants under other names.
 FILES = {
@@ -115,9 +116,10 @@ class Check(Folder):
     def check(self, files, tag, told=None):
         return run(sys.executable, "-B", PACKAGING / "check_wheel.py", make_wheel(self.folder, tag, files), told or tag)
 
-    def programs(self, **more):
+    def programs(self):
         program = PROGRAM.read_bytes()
-        return {name: (program, 0o755) for name in ("bin/stallcast", "lib/libstallcast_capture.so", *more)}
+        found = {name: (program, 0o755) for name in ("bin/stallcast", "lib/libstallcast_capture.so")}
+        return dict(found, **{LICENCE: (b"MIT", 0o644)})
 
     def test_programs_that_the_promised_system_runs(self):
         done = self.check(self.programs(), "manylinux_2_99_x86_64")
@@ -138,12 +140,19 @@ class Check(Folder):
         self.assertIn("is not tagged py3-none-manylinux_2_28_x86_64", done.stdout)
 
     def loaders(self):
-        """Python is linked with the loader itself on some systems only: the C library always is."""
+        """Not every program names the loader among what it needs: the C library does."""
         found = [path for path in ("/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6") if os.path.exists(path)]
         if not found:
             self.skipTest("no C library found")
         library = pathlib.Path(found[0]).read_bytes()
         return {name: (library, 0o755) for name in ("bin/stallcast", "lib/libstallcast_capture.so")}
+
+    def test_no_licences(self):
+        files = self.programs()
+        del files[LICENCE]
+        done = self.check(files, "manylinux_2_99_x86_64")
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn("licences of what is linked in are missing", done.stdout)
 
     def test_too_little_in_it(self):
         done = self.check({}, "manylinux_2_99_x86_64")

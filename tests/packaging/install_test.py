@@ -1,4 +1,4 @@
-"""What `cmake --install` leaves is a whole tool: it measures a job from any folder, and outside C code builds against it.
+"""What `cmake --install` leaves is a whole tool: it measures a job from any folder, and other C code builds against it.
 
 Run as `install_test.py BUILD_DIR CMAKE C_COMPILER`. The job is a few lines of C with the marks of the C API, so that no
 torch is needed.
@@ -60,6 +60,7 @@ class Install(unittest.TestCase):
     def test_parts(self):
         for part in ("bin/stallcast", "include/stallcast/capture.h", "share/stallcast/python/sitecustomize.py",
                      "share/stallcast/python/stallcast_shim/hooks.py", "share/stallcast/schema/profile.schema.json",
+                     "share/stallcast/catalog/example.json",
                      "share/doc/stallcast/LICENSE", "share/man/man1/stallcast.1",
                      "share/bash-completion/completions/stallcast", "share/zsh/site-functions/_stallcast"):
             self.assertTrue((self.prefix / part).is_file(), part)

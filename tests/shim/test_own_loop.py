@@ -19,7 +19,7 @@ def train(x, y):
     optimizer.zero_grad(set_to_none=True)
 """
 TAIL = """
-print(sum(float(p.sum()) for p in model.parameters()).hex(), torch.rand(1).item())
+print(sum(float(p.detach().sum()) for p in model.parameters()).hex(), torch.rand(1).item())
 """
 GET_BATCH = """
 def get_batch(split, *, size=4):
@@ -211,6 +211,17 @@ for epoch in range(4):
 print(seen)
 """)
         self.assertEqual(self.marks(consumer, "batch function") + self.marks(consumer, "no batch function"), [])
+
+    def test_nothing_of_ours_is_compiled(self):
+        if self.torch_version() < (2, 1):
+            self.skipTest("torch.compile of this version counts no frames")
+        self.both(GET_BATCH + """
+import torch._dynamo
+model = torch.compile(model, backend="eager")
+for step in range(16):
+    train(*get_batch("train"))
+print(sorted(torch._dynamo.utils.counters["frames"].items()))
+""")
 
     def test_two_optimizers(self):
         consumer = self.both(GET_BATCH + """

@@ -16,12 +16,15 @@ stallcast.py, or writes
     for batch in stallcast.wrap(loader) if stallcast else loader:
 
 PyTorch's DataLoader, tf.data and DALI need none of this. Loops in other languages: include/stallcast/capture.h.
+
+The package has more, which a copy of this one file does without: summary() for wandb and the like, callbacks for two
+trainers (stallcast.trainer, stallcast.lightning), `%load_ext stallcast` for notebooks, and a plugin for pytest.
 """
 
 import os as _os
 import sys as _sys
 
-__all__ = ["active", "batch", "sample", "step", "wrap"]
+__all__ = ["active", "batch", "sample", "step", "summary", "wrap"]
 
 
 class _Nothing:
@@ -69,6 +72,30 @@ def batch(number, worker=0, samples=0):
     """`with stallcast.batch(number, worker):` around the making of a whole batch in a thread of the loader's; the
     batches of a pass count from 0."""
     return _NOTHING
+
+
+def summary(folder=None):
+    """What was measured as a flat dict of floats: {"stallcast/as_is_wait_frac": 0.31, ...}, with the bounds of each
+    interval (..._ci95_low, ..._ci95_high). Names are those of profile.json. What was not measured is no key.
+
+        wandb.log(stallcast.summary())
+
+    folder  of a profile: what `profile -o` was given. None: the run that this process belongs to, as recorded so far;
+            that takes a second or so. {} outside a run, and while a measured run makes its states.
+    """
+    try:
+        from . import _live, _summary
+
+        return _live.now() if folder is None else _summary.flat(_summary.read(folder))
+    except Exception:
+        return {}
+
+
+def load_ipython_extension(shell):
+    """`%load_ext stallcast`: cells that begin with %%stallcast are measured."""
+    from . import _notebook
+
+    _notebook.load(shell)
 
 
 if "STALLCAST_RUN_DIR" in _os.environ and "stallcast_shim" in _sys.modules:

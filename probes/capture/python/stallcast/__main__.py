@@ -3,14 +3,18 @@
 import os
 import sys
 
-PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_tool", "bin", "stallcast")
+from stallcast import _program
 
 
 def main():
+    program = _program.find(binary=True)
+    if program is None:
+        print("stallcast: " + _program.missing(), file=sys.stderr)
+        return 127
     try:
-        os.execv(PROGRAM, ["stallcast", *sys.argv[1:]])
+        os.execv(program, ["stallcast", *sys.argv[1:]])
     except OSError as error:
-        print(f"stallcast: {PROGRAM} cannot be run: {error.strerror}", file=sys.stderr)
+        print(f"stallcast: {program} cannot be run: {error.strerror}", file=sys.stderr)
         print("  hint: this wheel is for Linux on x86-64 with glibc 2.28 or later", file=sys.stderr)
         return 126 if isinstance(error, PermissionError) else 127
 

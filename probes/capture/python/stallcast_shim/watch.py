@@ -60,6 +60,7 @@ class Watch:
         """False where another profiler holds the thread."""
         if sys.getprofile() is not None:
             return False
+        _keep_from_compilers()
         sys.setprofile(self._event)
         return True
 
@@ -178,31 +179,35 @@ def is_array(value):
 
 
 def is_script(code):
-    """Whether this is the user's own code, not a library's."""
+    """Whether this is the user's own code, not a library's. Calls nothing that is written in Python (see
+    _keep_from_compilers)."""
     known = _scripts.get(code)
     if known is None:
-        known = _scripts[code] = _is_script(code)
+        name = code.co_filename
+        known = not name.startswith(_LIBRARIES) and "-packages" + os.sep not in name and "(importlib._boot" not in name
+        _scripts[code] = known
     return known
 
 
-def _is_script(code):
-    name = code.co_filename
-    if name.startswith("<") or "(importlib._bootstrap)" in name:
-        return name.startswith("<ipython") or name == "<string>"
-    name = os.path.abspath(name)
-    return not any(name.startswith(folder) for folder in _libraries()) and "-packages" + os.sep not in name
-
-
-def _libraries():
-    if not _folders:
-        own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-        paths = sysconfig.get_paths()
-        _folders.extend({own + os.sep} | {paths[name] + os.sep for name in ("stdlib", "platstdlib") if paths.get(name)})
-    return _folders
-
-
-_folders = []
 _scripts = {}  # code -> whether it is the user's
+_LIBRARIES = tuple({os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<frozen", "<__array"} |
+                   {sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "platstdlib")})
+
+
+def _keep_from_compilers():
+    """torch.compile would compile what runs within a compiled call, and that we are as well."""
+    modules = [sys.modules.get(name) for name in ("torch._dynamo.eval_frame", "torch._C._dynamo.eval_frame")]
+    skip = next((module.skip_code for module in modules if hasattr(module, "skip_code")), None)
+    if skip is None:
+        return  # nothing is compiled
+    ours = list(vars(Watch).values()) + list(globals().values()) + [Node.__init__]
+    for one in ours:
+        if hasattr(one, "__code__") and one.__code__.co_filename == _event_code().co_filename:
+            skip(one.__code__)
+
+
+def _event_code():
+    return Watch._event.__code__
 
 
 def _training_code(torch):
