@@ -220,8 +220,8 @@ std::string ledger_text(std::span<const LedgerRow> rows) {
   const LedgerSummary summary = summarize({rows.begin(), rows.end()});
   text += fmt::format(
       "\n{} rows, of which {} were predicted: median error {}, worst {}\n"
-      "{} lie within {} of the published figure; {} once it is allowed for how well that figure is known (read off a\n"
-      "plot, or runs that should agree and scatter)\n"
+      "{} lie within {} of the published figure; {} once the uncertainty of that figure is\n"
+      "allowed for (it was read off a plot, or runs that should agree scatter)\n"
       "Changes known not to help: {}\n",
       summary.rows, summary.predicted_rows, percent(summary.median_err_frac), percent(summary.worst_err_frac),
       summary.within_tolerance, percent(k_ledger_tolerance_frac), summary.within_tolerance_as_read,

@@ -65,9 +65,10 @@ std::optional<Error> wrong_command(CLI::App& app, const std::vector<std::string>
     return Error{ErrorCode::usage, "no stallcast command is given",
                  session.command.empty() ? list : "to measure what is behind --: stallcast profile -- COMMAND"};
   }
-  if (words.front().starts_with('-') || app.get_subcommand_no_throw(words.front()) != nullptr) return std::nullopt;
+  if (words.front().starts_with('-')) return std::nullopt;
   std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), words.front()) != names.end()) return std::nullopt;
   const std::vector<std::string_view> known(names.begin(), names.end());
   const auto nearest = nearest_word(words.front(), known);
   return Error{ErrorCode::usage, "there is no command '" + words.front() + "'",

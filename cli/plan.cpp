@@ -98,8 +98,7 @@ std::string details_of(const PlanOption& option) {
       rate.ci90_low.value(), rate.ci90_high.value(), reports::duration(option.time.mean),
       reports::duration(option.time.ci90_low), reports::duration(option.time.ci90_high), option.cost.mean,
       option.cost.ci90_low, option.cost.ci90_high,
-      option.prediction.extrapolated ? "\n  extrapolated: more than twice, or less than half, of what was measured"
-                                     : "");
+      option.prediction.extrapolated ? "\n  extrapolated: more than twice or less than half of what was measured" : "");
 }
 
 /// Where each machine stops to scale, weak before strong.

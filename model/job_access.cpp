@@ -84,10 +84,13 @@ void read_stream(const Profile& profile, JobModel& job) {
     }
   }
   const auto& reason = !storage.first_byte ? storage.first_byte.reason() : storage.stream_bandwidth.reason();
-  job.missing.push_back(
-      {"latency and bandwidth of one stream of reads", storage.path.empty() ? "its storage was not measured" : reason,
-       "a profile without --phases as_is, which also measures the storage; or add storage_latency=..., as "
-       "'stallcast storage' measures it on the data set's folder"});
+  const std::string given = "storage_latency=..., as 'stallcast storage' measures it on the data set's folder";
+  if (storage.path.empty()) {
+    job.missing.push_back({"latency and bandwidth of one stream of reads", "its storage was not measured",
+                           "a profile without --phases as_is, which also measures the storage; or " + given});
+  } else {
+    job.missing.push_back({"latency and bandwidth of one stream of reads", reason, given});
+  }
 }
 
 }  // namespace

@@ -110,9 +110,7 @@ Confidence confidence_of(const Profile& p, const Findings& f) {
   if (f.breakdowns.empty()) return {"none", {"waiting for data was not measured"}};
   judge_interval(f, doubts);
   if (p.stalls.method == "attributed" && f.breakdowns.front().slices.size() > 2) {
-    doubts.add(0,
-               "the split into reading and preparing is attributed: inferred from what the workers did, not measured "
-               "without each");
+    doubts.add(0, "the split into reading and preparing is attributed (inferred from what the workers did)");
   }
   if (p.stalls.method == "differential+attributed" && f.breakdowns.front().slices.size() > 2) {
     doubts.add(0,

@@ -46,7 +46,7 @@ void add_table(const char* whose, const std::vector<CpuFunctions>& works, const 
                Tags& tables) {
   if (works.empty() || !samples) return;
   Tags table;
-  table.set("title", fmt::format("{} ({})", whose, plural(*samples, "sample")));
+  table.set("title", fmt::format("{} ({})", whose, plural(*samples, "CPU sample")));
   table.set("rows", rows_of(works));
   tables.push_back(table);
 }

@@ -101,7 +101,7 @@ Epochs epochs_of(const Profile& p, const std::vector<Breakdown>& breakdowns, con
   epochs.samples = p.job.dataset_samples.value_or(0);
   epochs.machines = std::max(1, p.host.hosts_seen);
   if (usable(p.gpu.exposed) == nullptr) {
-    epochs.no_copy = "copies to the GPU were not traced; waiting for them counts as compute";
+    epochs.no_copy = "they were not traced; waiting for them counts as compute";
   }
   std::vector<Breakdown> known = breakdowns;
   if (known.empty()) known.push_back({"as_is", "as the run was found", "", {}, {}});

@@ -81,14 +81,15 @@ std::string scaled(double value, const Scale& scale) {
 }
 
 std::string with_interval(double mean, double low, double high, const Scale& scale, int digits) {
+  for (double* end : {&mean, &low, &high}) *end = without_dust(*end, scale);
   const double half = (high - low) / 2.0 * scale.factor;
   if (!(half > 0.0) || !std::isfinite(half) || !std::isfinite(mean)) return scaled(mean, scale);
   const int by_interval = static_cast<int>(std::clamp(-std::floor(std::log10(half)), 0.0, 9.0));
   const double largest = std::max({std::fabs(mean), std::fabs(low), std::fabs(high)}) * scale.factor;
   const int places = std::min(by_interval, places_for(largest, digits));
-  const std::string shown = fixed(without_dust(mean, scale) * scale.factor, places);
-  const std::string from = fixed(without_dust(low, scale) * scale.factor, places);
-  const std::string to = fixed(without_dust(high, scale) * scale.factor, places);
+  const std::string shown = fixed(mean * scale.factor, places);
+  const std::string from = fixed(low * scale.factor, places);
+  const std::string to = fixed(high * scale.factor, places);
   if (from == to) return joined(shown, scale.unit);
   return fmt::format("{} ({} to {})", joined(shown, scale.unit), from, to);
 }

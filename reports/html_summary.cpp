@@ -112,11 +112,10 @@ std::string method_words(const Findings& f) {
   if (f.breakdowns.empty() || f.breakdowns.front().slices.size() < 3) return "";
   const std::string& method = f.breakdowns.front().method;
   if (method == "attributed")
-    return "The split into reading and preparing is attributed: inferred from what the workers did.";
+    return "The split into reading and preparing is attributed (inferred from what the workers did).";
   if (method == "differential+attributed") {
     return "The waiting was measured beside batches that lay ready; its split into reading and preparing is "
-           "attributed: "
-           "inferred from what the workers did.";
+           "attributed (inferred from what the workers did).";
   }
   if (method == "differential") {
     const bool beside =

@@ -27,7 +27,7 @@ std::string bound_words(const Prediction& prediction) {
 std::vector<std::string> prediction_notes(const Prediction& prediction) {
   std::vector<std::string> notes = prediction.notes;
   if (prediction.extrapolated)
-    notes.emplace_back("extrapolated: more than twice, or less than half, of what was measured");
+    notes.emplace_back("extrapolated: more than twice or less than half of what was measured");
   return notes;
 }
 

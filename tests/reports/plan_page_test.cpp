@@ -116,7 +116,7 @@ TEST_CASE("without a target there is no verdict on it") {
   CHECK(page.find("class=\"hero level-unknown\"") != std::string::npos);
   CHECK(page.find(">Meets</th>") == std::string::npos);
   CHECK(data_of(page)["front"]["targets"].empty());
-  CHECK(holds(page, "Of 1 x big, the fastest."));
+  CHECK(holds(page, "This is about 1 x big, the fastest."));
 }
 
 TEST_CASE("a free machine and a single option draw on axes that exist") {
