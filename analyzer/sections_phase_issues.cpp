@@ -39,7 +39,7 @@ void name_adjusted(const PhaseRounds& data, Profile& profile) {
       profile.issues,
       {"content-adjusted", Severity::info, static_cast<std::int64_t>(data.elasticities.size()),
        "the samples of a round hold " + percent_of(least) + " to " + percent_of(most) +
-           " of the bytes that all have on average; times were moved to those, as far as they follow the bytes (" +
+           " of the average bytes of a sample; times were adjusted to the average, as far as they depend on bytes (" +
            settings + " of the difference)",
        ""});
 }

@@ -124,7 +124,7 @@ std::string plan_text(const Plan& plan, const Catalog& catalog, const PlanTarget
                       target.epochs == 1.0 ? "" : "s",
                       catalog.currency.empty() ? "the catalogue's currency" : reports::one_line(catalog.currency));
   text += fmt::format("  {:<16} {:>5} {:>3} {:<14} {:>9} {:>7} {:>9}  {}\n", "machine", "nodes", "W", "data in", "time",
-                      "cost", "samples/s", "limited by");
+                      "cost", "samples/s", "limit");
   const auto is_choice = [&](const PlanOption& option) {
     return plan.choice && same_configuration(option, *plan.choice);
   };

@@ -93,7 +93,7 @@ class Shared(MergeTest):
     def test_what_each_tool_says(self):
         ended = self.profile_on_nodes()
         self.assertIn("one of several stallcast processes for one job (WORLD_SIZE=2)", ended[0][2])
-        self.assertIn("without phases", ended[0][2])
+        self.assertIn("each only records its own ranks", ended[0][2])
         self.assertIn(f"when all have ended: stallcast merge {self.shared}", ended[0][2])
         self.assertNotIn("one of several", ended[1][2])
 
