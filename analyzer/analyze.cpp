@@ -179,9 +179,9 @@ void add_launch(const RunData& run, std::vector<Launch>& launches, Profile& prof
 void note_launches(std::size_t launches, Profile& profile) {
   if (launches < 2) return;
   add_issue(profile.issues, {"separate-launches", Severity::info, static_cast<std::int64_t>(launches),
-                             "each phase was measured in a launch of its own: the intervals hold what varied within a "
+                             "each state was measured in a launch of its own: the intervals hold what varied within a "
                              "launch, and not what changed between them",
-                             "the default, --strategy interleave, measures all phases side by side"});
+                             "the default, --strategy interleave, measures all states side by side"});
 }
 
 void note_missing_end(const RunData& run, Profile& profile) {

@@ -187,11 +187,11 @@ void add_notes(const Profile& before, const Profile& after, Comparison& out) {
     out.notes.push_back("the runs were made on different machines: a change may be the machine's");
   }
   if (before.stalls.method != after.stalls.method) {
-    out.notes.push_back("the stalls were told apart by different methods (" + before.stalls.method + ", " +
-                        after.stalls.method + "): a change of them may be the method's");
+    out.notes.push_back("the stalls were divided by different methods (" + before.stalls.method + ", " +
+                        after.stalls.method + "): a change in them may come from the method");
   }
   out.notes.emplace_back(
-      "each interval knows its own run only: machines and page caches also differ from run to run, so repeat both "
+      "each interval covers its own run only: machine and page cache also differ from run to run, so repeat both runs "
       "where much depends on it");
 }
 

@@ -107,8 +107,8 @@ Status undisturbed(const std::vector<RunData>& nodes) {
                            : all             ? ", as were others by their own schedules"
                                              : ", others were not";
       return Error{ErrorCode::bad_input,
-                   run.name + " was recorded with phases" + others +
-                       ": ranks that wait for those of other nodes show no state that their tool has made",
+                   run.name + " was measured in states (without --phases as_is)" + others +
+                       ": ranks that wait for those of other nodes show no state that their own stallcast has made",
                    "record all nodes with --phases as_is, or start stallcast around the launcher on one node"};
     }
     if (run.log.emulation.with != "nothing") {

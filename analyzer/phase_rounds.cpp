@@ -214,9 +214,9 @@ const Rounds* rounds_of(const PhaseRounds& data, Phase phase) {
 
 std::string why_absent(const PhaseRounds& data, Phase phase) {
   const auto reason = data.rejected.find(phase);
-  if (reason != data.rejected.end()) return "no block of this phase counts: " + reason->second;
+  if (reason != data.rejected.end()) return "no block of this state counts: " + reason->second;
   if (!data.stream.empty() && phase != Phase::as_is && phase != Phase::synthetic) return data.stream;
-  return std::string("no block of phase ") + phase_name(phase) + " was run";
+  return std::string("no block of the state ") + phase_name(phase) + " was run";
 }
 
 MeasuredEstimate<SamplesPerSecond> phase_rate(const PhaseRounds& data, Phase phase) {

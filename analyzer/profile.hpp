@@ -178,11 +178,11 @@ struct Resources {
   MeasuredEstimate<SecondsPerSample> worker_cpu_cold{};     ///< of cold blocks, in the same rounds
   MeasuredEstimate<SecondsPerSample> worker_wall_cached{};  ///< worker_wall of cached blocks
   MeasuredEstimate<SecondsPerSample> worker_wall_cold{};    ///< of cold blocks, in the same rounds
-  MeasuredEstimate<SecondsPerSample> worker_run_delay{};    ///< runnable, not running
+  MeasuredEstimate<SecondsPerSample> worker_run_delay{};    ///< waiting for a core (runnable, not running)
   MeasuredEstimate<SecondsPerSample> read{};                ///< inside reads, opens and stats
   MeasuredEstimate<SecondsPerSample> read_from_memory{};    ///< the part of it that a resident file costs too
   MeasuredEstimate<SecondsPerSample> collate{};
-  MeasuredEstimate<SecondsPerSample> handover{};             ///< put of the finished batch
+  MeasuredEstimate<SecondsPerSample> handover{};             ///< handing over the finished batch
   MeasuredEstimate<SecondsPerSample> tree_cpu{};             ///< CPU seconds per sample, whole process tree
   MeasuredEstimate<SecondsPerSample> consumer_cpu{};         ///< of the consuming process alone
   MeasuredEstimate<SecondsPerSample> consumer_cpu_cached{};  ///< likewise where all is in memory: of cached blocks
@@ -190,7 +190,7 @@ struct Resources {
   Measured<double> other_cpus{};            ///< cores that were neither idle nor the job's, of each machine; as found
   Measured<Fraction> bytes_from_storage{};  ///< read_bytes of the job over bytes that it read
   Measured<BytesPerSecond> storage_bandwidth{};         ///< read from storage over the run, whole job
-  Measured<Bytes> worker_memory{};                      ///< proportional set of one worker
+  Measured<Bytes> worker_memory{};                      ///< memory of one worker (PSS)
   Measured<Bytes> anonymous_memory{};                   ///< of the whole job
   Measured<Bytes> page_cache_available{};               ///< memory limit minus anonymous memory; least of all hosts
   std::map<std::string, Distribution> distributions{};  ///< sample_read_s, sample_metadata_s, step_s, ...

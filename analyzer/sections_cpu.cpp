@@ -136,7 +136,7 @@ void fill_functions(const CpuTally& tally, const std::string& absent, const char
   if (!absent.empty()) {
     samples = Measured<std::int64_t>::absent(absent);
   } else if (tally.samples() < k_fewest_cpu_samples) {
-    samples = Measured<std::int64_t>::absent("only " + std::to_string(tally.samples()) + " samples of " + whose);
+    samples = Measured<std::int64_t>::absent("only " + std::to_string(tally.samples()) + " CPU samples of " + whose);
   } else {
     samples = tally.samples();
     functions = tally.functions();

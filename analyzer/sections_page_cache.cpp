@@ -204,7 +204,7 @@ PageCache page_cache_of(Nodes nodes, const std::vector<RankView>& ranks, const D
     out.hit = MeasuredEstimate<Fraction>::absent("an evaluation read files within the epochs");
   } else if (!out.hit && courses.until_ns != UINT64_MAX) {
     out.hit = MeasuredEstimate<Fraction>::absent(
-        "phases began before two epochs after the first had passed; --phases as_is lets a run go on as it is");
+        "measuring in states began before two epochs after the first had passed; --phases as_is only records");
   }
   return out;
 }

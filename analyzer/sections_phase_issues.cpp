@@ -39,7 +39,7 @@ void name_adjusted(const PhaseRounds& data, Profile& profile) {
       profile.issues,
       {"content-adjusted", Severity::info, static_cast<std::int64_t>(data.elasticities.size()),
        "the samples of a round hold " + percent_of(least) + " to " + percent_of(most) +
-           " of the bytes that all have on average; times were moved to those, as far as they follow the bytes (" +
+           " of the average bytes of a sample; times were adjusted to the average, as far as they depend on bytes (" +
            settings + " of the difference)",
        ""});
 }
@@ -56,7 +56,7 @@ void name_outliers(const PhaseRounds& data, Profile& profile) {
       if (std::abs(off) < k_outlier) continue;
       const auto percent = std::to_string(static_cast<int>(std::lround(100.0 * std::abs(std::expm1(off)))));
       add_issue(profile.issues, {"outlier-round", Severity::warning, 1,
-                                 "round " + std::to_string(round) + " of phase " + phase_name(setting.phase) +
+                                 "round " + std::to_string(round) + " of the state " + phase_name(setting.phase) +
                                      " took " + percent + (off > 0.0 ? " % more" : " % less") + " time than the others",
                                  "another job on this machine or its storage? see the timeline"});
     }
@@ -113,8 +113,8 @@ void name_rejected(const PhaseRounds& data, Profile& profile) {
     if (count.first == 0 || (supply && rounds_of(data, phase) != nullptr)) continue;
     add_issue(profile.issues,
               {"blocks-rejected", Severity::info, count.first,
-               std::to_string(count.first) + " of " + std::to_string(count.second) + " blocks of phase " +
-                   phase_name(phase) + " count for nothing: " + data.rejected.at(phase),
+               std::to_string(count.first) + " of " + std::to_string(count.second) + " blocks of the state " +
+                   phase_name(phase) + " do not count: " + data.rejected.at(phase),
                "see the premises for what was found"});
   }
 }

@@ -93,7 +93,7 @@ std::string why_no_split(const PhaseRounds& data) {
   for (const Phase phase : {Phase::cold, Phase::cached, Phase::synthetic}) {
     if (rounds_of(data, phase) == nullptr) return why_absent(data, phase);
   }
-  return "fewer than two rounds hold valid blocks of all the phases it needs";
+  return "fewer than two rounds hold valid blocks of all the states it needs";
 }
 
 /// The phases' own rates side by side.

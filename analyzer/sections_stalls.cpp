@@ -387,7 +387,7 @@ void divide_waiting(const std::vector<RankView>& ranks, const std::vector<Replay
     absent_split(profile, reason);
     add_issue(profile.issues,
               {"replay-disagrees", Severity::warning, 1, reason,
-               "something besides workers, cores and storage holds the loader back; profile with phases"});
+               "something besides workers, cores and storage holds the loader back; profile without --phases as_is"});
     return;
   }
   fill_split(ranks, times, *found, profile);

@@ -263,7 +263,8 @@ std::string memory_anew(const Evidence& e, double threshold) {
   const double anew = faults - e.profile.job.prepared->value() * span.samples / k_page;
   const double share = anew * page_s / cpu_s;
   if (!(cpu_s > 0.0) || !(share >= threshold)) return {};
-  return "memory is given back to the kernel and taken anew for each sample, beyond what batches are handed over in: " +
+  return "the job returns memory to the kernel and requests it again for every sample (shared-memory batches not "
+         "counted): " +
          fixed(anew / span.samples, 0) + " page faults of " + fixed(1e6 * page_s, 1) + " us each (measured here), " +
          fixed(100.0 * share, 0) + " % of the job's CPU time";
 }

@@ -81,7 +81,8 @@ Status analyze_into(const AnalyzeOptions& options) {
 
 void add_analyze(CLI::App& app, Session& session) {
   auto options = std::make_shared<AnalyzeOptions>();
-  CLI::App* command = app.add_subcommand("analyze", "Make a profile of recordings (recovery, another machine)");
+  CLI::App* command =
+      app.add_subcommand("analyze", "Make a profile from recordings: after a crash, or on another machine");
   command
       ->add_option("RECORDINGS", options->recordings,
                    "Output folder, its recordings/, or the run folder of a killed run")
@@ -90,7 +91,7 @@ void add_analyze(CLI::App& app, Session& session) {
   command->add_option("-o,--output", options->output, "Folder for the results (default: that of the recordings)")
       ->type_name("DIR");
   command->add_flag("--force", options->force, "Replace the results of an earlier run in DIR");
-  command->add_flag("-q,--quiet", options->quiet, "Write the files only");
+  command->add_flag("-q,--quiet", options->quiet, "Print no report, only write the files");
   command->callback([options, &session] {
     const Status done = analyze_into(*options);
     if (!done.ok()) print_error(done.error());

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "core/utf8.hpp"
+#include "reports/escape.hpp"
 #include "reports/formats.hpp"
+#include "reports/text_layout.hpp"
 
 namespace stallcast::cli {
 namespace {
@@ -60,6 +62,20 @@ void add_list(std::string& text, const char* title, const std::vector<std::strin
   for (const std::string& line : lines) text += fmt::format("  - {}\n", line);
 }
 
+/// The same, in the columns of a terminal.
+void add_items(TextPage& page, const char* title, const std::vector<std::string>& lines) {
+  if (!lines.empty()) page.heading(title);
+  for (const std::string& line : lines) page.item("  -", 4, line);
+}
+
+/// "layout: needs the size of the data set, which this profile lacks; needed: ...": the key is said once.
+std::string unanswered_words(const KeyAvailability& key) {
+  const std::string named = "the scenario key '" + key.key + "' ";
+  const bool repeats = key.reason.starts_with(named);
+  return fmt::format("{}: {}{}{}", key.key, repeats ? key.reason.substr(named.size()) : key.reason,
+                     key.unlocked_by.empty() ? "" : "; ", key.unlocked_by);
+}
+
 /// Notes in the order of their first row; one that every row has is said without naming rows.
 std::vector<std::string> shared_notes(std::span<const Prediction> predictions) {
   std::vector<std::string> notes;
@@ -90,7 +106,7 @@ std::string predictions_text(std::span<const Prediction> predictions) {
   std::size_t width = 12;
   for (const Prediction& prediction : predictions) width = std::max(width, scenario_words(prediction).size());
   std::string text = fmt::format("{:<{}}  {:>30}  {:>8}  {:>7}  {}\n", "change", width, "samples/s (90 % interval)",
-                                 "step", "waiting", "bound, then");
+                                 "step", "waiting", "limited by, then");
   for (const Prediction& prediction : predictions) {
     text += fmt::format("{:<{}}  {:>30}  {:>8}  {:>7}  {}{}\n", scenario_words(prediction), width,
                         forecast_words(prediction), duration(prediction.step), percent(prediction.stall),
@@ -130,34 +146,39 @@ std::string predictions_csv(std::span<const Prediction> predictions) {
 LoaderAdvice loader_advice(const Recommendation& recommendation) {
   LoaderAdvice advice;
   advice.loader_line = recommendation.loader_line;
-  if (recommendation.change_loader) advice.gain = gain_words(recommendation.gain);
-  advice.lines.push_back(recommendation.verdict);
+  if (recommendation.change_loader) {
+    advice.gain = gain_words(recommendation.gain) + (recommendation.is_sure ? "" : ": worth a try");
+  } else {
+    advice.lines.push_back(recommendation.verdict);
+  }
   advice.lines.insert(advice.lines.end(), recommendation.notes.begin(), recommendation.notes.end());
   for (const Remedy& remedy : recommendation.remedies) advice.fixes.push_back({remedy.title, gain_words(remedy.gain)});
   return advice;
 }
 
 std::string recommendation_text(const Recommendation& recommendation) {
-  std::string text = fmt::format("{}\n\n  {}\n", recommendation.verdict, recommendation.loader_line);
-  if (recommendation.change_loader) text += fmt::format("  {}\n", gain_words(recommendation.gain));
-  if (!recommendation.remedies.empty()) text += "\nOn top of that, the most rewarding first\n";
+  TextPage page(/*color=*/false);
+  page.item("", 0, recommendation.verdict);
+  page.blank();
+  page.item("", 2, recommendation.loader_line);
+  if (!recommendation.remedies.empty()) page.heading("Beyond the loader's settings, largest gain first");
   int number_of = 0;
   for (const Remedy& remedy : recommendation.remedies) {
-    text += fmt::format("  {}. {}: {}\n     takes {}\n     stallcast whatif PROFILE --set {}\n", ++number_of,
-                        remedy.title, gain_words(remedy.gain), remedy.cost, scenario_words(remedy.prediction));
+    page.item(fmt::format("  {}.", ++number_of), 5, remedy.title + ": " + gain_words(remedy.gain));
+    page.item("", 5, "needs " + remedy.cost);
+    // To be copied: not broken, however long it is.
+    page.line("     stallcast whatif PROFILE --set " + one_line(scenario_words(remedy.prediction)));
   }
-  add_list(text, "Would change nothing", recommendation.without_gain);
+  add_items(page, "Would bring next to nothing", recommendation.without_gain);
   std::vector<std::string> unanswered;
-  for (const KeyAvailability& key : recommendation.unanswered) {
-    unanswered.push_back(
-        fmt::format("{}: {}{}{}", key.key, key.reason, key.unlocked_by.empty() ? "" : "; ", key.unlocked_by));
-  }
-  add_list(text, "Cannot be told from this profile", unanswered);
-  add_list(text, "Notes", recommendation.notes);
+  for (const KeyAvailability& key : recommendation.unanswered) unanswered.push_back(unanswered_words(key));
+  add_items(page, "Cannot be predicted from this profile", unanswered);
+  add_items(page, "Notes", recommendation.notes);
   if (!recommendation.narrowed_by.empty()) {
-    text += fmt::format("\nWhat would narrow these intervals most: {}\n", recommendation.narrowed_by);
+    page.blank();
+    page.item("", 0, "Least certain: " + recommendation.narrowed_by);
   }
-  return valid_utf8(text);
+  return page.take();
 }
 
 std::string verification_text(const Verification& verification) {
@@ -187,23 +208,24 @@ std::string verification_text(const Verification& verification) {
 }
 
 std::string ledger_text(std::span<const LedgerRow> rows) {
-  std::string text = fmt::format("{:<10} {:>12} {:>8} {:>12} {:>8}  {}\n", "kind", "published", "read to", "predicted",
+  std::string text = fmt::format("{:<10} {:>12} {:>8} {:>12} {:>8}  {}\n", "kind", "published", "known to", "predicted",
                                  "error", "what (source)");
   for (const LedgerRow& row : rows) {
     const std::string read_to =
         row.published_err_frac > 0.0 ? fmt::format("+-{:.1f}%", 100.0 * row.published_err_frac) : std::string{};
     text += fmt::format("{:<10} {:>12.4g} {:>8} {:>12.4g} {:>7.1f}%  {}, {} ({}){}\n", row_kind_name(row.kind),
                         row.published, read_to, row.predicted, 100.0 * row.err_frac(), row.system, row.quantity,
-                        row.source, row.control ? " [must not help]" : "");
+                        row.source, row.control ? " [known not to help]" : "");
   }
   const LedgerSummary summary = summarize({rows.begin(), rows.end()});
   text += fmt::format(
-      "\n{} rows, of which {} were predicted: median error {}, worst {}; {} are off by at most {}, {} by at most that "
-      "from what the published figure may be (read off a plot, or scatter of runs that should agree); negative "
-      "controls {}\n",
+      "\n{} rows, of which {} were predicted: median error {}, worst {}\n"
+      "{} lie within {} of the published figure; {} once the uncertainty of that figure is\n"
+      "allowed for (it was read off a plot, or runs that should agree scatter)\n"
+      "Changes known not to help: {}\n",
       summary.rows, summary.predicted_rows, percent(summary.median_err_frac), percent(summary.worst_err_frac),
       summary.within_tolerance, percent(k_ledger_tolerance_frac), summary.within_tolerance_as_read,
-      summary.controls_hold ? "hold" : "DO NOT HOLD");
+      summary.controls_hold ? "the model predicts no gain from them" : "THE MODEL PREDICTS A GAIN FROM ONE OF THEM");
   add_list(text, "Not replayed", not_replayed());
   return valid_utf8(text);
 }

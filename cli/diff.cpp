@@ -43,7 +43,7 @@ Result<int> verdict_of(const std::vector<JudgedCondition>& judged) {
   for (const JudgedCondition& one : judged) {
     if (one.state == ConditionState::not_enough_data) {
       return Error{ErrorCode::not_enough_data, condition_words(one),
-                   "profile for longer, or with the phases that this number needs"};
+                   "profile for longer, or measure the states that this number needs (--phases)"};
     }
   }
   return k_exit_ok;
@@ -63,7 +63,7 @@ Status refuse_other_workload(const Comparison& comparison) {
     what += "\n  " + key + ": " + named(one.before) + " before, " + named(one.after) + " after";
   }
   return Error{ErrorCode::not_enough_data, what,
-               "profile the same workload on both sides, or leave --same-workload out to compare them all the same"};
+               "profile the same workload on both sides, or compare them anyway, without --same-workload"};
 }
 
 Result<int> compare_and_print(const DiffOptions& options) {
@@ -96,7 +96,9 @@ void add_diff(CLI::App& app, Session& session) {
       ->required()
       ->type_name("");
   command->add_option("B", options->after, "The profile after")->required()->type_name("");
-  command->add_option("--fail-on", options->fail_on, "Exit with 1 if this number changed so, beyond noise; repeatable")
+  command
+      ->add_option("--fail-on", options->fail_on,
+                   "Exit with 1 if this number changed by more than that, beyond noise; repeatable")
       ->allow_extra_args(false)
       ->type_name("'K>N%'");
   auto* json = command->add_flag("--json", options->json, "Print JSON (as -f json)");
@@ -105,10 +107,10 @@ void add_diff(CLI::App& app, Session& session) {
   command->add_flag("--same-workload", options->same_workload,
                     "Refuse (exit 5) where command, data set, batches or workers differ");
   command->footer(
-      "Conditions, in quotes: 'K>+N%' for a rise, 'K<-N%' for a fall, K a number of profile.json.\n"
-      "  --fail-on 'fetch_frac>+5%'             5 points of the step more fetch stall\n"
+      "Conditions, in quotes: 'K>+N%' for a rise, 'K<-N%' for a fall. K names a number in profile.json.\n"
+      "  --fail-on 'fetch_frac>+5%'             the fetch stall takes 5 points more of the step\n"
       "  --fail-on 'as_is_samples_per_s<-10%'   a tenth fewer samples a second\n"
-      "A change within noise does not count. Exit status: 1 one holds, 5 one cannot be judged, else 0.");
+      "Exit status: 0 if none holds, 1 if one holds beyond noise, 5 if one cannot be judged.");
   command->callback([options, &session] {
     const auto verdict = compare_and_print(*options);
     if (!verdict) print_error(verdict.error());

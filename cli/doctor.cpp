@@ -72,11 +72,12 @@ Result<int> examine_and_print(const DoctorCommand& command) {
 
 void add_doctor(CLI::App& app, Session& session) {
   auto options = std::make_shared<DoctorCommand>();
-  CLI::App* command = app.add_subcommand("doctor", "Say what can be measured on this machine, and why not");
+  CLI::App* command =
+      app.add_subcommand("doctor", "Say what can be measured on this machine, and why something cannot");
   command
       ->add_option("PATH", options->path,
-                   "Folder of a data set, to try the page cache there (default: $TMPDIR);\n"
-                   "a small file of our own is made in it and removed")
+                   "Folder of a data set in which to try the page cache (default: $TMPDIR);\n"
+                   "a small file is created in it and removed")
       ->type_name("");
   command->add_flag("--json", options->json, "Print JSON");
   command->footer("Exit status: 0 if jobs can be profiled here at all, 3 if not.");

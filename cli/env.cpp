@@ -51,8 +51,9 @@ Status print_variables(const EnvOptions& options) {
 
 void add_env(CLI::App& app, Session& session) {
   auto options = std::make_shared<EnvOptions>();
-  CLI::App* command = app.add_subcommand("env", "Print the variables for launchers that start the ranks themselves");
-  command->add_option("--out", options->out, "Folder in which to make the run folder (default: $TMPDIR)")
+  CLI::App* command =
+      app.add_subcommand("env", "Print environment variables for launchers that start ranks on their own");
+  command->add_option("--out", options->out, "Folder in which the run folder is created (default: $TMPDIR)")
       ->type_name("DIR");
   command->footer(
       "Once on each node: eval \"$(stallcast env --out DIR)\", then start the ranks of that node. After the "

@@ -96,7 +96,7 @@ std::string summary_text(const Profile& profile, const ReportExtras& extras, con
   text += fmt::format("  as found  {}\n", words_or_reason(profile.rates.as_is, rate));
   text += fmt::format("  states    {}\n", states_words(profile.rates));
   text += fmt::format("  stalls    {}\n", stalls_words(profile));
-  text += fmt::format("  first     {}\n", first_words(profile, extras));
+  text += fmt::format("  do first  {}\n", first_words(profile, extras));
   text += fmt::format("  report    {}/report.html", output.string());
   return text;
 }

@@ -61,7 +61,7 @@ Launched run_launches(std::vector<RecordOptions> launches) {
       launch.output = all.run.output;
       launch.force = true;
     }
-    if (!launch.part.empty()) print_note("launch for phase " + launch.part);
+    if (!launch.part.empty()) print_note("launch for the state " + launch.part);
     if (!run_launch(launch, all)) break;
   }
   return all;

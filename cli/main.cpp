@@ -5,10 +5,13 @@
 #include <cstdio>
 #include <exception>
 #include <memory>
+#include <optional>
+#include <string_view>
 
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
+#include "model/nearest_word.hpp"
 
 namespace stallcast::cli {
 namespace {
@@ -55,6 +58,23 @@ void add_commands(CLI::App& app, Session& session) {
   }
 }
 
+/// What is wrong with the first word, where a command should be; nothing where a command or an option is.
+std::optional<Error> wrong_command(CLI::App& app, const std::vector<std::string>& words, const Session& session) {
+  const char* list = "stallcast --help lists the commands";
+  if (words.empty()) {
+    return Error{ErrorCode::usage, "no stallcast command is given",
+                 session.command.empty() ? list : "to measure what is behind --: stallcast profile -- COMMAND"};
+  }
+  if (words.front().starts_with('-')) return std::nullopt;
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  if (std::find(names.begin(), names.end(), words.front()) != names.end()) return std::nullopt;
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  const auto nearest = nearest_word(words.front(), known);
+  return Error{ErrorCode::usage, "there is no command '" + words.front() + "'",
+               nearest ? "did you mean '" + std::string(*nearest) + "'?" : list};
+}
+
 int usage_error(const CLI::ParseError& error, bool wraps) {
   print_error({ErrorCode::usage, error.what(), "stallcast --help, or stallcast COMMAND --help"});
   return wraps ? k_exit_wrapper : k_exit_usage;
@@ -68,6 +88,10 @@ int run(int argc, char** argv) {
   app.formatter(std::make_shared<HelpFormatter>());  // before the commands, which inherit it
   app.require_subcommand(1);
   add_commands(app, session);
+  if (const auto wrong = wrong_command(app, words, session)) {
+    print_error(*wrong);
+    return k_exit_usage;
+  }
   const bool wraps = !words.empty() && words.front() == "profile";
   std::reverse(words.begin(), words.end());  // the parser takes them from the back
   try {

@@ -156,11 +156,11 @@ Status merge_folders(const MergeOptions& options) {
 
 void add_merge(CLI::App& app, Session& session) {
   auto options = std::make_shared<MergeOptions>();
-  CLI::App* command = app.add_subcommand("merge", "Make one profile of what the nodes of a job left");
+  CLI::App* command = app.add_subcommand("merge", "Merge the recordings of a job's nodes into one profile");
   command
       ->add_option("DIR", options->folders,
-                   "What profile or env left on a node: output folder, its recordings/, run folder;\n"
-                   "or one folder that holds those of all nodes")
+                   "One folder for each node (the output folder of profile, or the run folder of env),\n"
+                   "or one folder that holds them all")
       ->required()
       ->type_name("");
   command
@@ -168,7 +168,7 @@ void add_merge(CLI::App& app, Session& session) {
                    "Folder for the results (default: the one that holds all, else ./stallcast-profile)")
       ->type_name("DIR");
   command->add_flag("--force", options->force, "Replace the results of an earlier run in DIR");
-  command->add_flag("-q,--quiet", options->quiet, "Write the files only");
+  command->add_flag("-q,--quiet", options->quiet, "Print no report, only write the files");
   command->callback([options, &session] {
     const Status done = merge_folders(*options);
     if (!done.ok()) print_error(done.error());

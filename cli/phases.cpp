@@ -42,7 +42,7 @@ Result<collect::PhaseWants> parse_phases(const std::string& list) {
   while (std::getline(names, name, ',')) {
     const Phase* phase = find_phase(name);
     if (phase == nullptr) {
-      return Error{ErrorCode::usage, fmt::format("--phases: '{}' is not a phase", name),
+      return Error{ErrorCode::usage, fmt::format("--phases: '{}' is not a state", name),
                    "use a list of as_is, cold, cached, synthetic, supply, supply_cold, half_cached"};
     }
     // The state as found is measured before the first round of any run.

@@ -98,7 +98,7 @@ std::string details_of(const PlanOption& option) {
       rate.ci90_low.value(), rate.ci90_high.value(), reports::duration(option.time.mean),
       reports::duration(option.time.ci90_low), reports::duration(option.time.ci90_high), option.cost.mean,
       option.cost.ci90_low, option.cost.ci90_high,
-      option.prediction.extrapolated ? "\n  extrapolated: further out than twice what was measured" : "");
+      option.prediction.extrapolated ? "\n  extrapolated: more than twice or less than half of what was measured" : "");
 }
 
 /// Where each machine stops to scale, weak before strong.
@@ -110,33 +110,33 @@ void print_scaling(const Plan& plan, reports::TextPage& page) {
     const auto say = [&](const char* batch, const ScalingLine& line) {
       if (!line.stops.empty()) page.item("", 6, std::string(batch) + ": " + line.stops);
     };
-    say("each rank's batch kept", curve.weak);
-    say("the batch of all ranks kept", curve.strong);
+    say("with each rank's batch kept (weak scaling)", curve.weak);
+    say("with the batch of all ranks kept (strong scaling)", curve.strong);
   }
   if (plan.curves_left_out > 0) page.item("  -", 4, fmt::format("and {} more", plan.curves_left_out));
 }
 
 std::string plan_text(const Plan& plan, const Catalog& catalog, const PlanTarget& target) {
-  std::string text = plan.verdict + "\n";
+  std::string text = (plan.choice ? "The target is " : "") + plan.verdict + "\n";
   if (plan.choice) text += details_of(*plan.choice);
   if (plan.nearest) text += details_of(*plan.nearest);
-  text += fmt::format("\nThe front for {:g} epoch{}: what is faster is dearer (cost in {})\n", target.epochs,
+  text += fmt::format("\nBest machines for {:g} epoch{}: none is both faster and cheaper (cost in {})\n", target.epochs,
                       target.epochs == 1.0 ? "" : "s",
                       catalog.currency.empty() ? "the catalogue's currency" : reports::one_line(catalog.currency));
   text += fmt::format("  {:<16} {:>5} {:>3} {:<14} {:>9} {:>7} {:>9}  {}\n", "machine", "nodes", "W", "data in", "time",
-                      "cost", "samples/s", "bound");
+                      "cost", "samples/s", "limit");
   const auto is_choice = [&](const PlanOption& option) {
     return plan.choice && same_configuration(option, *plan.choice);
   };
   for (const PlanOption& option : plan.front) text += row_of(option, is_choice(option));
   if (plan.choice && std::none_of(plan.front.begin(), plan.front.end(), is_choice)) {
-    text +=
-        row_of(*plan.choice, true) + "  The choice is not on the front: another is faster and cheaper by its mean.\n";
+    text += row_of(*plan.choice, true) +
+            "  The choice is not among the best: by its mean, another is both faster and cheaper.\n";
   }
   reports::TextPage page(false);
   page.blank();
   page.item("", 0, "What to buy next: " + plan.buy_next);
-  if (!plan.hangs_on.empty()) page.item("", 0, "What it hangs on: " + plan.hangs_on);
+  if (!plan.hangs_on.empty()) page.item("", 0, "Least certain: " + plan.hangs_on);
   print_scaling(plan, page);
   const auto list = [&](const char* title, const std::vector<std::string>& lines) {
     if (lines.empty()) return;
@@ -209,7 +209,7 @@ Status plan_and_print(PlanOptions options) {
 
 void add_plan(CLI::App& app, Session& session) {
   auto options = std::make_shared<PlanOptions>();
-  CLI::App* command = app.add_subcommand("plan", "Say what to buy: machines of a catalogue, by what a profile says");
+  CLI::App* command = app.add_subcommand("plan", "Say which machines of a catalogue to buy, from one profile");
   command->add_option("PROFILE", options->profile, "Output folder of a run, or the profile.json in it")
       ->required()
       ->type_name("");
@@ -217,16 +217,19 @@ void add_plan(CLI::App& app, Session& session) {
       ->add_option("--catalog", options->catalog, "Machines, storage and prices (JSON; samples/catalog/example.json)")
       ->required()
       ->type_name("FILE");
-  command->add_option("--epochs", options->epochs, "Epochs that times and costs are for (default: 1)")->type_name("N");
-  command->add_option("--target-time", options->time, "Done within this time: 8h")->type_name("TIME");
+  command->add_option("--epochs", options->epochs, "Epochs to train: what times and costs are for (default: 1)")
+      ->type_name("N");
+  command->add_option("--target-time", options->time, "Done within this time, for example 8h")->type_name("TIME");
   command->add_option("--target-cost", options->cost, "At most this cost, in the catalogue's currency")
       ->type_name("AMOUNT");
-  command->add_option("--target-throughput", options->throughput, "At least so many samples: 5000/s")
+  command
+      ->add_option("--target-throughput", options->throughput,
+                   "At least this many samples a second, for example 5000/s")
       ->type_name("RATE");
   auto* json = command->add_flag("--json", options->json, "Print JSON (as -f json)");
   command->add_option("-f,--format", options->format, "text, json or html")->type_name("FORMAT")->excludes(json);
   command->add_option("-o,--output", options->output, "Write to this file (default: stdout)")->type_name("FILE");
-  command->footer("Scaling is predicted from closed forms; no run on real nodes stands behind it yet.");
+  command->footer("Scaling is predicted from formulas, which no run on several real nodes has confirmed yet.");
   command->callback([options, &session] {
     const Status done = plan_and_print(*options);
     if (!done.ok()) print_error(done.error());

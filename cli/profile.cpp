@@ -101,33 +101,37 @@ void add_profile(CLI::App& app, Session& session) {
       ->type_name("DIR");
   command
       ->add_option("--phases", options->phases,
-                   "What to measure: cold,cached,synthetic,supply (default: states of the job's own batches,\n"
-                   "made one after another while it trains) or as_is (the job as found, only recorded)")
+                   "States to measure: a list of cold, cached, synthetic, supply (default: all of them, in turn,\n"
+                   "while the job trains); or as_is: only record the job")
       ->type_name("LIST");
   command
       ->add_option("--budget", options->budget,
-                   "Measure for at most this long, from the first training steps on; the command goes on\n"
+                   "Measure for at most this long, from the first training steps on; the command then goes on\n"
                    "(default: 5min; with --phases as_is: to its end)")
       ->type_name("TIME");
   command->add_flag("--stop", options->stop,
-                    "End the command when the rates are known, as Ctrl-C would, with force where that is not\n"
-                    "enough (default with --emulate and --strategy separate)");
+                    "End the command once the rates are known: as Ctrl-C would, by force if that is not enough\n"
+                    "(default with --emulate and --strategy separate)");
   command
-      ->add_option("--target", options->target, "Measure no longer once every rate is known to +- this (default: 2%)")
+      ->add_option("--target", options->target,
+                   "Stop measuring once the interval of every rate is within +- this (default: 2%)")
       ->type_name("PERCENT");
-  command->add_option("--evict", options->evict, "Pages that cold blocks may drop: own (default), all or none")
+  command
+      ->add_option("--evict", options->evict,
+                   "What may be dropped from memory so that reads come from storage: own (what this run brought in;\n"
+                   "default), all (of the files it reads) or none")
       ->type_name("WHICH");
   command
       ->add_option("--strategy", options->strategy,
-                   "interleave: all phases in one run, block by block (default)\n"
-                   "separate: the command is launched once a phase, each with its share of the budget")
+                   "interleave: all states in one run, in turn (default)\n"
+                   "separate: the command is launched once for each state, with its share of the budget")
       ->check(CLI::IsMember({"interleave", "separate"}))
       ->type_name("HOW");
   command->add_flag("--no-extras", options->no_extras,
-                    "Only the phases named: no blocks for the model to be fitted on, no look at the storage");
+                    "Measure the named states alone, and not the storage; predictions are then less certain");
   command
       ->add_option("--emulate", options->emulate,
-                   "Give the job other hardware, without root: storage_bandwidth=200MB/s, storage_latency=2ms,\n"
+                   "Emulate other hardware, without root: storage_bandwidth=200MB/s, storage_latency=2ms,\n"
                    "storage_iops=500/s, cache=35% or 100GiB, cache_policy=minio|lru|random, cpus=4 (repeatable)")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false)
@@ -135,19 +139,20 @@ void add_profile(CLI::App& app, Session& session) {
   command
       ->add_option("--emulate-with", options->emulate_with,
                    "interposer (default): inside the job's processes, without root\n"
-                   "kernel: by control groups, as root: storage_bandwidth, storage_iops of all local disks,\n"
-                   "cpus, also 1.5")
+                   "kernel: enforced by control groups, needs root: storage_bandwidth, storage_iops (all local\n"
+                   "disks), cpus (also fractions)")
       ->type_name("WHAT");
   command
       ->add_option("--recording-budget", options->recording_budget,
-                   "Most bytes of recordings on this machine (default: 256MiB)")
+                   "Largest size of the recordings on this machine (default: 256MiB)")
       ->type_name("SIZE");
   command->add_flag("--force", options->force, "Replace the results of an earlier run in DIR");
-  command->add_flag("-q,--quiet", options->quiet, "Write the files only; stdout is the command's alone");
+  command->add_flag("-q,--quiet", options->quiet,
+                    "Print no report, only write the files; stdout is left to the command");
   command->add_flag("-v,--verbose", options->verbose, "Say where the recordings are while the command runs");
   command->footer(
-      "The command's batches, checkpoints and output stay its own. When the rates are known, the report so far is\n"
-      "written and a summary printed on stderr; the whole report follows when the command ends.\n"
+      "Measuring does not change the training: same batches, checkpoints and output. Once the rates are known, the\n"
+      "report so far is written and a summary is printed on stderr; the whole report follows when the command ends.\n"
       "Exit status: the command's own (128 + N for signal N), 0 if it was measured and ended by --stop,\n"
       "125 if stallcast failed, 126 if the command cannot be executed, 127 if it was not found.");
   command->callback([options, command, &session] {

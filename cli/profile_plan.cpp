@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -14,6 +15,8 @@
 #include "cli/profile.hpp"
 #include "cli/terminal.hpp"
 #include "core/units.hpp"
+#include "probes/collect/child_environment.hpp"
+#include "probes/collect/command_facts.hpp"
 
 namespace stallcast::cli {
 namespace {
@@ -86,7 +89,7 @@ class SharedWords {
 
 void show_phase(const collect::PhaseProgress& now, const std::string& rates) {
   if (!now.armed) {
-    return show_progress(now.refused ? "no phases with this loader: the command is recorded as it is"
+    return show_progress(now.refused ? "states cannot be made with this loader: the command is only recorded"
                                      : "waiting for the first training steps ...");
   }
   if (now.ended) return show_progress("done measuring ...");
@@ -109,16 +112,24 @@ std::string budget_words(Seconds budget) {
   return whole ? fmt::format("{:.0f} min", minutes) : fmt::format("{:.3g} s", budget.value());
 }
 
+/// Whether there is such a program: where there is none, the launch says so, and nothing is announced before it.
+bool is_there(const std::vector<std::string>& command) {
+  if (command.empty()) return false;
+  const std::string search_path = collect::variable(collect::own_environment(), "PATH");
+  std::error_code failed;
+  return std::filesystem::is_regular_file(collect::examine_executable(command.front(), search_path).path, failed);
+}
+
 void announce(const ProfileOptions& options, Seconds budget) {
   if (options.stops()) {
     const char* why = options.stop ? "" : options.separate() ? " (--strategy separate)" : " (--emulate)";
-    return print_note(
-        fmt::format("measuring inside the run for at most {}; then the command is ended, as Ctrl-C would end it{}",
-                    budget_words(budget), why));
+    return print_note(fmt::format(
+        "measuring for at most {} while the command trains; then the command is ended, as Ctrl-C would end it{}",
+        budget_words(budget), why));
   }
   print_note(fmt::format(
-      "measuring inside the run for at most {}: its batches, checkpoints and exit status stay its own, and it "
-      "goes on to its own end (--stop ends it then)",
+      "measuring for at most {} while the command trains: its batches, checkpoints and exit status stay the same; then "
+      "it goes on to its own end (--stop would end it)",
       budget_words(budget)));
 }
 
@@ -156,7 +167,7 @@ Status take_phases(const ProfileOptions& options, ProfilePlan& plan) {
   phased.wants.budget = budget.value().value_or(k_default_budget);
   phased.evict = evict.value();
   phased.wants.stop = options.stops();
-  announce(options, phased.wants.budget);
+  if (is_there(record.command)) announce(options, phased.wants.budget);
   plan.storage = storage_budget(options, phased.wants);
   // A command that is ended gives its user the terminal back when the budget is over.
   if (phased.wants.stop) phased.wants.budget = phased.wants.budget - plan.storage;
@@ -193,8 +204,8 @@ Status take_shared(const SharedRun& shared, ProfileOptions& options) {
   options.quiet = true;
   if (!speaks(shared)) return {};
   print_note(
-      fmt::format("this is one of several tools for one job ({}): each records its own ranks passively, without "
-                  "phases, to a folder in {}",
+      fmt::format("this is one of several stallcast processes for one job ({}): each only records its own ranks, "
+                  "to a folder in {}",
                   shared.task.reason, shared.folder.string()));
   return {};
 }

@@ -73,8 +73,8 @@ void add_recommend(CLI::App& app, Session& session) {
       ->type_name("");
   command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--verify", options->verify,
-                    "Run the command behind -- with the recommended loader and check the prediction\n"
-                    "(exit status as verify)");
+                    "Run the command after -- with the recommended loader and check the prediction\n"
+                    "(exit status as of verify)");
   command->callback([options, &session] {
     const auto done = recommend_and_print(*options, session);
     if (!done.ok()) print_error(done.error());

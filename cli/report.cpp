@@ -27,8 +27,8 @@ Result<std::optional<Price>> price_of(const ReportOptions& options, ReportFormat
   const bool tells = format == ReportFormat::text || format == ReportFormat::json || format == ReportFormat::html ||
                      format == ReportFormat::md;
   if (!tells) {
-    return Error{ErrorCode::usage, "--price: the format " + options.format + " tells no costs",
-                 "text, json, html and md do"};
+    return Error{ErrorCode::usage, "--price: the format " + options.format + " shows no costs",
+                 "use text, json, html or md"};
   }
   auto price = parse_price(*options.price);
   if (!price) return Error{price.error().code, "--price: " + price.error().what, price.error().hint};
@@ -71,9 +71,10 @@ void add_report(CLI::App& app, Session& session) {
   command->add_option("-o,--output", options->output, "Write to this file (default: stdout)")->type_name("FILE");
   command
       ->add_option("--price", options->price,
-                   "What a machine costs (32/h or 32USD/h): what an epoch costs, and loses to waiting")
+                   "Price of a machine (32/h or 32USD/h): adds what an epoch costs, and how much of that is waiting")
       ->type_name("PRICE");
-  command->add_flag("--redact", options->redact, "Without paths, hosts and the command's arguments, to pass it on");
+  command->add_flag("--redact", options->redact,
+                    "Leave out paths, hosts and the command's arguments, so that the report can be passed on");
   command->callback([options, &session] {
     const Status done = make_report(*options);
     if (!done.ok()) print_error(done.error());

@@ -41,16 +41,15 @@ bool speaks(const SharedRun& run) {
 
 Error phases_refused(const SharedRun& run) {
   return {ErrorCode::usage,
-          fmt::format("phases need one tool around all ranks, and this is one of several ({})", run.task.reason),
+          fmt::format("states need one stallcast around all ranks, and this is one of several ({})", run.task.reason),
           "start stallcast around the launcher on one node (stallcast profile -- torchrun ...), or leave --phases out: "
-          "each tool then records its ranks as they are"};
+          "each stallcast then only records its own ranks"};
 }
 
 Error stop_refused(const SharedRun& run) {
-  return {
-      ErrorCode::usage,
-      fmt::format("--stop needs one tool around all ranks, and this is one of several ({})", run.task.reason),
-      "ranks would be ended at different batches: leave it out, or start stallcast around the launcher on one node"};
+  return {ErrorCode::usage,
+          fmt::format("--stop needs one stallcast around all ranks, and this is one of several ({})", run.task.reason),
+          "ranks would end at different batches: leave --stop out, or start stallcast around the launcher on one node"};
 }
 
 }  // namespace stallcast::cli

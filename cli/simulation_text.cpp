@@ -45,7 +45,7 @@ std::string epoch_row(std::size_t number, const SimulatedEpoch& epoch) {
 
 std::string epochs_table(const SimulatedCluster& run) {
   std::string text = fmt::format("  {:>5} {:>9} {:>9} {:>9} {:>8} {:>7} {:>7} {:>7}  {}\n", "epoch", "takes",
-                                 "step p50", "p99", "waiting", "memory", "nodes", "storage", "bound");
+                                 "step p50", "p99", "waiting", "memory", "nodes", "storage", "limit");
   const std::size_t all = run.epochs.size();
   for (std::size_t i = 0; i < all; ++i) {
     const bool shown = all <= k_most_rows || i < k_most_rows / 2 || i + k_most_rows / 2 >= all;

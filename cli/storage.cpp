@@ -77,13 +77,13 @@ void add_storage(CLI::App& app, Session& session) {
   command->add_option("--budget", options->budget, "Take about this long (default: 20s)")->type_name("TIME");
   command
       ->add_option("--evict", options->evict,
-                   "Pages that may be dropped from memory for cold reads: own (default: those that this\n"
-                   "probe brought in; files found in memory are left there) or all (of the sampled files)")
+                   "What may be dropped from memory for cold reads: own (default: what this probe brought in;\n"
+                   "files found in memory stay there) or all (of the sampled files)")
       ->type_name("WHICH");
   command
       ->add_option("--engine", options->engine,
-                   "What keeps cold reads in flight: threads (default: what the workers of a loader get) or\n"
-                   "io_uring (one thread and a queue of the kernel's, where it gives one)")
+                   "How cold reads are kept in flight: threads (default: as the workers of a loader would) or\n"
+                   "io_uring (one thread and a queue in the kernel, where the kernel allows it)")
       ->type_name("WHICH");
   command->footer("Exit status: 4 if there is no such path, 5 if nothing in it can be read.");
   command->callback([options, &session] {

@@ -99,12 +99,12 @@ void add_fit(TextPage& page, const StorageFit& fit) {
   page.item("ceiling, files", k_label, shown(fit.ceiling_files, "files/s"));
   page.item("ceiling, 4 KiB reads", k_label, shown(fit.ceiling_reads, "reads/s"));
   page.item("ceiling, opens", k_label, shown(fit.ceiling_metadata, "files/s"));
-  page.item("open, after a stat", k_label, shown(fit.open));
-  page.item("stat, as found", k_label, shown(fit.stat));
-  page.item("from memory: a read", k_label, shown(fit.resident_latency));
-  page.item("from memory: a stream", k_label, shown(fit.resident_stream_bandwidth));
-  page.item("from memory: ceiling", k_label, shown(fit.resident_ceiling_bytes));
-  page.item("fit and points differ by", k_label,
+  page.item("open after a stat", k_label, shown(fit.open));
+  page.item("stat as found", k_label, shown(fit.stat));
+  page.item("from memory, a read", k_label, shown(fit.resident_latency));
+  page.item("from memory, a stream", k_label, shown(fit.resident_stream_bandwidth));
+  page.item("from memory, ceiling", k_label, shown(fit.resident_ceiling_bytes));
+  page.item("fit is off by", k_label,
             fit.residual_frac ? percent(*fit.residual_frac) : not_measured(fit.residual_frac.reason()));
 }
 
@@ -117,7 +117,7 @@ std::string storage_text(const StorageProfile& profile, bool color) {
   add_fit(page, profile.fit);
   add_points(page, profile, "cold", "Reads from storage");
   add_points(page, profile, "resident", "Reads from memory");
-  if (!profile.issues.empty()) page.heading("To know");
+  if (!profile.issues.empty()) page.heading("Notes");
   for (const DataIssue& issue : profile.issues) {
     page.item("  -", 4, issue.hint.empty() ? issue.detail : issue.detail + "; " + issue.hint);
   }

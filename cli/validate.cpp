@@ -14,9 +14,9 @@ namespace stallcast::cli {
 
 void add_validate(CLI::App& app, Session& session) {
   auto json = std::make_shared<bool>(false);
-  CLI::App* command = app.add_subcommand("validate", "Replay published results through the model and print its errors");
+  CLI::App* command = app.add_subcommand("validate", "Predict published results with the model and print its errors");
   command->add_flag("--json", *json, "Print JSON");
-  command->footer("Exit status 1 if a change that must not help is predicted to help.");
+  command->footer("Exit status: 1 if the model predicts a gain from a change known not to help.");
   command->callback([json, &session] {
     const std::vector<LedgerRow> rows = replay_ledger();
     const Status done = print_result(*json ? ledger_to_json(rows).dump(2) + "\n" : ledger_text(rows));

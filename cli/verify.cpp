@@ -55,13 +55,12 @@ Result<Verified> verify_and_print(const VerifyOptions& options, const Session& s
 void add_verify(CLI::App& app, Session& session) {
   auto options = std::make_shared<VerifyOptions>();
   CLI::App* command =
-      app.add_subcommand("verify", "Run a command with a change applied and check the prediction of it");
+      app.add_subcommand("verify", "Apply a change, run the command, and compare the rate with the prediction");
   command
       ->add_option("PROFILE", options->profile, "Output folder of a run, or the profile.json in it; it is not changed")
       ->required()
       ->type_name("");
-  command->add_option("--set", options->settings, "What changes; what is not set stays as profiled")
-      ->type_name("K=V ...");
+  command->add_option("--set", options->settings, "What changes; what is not set stays as profiled")->type_name("K=V");
   command
       ->add_option("-o,--output", options->output,
                    "Keep the run's own profile in this folder (default: it is not kept)")
@@ -72,15 +71,15 @@ void add_verify(CLI::App& app, Session& session) {
       ->type_name("TIME");
   command
       ->add_option("--emulate-with", options->emulate_with,
-                   "What gives the run its storage: interposer (default), or kernel: by control groups, as root")
+                   "What emulates the storage: interposer (default), or kernel: by control groups, needs root")
       ->check(CLI::IsMember({"interposer", "kernel"}))
       ->type_name("WHAT");
   command->add_flag("--force", options->force, "Replace the results of an earlier run in DIR");
   command->add_flag("--json", options->json, "Print JSON; what the command writes to stdout goes to stderr");
   command->footer(
       "Keys: workers prefetch cpus storage_bandwidth storage_iops cache cache_policy\n"
-      "The last four are emulated: a cache in front of a storage_bandwidth, with cache_policy=minio.\n"
-      "--emulate-with kernel has no cache, and takes parts of a CPU (cpus=1.5).\n"
+      "The last four are emulated. A cache needs a storage_bandwidth behind it, and cache_policy=minio.\n"
+      "With --emulate-with kernel: no cache; cpus may be a fraction (cpus=1.5).\n"
       "Exit status: the command's own if it failed by itself, 0 if prediction and run agree, 1 if they do not,\n"
       "2 for a change that cannot be applied here, 5 if there is no verdict (not applied, not comparable),\n"
       "125 if stallcast failed, 126 if the command cannot be executed, 127 if it was not found.");

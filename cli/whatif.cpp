@@ -99,13 +99,13 @@ void add_whatif(CLI::App& app, Session& session) {
   command->add_option("PROFILE", options->profile, "Output folder of a run, or the profile.json in it")
       ->required()
       ->type_name("");
-  command->add_option("--set", options->settings, "What changes; what is not set stays as profiled")
-      ->type_name("K=V ...");
-  command->add_option("--sweep", options->sweeps, "Every combination of these values")->type_name("K=V1,V2,.. ...");
+  command->add_option("--set", options->settings, "What changes; what is not set stays as profiled")->type_name("K=V");
+  command->add_option("--sweep", options->sweeps, "Predict every combination of these values")->type_name("K=V1,V2,..");
   auto* json = command->add_flag("--json", options->json, "Print JSON");
   command->add_flag("--csv", options->csv, "Print CSV, a row per combination")->excludes(json);
-  auto* simulate = command->add_flag("--simulate{3}", options->simulate, "Also play so many epochs (3) batch by batch");
-  command->add_option("--seed", options->seed, "Of the simulation's draws (1)")->type_name("N")->needs(simulate);
+  auto* simulate = command->add_flag("--simulate{3}", options->simulate,
+                                     "Also simulate this many epochs batch by batch (--simulate=N; default: 3)");
+  command->add_option("--seed", options->seed, "Seed of the simulation (default: 1)")->type_name("N")->needs(simulate);
   command->add_flag("--lose-node", options->lose_node, "A node loses its cache in the last epoch")->needs(simulate);
   command->footer(key_lines() +
                   "Units are part of a value: cache=35% or cache=100GiB, storage_bandwidth=500MB/s, nodes=4.");

@@ -305,9 +305,10 @@ void add_notes(const simulation::Cluster& cluster, const Setting& setting, Simul
   if (judged.straggling > k_straggling_matters) {
     const bool loading = judged.bound == "prep" || judged.bound == "fetch";
     out.notes.emplace_back("ranks wait for the slowest for " + percent(judged.straggling) + " of the time" +
-                           (loading ? "; the closed form takes prefetching to even out what loading varies, and where "
-                                      "loading binds it does not"
-                                    : ""));
+                           (loading
+                                ? "; the closed form assumes that prefetching evens out how loading varies, and where "
+                                  "loading is the limit it does not"
+                                : ""));
   }
 }
 

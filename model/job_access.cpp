@@ -69,7 +69,7 @@ void read_metadata(const Profile& profile, JobModel& job) {
   }
   job.missing.push_back({"time in opens and stats",
                          timed ? "as found, hardly anything came from storage" : "too few samples were timed as found",
-                         "a passive profile while the data is not in memory: stallcast profile --phases as_is -- "
+                         "a passive profile while the data are not in memory: stallcast profile --phases as_is -- "
                          "COMMAND"});
 }
 
@@ -84,10 +84,13 @@ void read_stream(const Profile& profile, JobModel& job) {
     }
   }
   const auto& reason = !storage.first_byte ? storage.first_byte.reason() : storage.stream_bandwidth.reason();
-  job.missing.push_back({"latency and bandwidth of one stream of reads",
-                         storage.path.empty() ? "its storage was not probed" : reason,
-                         "a profile with phases, which probes the storage, or --set storage_latency=.. as "
-                         "'stallcast storage' on the data set's folder measures it"});
+  const std::string given = "storage_latency=..., as 'stallcast storage' measures it on the data set's folder";
+  if (storage.path.empty()) {
+    job.missing.push_back({"latency and bandwidth of one stream of reads", "its storage was not measured",
+                           "a profile without --phases as_is, which also measures the storage; or " + given});
+  } else {
+    job.missing.push_back({"latency and bandwidth of one stream of reads", reason, given});
+  }
 }
 
 }  // namespace

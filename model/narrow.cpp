@@ -12,19 +12,24 @@ struct Unknown {
 };
 
 constexpr const char* k_other_workers =
-    "blocks with other worker counts (a profile with phases, or a second profile with another num_workers)";
+    "what another number of workers brings (measured by a profile without --phases as_is, or by a second profile with "
+    "another num_workers)";
 
 constexpr std::array<Unknown, 8> k_unknowns{{
-    {[](const Draw& d) { return d.parameters.step; }, "the synthetic phase: how fast the job can ingest"},
-    {[](const Draw& d) { return d.parameters.prep; }, "the cached and supply phases: how fast workers make batches"},
-    {[](const Draw& d) { return d.parameters.storage; }, "the cold phase: what reading from storage costs"},
+    {[](const Draw& d) { return d.parameters.step; }, "how fast the job can ingest (measured by the state synthetic)"},
+    {[](const Draw& d) { return d.parameters.prep; },
+     "how fast workers make batches (measured by the states cached and supply)"},
+    {[](const Draw& d) { return d.parameters.storage; },
+     "what reading from storage costs (measured by the state cold)"},
     {[](const Draw& d) { return d.parameters.bandwidth; },
-     "whether more readers get more out of the storage: stallcast storage on the data set's folder, or a profile with "
-     "another num_workers"},
+     "whether more readers get more out of the storage (measured by stallcast storage on the data set's folder, or by "
+     "a "
+     "profile with another num_workers)"},
     {[](const Draw& d) { return d.parameters.beside; }, k_other_workers},
     {[](const Draw& d) { return d.error.making; }, k_other_workers},
-    {[](const Draw& d) { return d.error.step; }, "a run with the changed batch size, device or cores"},
-    {[](const Draw& d) { return d.error.hits; }, "the page cache's hit ratio, from a profile of a later epoch"},
+    {[](const Draw& d) { return d.error.step; },
+     "how the step changes with batch size, device or cores (measured by a run with these changed)"},
+    {[](const Draw& d) { return d.error.hits; }, "the page cache's hit ratio (measured by a profile of a later epoch)"},
 }};
 
 struct Moments {

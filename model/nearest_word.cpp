@@ -50,4 +50,20 @@ std::optional<std::string_view> nearest_word(std::string_view word, std::span<co
   return best;
 }
 
+std::vector<std::string_view> words_with_part(std::string_view word, std::span<const std::string_view> known) {
+  constexpr std::size_t k_fewest_letters = 4;
+  std::vector<std::string_view> found;
+  if (word.size() < k_fewest_letters) return found;
+  for (const std::string_view candidate : known) {
+    for (std::string_view rest = candidate; !rest.empty();) {
+      const std::string_view part = rest.substr(0, rest.find('_'));
+      rest.remove_prefix(std::min(rest.size(), part.size() + 1));
+      if (part.size() < k_fewest_letters || !nearest_word(word, std::span(&part, 1))) continue;
+      found.push_back(candidate);
+      break;
+    }
+  }
+  return found;
+}
+
 }  // namespace stallcast

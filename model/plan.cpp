@@ -64,7 +64,7 @@ class Planner {
     if (options_.empty()) {
       return Error{ErrorCode::not_enough_data,
                    "no machine of the catalogue could be answered: " + reasons_.begin()->first,
-                   "profile with phases, so that more is known of the job"};
+                   "profile without --phases as_is, so that more is known of the job"};
     }
     Plan plan;
     plan.candidates = options_.size();
@@ -210,7 +210,7 @@ class Planner {
 
   void choose(Plan& plan) const {
     if (!target_.any()) {
-      plan.verdict = "no target was given: the front shows what more money buys";
+      plan.verdict = "no target was given: the table shows what more money buys";
       return;
     }
     const auto cheapest = [&](bool PlanOption::*meets) {
@@ -224,10 +224,10 @@ class Planner {
     if (best == nullptr) best = cheapest(&PlanOption::meets);
     if (best != nullptr) {
       plan.choice = *best;
-      plan.verdict = best->meets_surely ? "met, also at the pessimistic end of the interval"
+      plan.verdict = best->meets_surely ? "met, even at the pessimistic end of the interval"
                      : best->upper_bound
                          ? "met if exchanging gradients between the nodes costs little, which is not known"
-                         : "met by the mean, while the pessimistic end of the interval misses it";
+                         : "met by the mean, but not at the pessimistic end of the interval";
       return;
     }
     plan.nearest = *std::min_element(options_.begin(), options_.end(), [&](const PlanOption& a, const PlanOption& b) {
@@ -289,10 +289,10 @@ class Planner {
   void explain(Plan& plan) {
     const PlanOption& shown = plan.choice ? *plan.choice : plan.nearest ? *plan.nearest : plan.front.front();
     const Prediction& at = shown.prediction;
-    plan.buy_next = at.bound + " binds";
+    plan.buy_next = at.bound + " limits the rate";
     if (!at.next_bound.empty()) {
       plan.buy_next +=
-          "; " + formatted("%.2g", 1.0 + at.headroom) + " times as much of it, and " + at.next_bound + " does";
+          "; with " + formatted("%.3g", 1.0 + at.headroom) + " times as much of it, " + at.next_bound + " would";
     }
     for (const PlanOption& option : plan.front) add_notes(option.prediction, plan);
     add_notes(at, plan);
@@ -304,8 +304,8 @@ class Planner {
           "batches use a device worse than that");
     }
     plan.notes.emplace_back(
-        "start-up and checkpoints are not part of times and costs, nor is what a first epoch takes longer, but for "
-        "data that are copied to local disks in it");
+        "times and costs leave out start-up and checkpoints, and how much longer a first epoch takes (unless it copies "
+        "data to local disks)");
     Scenario scenario;
     for (const ScenarioItem& item : at.scenario) {
       if (!set_key(scenario, item.key, item.value).ok()) return;

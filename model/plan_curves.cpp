@@ -14,7 +14,7 @@ double rate_of(const PlanOption& option) {
 
 /// What the nodes exchange would end it sooner.
 const char* caveat(const ScalingLine& line) {
-  return line.points.back().upper_bound ? "; what the nodes exchange is not known, and left out" : "";
+  return line.points.back().upper_bound ? " (exchanging gradients is left out: not known)" : "";
 }
 
 std::string plural_nodes(int nodes) {
@@ -42,15 +42,16 @@ void say_where_it_stops(ScalingLine& line) {
     const double brings = (rate_of(after) - rate_of(before)) / (after.nodes - before.nodes);
     if (brings >= k_worth * alone) continue;
     line.worth_nodes = before.nodes;
-    line.stops = "beyond " + plural_nodes(before.nodes) + " each added one brings less than half of what one brings " +
-                 "alone: " + after.prediction.bound + " binds" + caveat(line);
+    line.stops = "beyond " + plural_nodes(before.nodes) +
+                 ", each added node brings less than half of what one node alone " + "brings: limited by " +
+                 after.prediction.bound + caveat(line);
     return;
   }
   const PlanOption& last = line.points.back();
   char share[32];
   std::snprintf(share, sizeof share, "%.0f", 100.0 * rate_of(last) / (alone * last.nodes));
-  line.stops = "up to " + plural_nodes(last.nodes) + ", the most asked for, which give " + share +
-               " % of perfect scaling; " + last.prediction.bound + " binds" + caveat(line);
+  line.stops = "up to " + plural_nodes(last.nodes) + " (the most in the catalogue): " + share +
+               " % of perfect scaling, limited by " + last.prediction.bound + caveat(line);
 }
 
 }  // namespace stallcast

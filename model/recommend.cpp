@@ -48,7 +48,7 @@ std::vector<Option> cache_options(const JobModel& job) {
   std::string cost = "memory for the whole data set";
   if (job.dataset_bytes) {
     cost = gigabytes(*job.dataset_bytes) + " of memory for the data set";
-    if (job.page_cache_bytes) cost += ", where " + gigabytes(*job.page_cache_bytes) + " are free for it now";
+    if (job.page_cache_bytes) cost += " (" + gigabytes(*job.page_cache_bytes) + " are free)";
   }
   if (job.over_network) cost += ", or as much of a local disk that is fast enough";
   options.push_back({job.over_network ? "a copy of the whole data set here" : "the whole data set in memory",
@@ -149,19 +149,17 @@ void add_remedies(Predictor& predictor, const JobModel& job, Recommendation& out
 std::string verdict_of(const JobModel& job, const Recommendation& out) {
   const double stall = out.as_found.stall;
   if (job.overlapped && stall >= k_no_stall) {
-    return "change the pipeline's own settings and profile again: what they would bring cannot be told from a loader "
-           "that "
-           "fetches and prepares side by side";
+    return "change the pipeline's own settings and profile again: what they would bring cannot be predicted for a "
+           "loader that fetches and prepares side by side";
   }
   if (out.change_loader) {
-    const bool sure = out.gain.ci90_low > k_clear_gain;
-    return std::string(sure ? "change" : "try") + " the loader's settings: about " + whole_percent(out.gain.mean) +
-           " % more samples a second (" + whole_percent(out.gain.ci90_low) + " to " +
+    return std::string(out.is_sure ? "change to" : "try") + " these loader settings: about " +
+           whole_percent(out.gain.mean) + " % more samples a second (" + whole_percent(out.gain.ci90_low) + " to " +
            whole_percent(out.gain.ci90_high) + " %)";
   }
   if (stall < k_no_stall) return "change nothing: the job hardly waits for data";
   if (out.remedies.empty()) return "the loader's settings are as good as they get here";
-  return "the loader's settings are as good as they get here; what would help is below";
+  return "the loader's settings are as good as they get here; what would help instead is listed below";
 }
 
 }  // namespace
@@ -188,6 +186,7 @@ Result<Recommendation> recommend(const Profile& profile) {
       out.change_loader = true;
       out.best = knee;
       out.gain = gain.value();
+      out.is_sure = out.gain.ci90_low > k_clear_gain;
       out.predicted = std::move(prediction).value();
     }
     add_remedies(predictor, job, out);
@@ -196,9 +195,10 @@ Result<Recommendation> recommend(const Profile& profile) {
     const std::string where = job.over_network
                                   ? "come from a store that others use as well"
                                   : "lie on a file system that others use as well (" + job.filesystem + ")";
-    out.notes.emplace_back("the data " + where +
-                           ": what copying them to a local disk brings, tell stallcast whatif --set staging=overlap "
-                           "local_disk_bandwidth=2GB/s");
+    out.notes.emplace_back(
+        "the data " + where +
+        ": to see what copying them to a local disk would bring, ask stallcast whatif --set staging=overlap "
+        "local_disk_bandwidth=2GB/s");
   }
   out.loader_line = loader_line(profile, out.best);
   out.verdict = verdict_of(job, out);

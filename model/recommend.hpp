@@ -28,6 +28,7 @@ struct Remedy {
 
 struct Recommendation {
   bool change_loader = false;
+  bool is_sure = false;       ///< that changing it helps: the whole interval of the gain says so
   std::string verdict{};      ///< one sentence
   std::string loader_line{};  ///< DataLoader(...) ready to paste, also where nothing changes
   LoaderChoice found{};

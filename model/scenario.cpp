@@ -53,13 +53,20 @@ std::string joined(std::span<const std::string_view> words) {
   return text;
 }
 
+/// What to write instead of a key that is not known.
+std::string instead_of(std::string_view key) {
+  const auto nearest = nearest_word(key, k_answered);
+  if (nearest) return "did you mean '" + std::string(*nearest) + "'?";
+  const auto alike = words_with_part(key, k_answered);
+  if (alike.size() == 1) return "did you mean '" + std::string(alike.front()) + "'?";
+  return alike.empty() ? "keys: " + joined(k_answered) : "did you mean one of " + joined(alike) + "?";
+}
+
 /// The error of a key that is not answered, or of one that was set before.
 Status check_key(const Scenario& scenario, std::string_view key) {
   const std::string name(key);
   if (!contains(k_answered, key)) {
-    const auto nearest = nearest_word(key, k_answered);
-    return usage_error("there is no scenario key '" + name + "'",
-                       nearest ? "did you mean '" + std::string(*nearest) + "'?" : "keys: " + joined(k_answered));
+    return usage_error("there is no scenario key '" + name + "'", instead_of(key));
   }
   const bool twice = std::any_of(scenario.items.begin(), scenario.items.end(),
                                  [&](const ScenarioItem& item) { return item.key == name; });

@@ -17,7 +17,7 @@ Error setting_parts::unmeasured(const JobModel& job, const std::string& key, con
     if (missing.input != input) continue;
     return Error{ErrorCode::not_enough_data,
                  "the scenario key '" + key + "' needs the " + input + ", which this profile lacks" +
-                     (missing.reason.empty() ? "" : ": " + missing.reason),
+                     (missing.reason.empty() ? "" : " (" + missing.reason + ")"),
                  "needed: " + missing.unlocked_by};
   }
   return Error{ErrorCode::not_enough_data,

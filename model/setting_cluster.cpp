@@ -71,7 +71,7 @@ Status apply_scalability(const JobModel& job, const Scenario& scenario, Setting&
     return Error{
         ErrorCode::not_enough_data,
         "the scenario key '" + std::string(key) + "' needs what one node gets from the storage, which was not measured",
-        "needed: a profile with phases, which probes the storage, or add storage_bandwidth=1GB/s"};
+        "needed: a profile without --phases as_is, which also measures the storage; or add storage_bandwidth=1GB/s"};
   }
   const double contention = scenario.shared_storage_contention.value_or(0.0);
   const double coherence = scenario.shared_storage_coherence.value_or(0.0);

@@ -69,20 +69,40 @@ void judge_run(const Profile& p, Doubts& doubts) {
 }
 
 void judge_premises(const Profile& p, Doubts& doubts) {
-  const auto failed = std::count_if(p.premises.begin(), p.premises.end(),
-                                    [&](const Premise& premise) { return !premise.holds && rests_on(p, premise); });
-  if (failed > 0) doubts.add(2, plural(failed, "premise") + " of the measurement did not hold");
+  std::vector<std::string> failed;
+  for (const Premise& premise : p.premises) {
+    const std::string name = "\"" + premise.phase + "\"";
+    const bool is_new = std::find(failed.begin(), failed.end(), name) == failed.end();
+    if (!premise.holds && rests_on(p, premise) && is_new) failed.push_back(name);
+  }
+  if (!failed.empty()) {
+    doubts.add(2,
+               fmt::format("the premise{} of {} did not hold", failed.size() == 1 ? "" : "s", fmt::join(failed, ", ")));
+  }
   for (const DataIssue& issue : p.issues) {
     if (issue.severity == Severity::error) doubts.add(2, "data issue " + issue.id);
   }
 }
 
+/// Whether this run made states; a passive one was only recorded.
+bool made_states(const Profile& p) {
+  return std::any_of(p.points.begin(), p.points.end(),
+                     [](const Point& point) { return point.method == "differential"; });
+}
+
 }  // namespace
 
 bool rests_on(const Profile& p, const Premise& premise) {
+  const bool states = made_states(p);
   return premise.phase == "as_is" || std::any_of(p.points.begin(), p.points.end(), [&](const Point& point) {
-           return point.phase == premise.phase && usable(point.estimate) != nullptr;
+           // What is attributed in a run without states takes its premise from no block.
+           const bool counts = states || point.method != "attributed";
+           return counts && point.phase == premise.phase && usable(point.estimate) != nullptr;
          });
+}
+
+bool is_worth_showing(const Profile& p, const Premise& premise) {
+  return premise.holds || made_states(p) || rests_on(p, premise);
 }
 
 Confidence confidence_of(const Profile& p, const Findings& f) {
@@ -90,10 +110,11 @@ Confidence confidence_of(const Profile& p, const Findings& f) {
   if (f.breakdowns.empty()) return {"none", {"waiting for data was not measured"}};
   judge_interval(f, doubts);
   if (p.stalls.method == "attributed" && f.breakdowns.front().slices.size() > 2) {
-    doubts.add(0, "reading and preparing are told apart by attribution: no run without them was made");
+    doubts.add(0, "the split into reading and preparing is attributed (inferred from what the workers did)");
   }
   if (p.stalls.method == "differential+attributed" && f.breakdowns.front().slices.size() > 2) {
-    doubts.add(0, "reading and preparing are told apart by attribution: a stream's samples cannot be asked for twice");
+    doubts.add(0,
+               "the split into reading and preparing is attributed: a stream's samples cannot be read a second time");
   }
   judge_run(p, doubts);
   judge_premises(p, doubts);

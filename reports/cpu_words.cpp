@@ -46,7 +46,7 @@ void add_table(const char* whose, const std::vector<CpuFunctions>& works, const 
                Tags& tables) {
   if (works.empty() || !samples) return;
   Tags table;
-  table.set("title", fmt::format("{} ({})", whose, plural(*samples, "sample")));
+  table.set("title", fmt::format("{} ({})", whose, plural(*samples, "CPU sample")));
   table.set("rows", rows_of(works));
   tables.push_back(table);
 }
@@ -94,7 +94,8 @@ std::string cpu_words(const Cpu& cpu) {
     text += fmt::format("{}{} {}", named++ == 0 ? "" : ", ", percent(*share), work_words(work));
   }
   if (named == 0) return "";
-  return text + fmt::format("; {}{}", plural(*cpu.worker_samples, "sample"), cpu.kernel ? "" : ", without the kernel");
+  return text + fmt::format("; from {}{}", plural(*cpu.worker_samples, "CPU sample"),
+                            cpu.kernel ? "" : ", without the kernel");
 }
 
 void add_cpu(const ReportData& report, Tags& page) {

@@ -49,7 +49,7 @@ void print_numbers(const DiffData& data, ChangeVerdict verdict, const char* titl
 
 void print_settings(const DiffData& data, TextPage& page) {
   if (data.comparison.settings.empty()) return;
-  page.heading("Set differently");
+  page.heading("Settings that differ");
   for (const SettingChange& change : data.comparison.settings) {
     page.item("  " + setting_name(change), 36,
               shortened(setting_words(change, change.before), k_value_columns) + " -> " +
@@ -65,8 +65,8 @@ void print_rest(const DiffData& data, TextPage& page) {
   const auto absent = not_compared(c);
   if (!absent.empty()) page.heading("Not compared");
   for (const auto& [reason, keys] : absent) {
-    page.item("  -", 4, reason + ":", Paint::bold);
-    page.item("", 4, joined_words(keys));
+    page.item("  -", 4, joined_words(keys) + ":", Paint::bold);
+    page.item("", 4, reason);
   }
   if (!c.notes.empty()) page.heading("Notes");
   for (const std::string& note : c.notes) page.item("  -", 4, note + ".");

@@ -77,7 +77,10 @@ int goodness(const ComparedNumber& number) {
 
 std::string side_words(const ComparedNumber& number, const std::optional<Estimate<double>>& side) {
   if (!side) return "not measured";
-  return with_interval(side->mean, side->ci95_low, side->ci95_high, scale_of(number), is_share(number.key) ? 3 : 4);
+  // No rate, share of a step or time is less than nothing, whatever a symmetric interval says.
+  const bool may_be_negative = number.section == "overhead" || side->mean < 0.0;
+  const double low = may_be_negative ? side->ci95_low : std::max(side->ci95_low, 0.0);
+  return with_interval(side->mean, low, side->ci95_high, scale_of(number), is_share(number.key) ? 3 : 4);
 }
 
 std::string change_words(const ComparedNumber& number) {
@@ -134,6 +137,7 @@ std::string setting_words(const SettingChange& change, const std::string& value)
   char* end = nullptr;
   const double number = std::strtod(value.c_str(), &end);
   const bool is_number = end != value.c_str() && *end == '\0';
+  if (is_number && change.key.ends_with("_frac")) return percent(number);
   return is_number && change.key.ends_with("_bytes") ? bytes(Bytes(number)) : value;
 }
 

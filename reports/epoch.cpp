@@ -100,7 +100,9 @@ Epochs epochs_of(const Profile& p, const std::vector<Breakdown>& breakdowns, con
   epochs.price = price;
   epochs.samples = p.job.dataset_samples.value_or(0);
   epochs.machines = std::max(1, p.host.hosts_seen);
-  epochs.no_copy = "copies to the device were not traced; what the step waits for them is within compute";
+  if (usable(p.gpu.exposed) == nullptr) {
+    epochs.no_copy = "they were not traced; waiting for them counts as compute";
+  }
   std::vector<Breakdown> known = breakdowns;
   if (known.empty()) known.push_back({"as_is", "as the run was found", "", {}, {}});
   for (const Breakdown& b : known) {
@@ -143,10 +145,9 @@ std::string price_words(const Epochs& epochs) {
 }
 
 std::string epoch_note(const Epochs& epochs) {
-  if (!epochs.pause) return "Steady steps alone: starting up, evaluating and saving checkpoints come on top.";
-  return "Steady steps alone. On top of them come " + duration(*epochs.pause) +
-         " at the beginning of each epoch, until its first batch is there, and starting up, evaluating and saving "
-         "checkpoints.";
+  if (!epochs.pause) return "Steady steps only; start-up, evaluation and checkpoints come on top.";
+  return "Steady steps only. On top come " + duration(*epochs.pause) +
+         " at the beginning of each epoch, until its first batch is there, and start-up, evaluation and checkpoints.";
 }
 
 }  // namespace stallcast::reports

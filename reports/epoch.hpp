@@ -37,7 +37,7 @@ struct Epochs {
   std::vector<Epoch> passes{};               ///< one for each breakdown, the headline's first
   std::string absent{};                      ///< why there is none; empty where there is one
   std::optional<Estimate<Seconds>> pause{};  ///< at the beginning of each, where it is a hundredth of one or more
-  std::string no_copy{};                     ///< why copying to the device is no part of its own
+  std::string no_copy{};  ///< why copies to the GPU are no part of their own; empty where they were traced
 };
 
 [[nodiscard]] Epochs epochs_of(const Profile& profile, const std::vector<Breakdown>& breakdowns,

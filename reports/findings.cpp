@@ -46,7 +46,7 @@ std::vector<Part> named_parts(const Breakdown& b, bool& left_out) {
   const std::pair<const char*, const char*> k_words[] = {
       {"fetch", b.over_network ? "fetching over the network" : "reading files"},
       {"prep", "preparing samples"},
-      {"receive", "taking over batches that were ready"},
+      {"receive", "receiving batches that were ready"},
       {"sampler", "choosing samples in the training process"},
       {"other", "none of these"}};
   std::vector<Part> parts;
@@ -117,7 +117,7 @@ std::string verdict_words(const Profile& p, const Findings& f) {
   std::string text = fmt::format("{:.{}f} % of each step is spent waiting for data{}{}{}.", wait.mean * 100.0, places,
                                  cold ? " when every byte comes from storage" : "", parts, beside_words(f));
   if (slice_of(b, "wait") != nullptr)
-    text += " How it divides was not measured: " + p.stalls.as_is_fetch.reason() + ".";
+    text += " How the waiting divides was not measured: " + p.stalls.as_is_fetch.reason() + ".";
   return text;
 }
 
@@ -146,8 +146,12 @@ std::string overhead_words(const Overhead& o) {
     const std::string value = usable(m) != nullptr ? percent_or_zero(*m) : not_measured(m.reason());
     text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", what, value);
   };
-  add("throughput lost while recording", o.throughput);
-  add("extra CPU per sample", o.cpu);
+  if (usable(o.throughput) == nullptr && usable(o.cpu) == nullptr && o.throughput.reason() == o.cpu.reason()) {
+    add("throughput lost while recording, and extra CPU per sample", o.throughput);
+  } else {
+    add("throughput lost while recording", o.throughput);
+    add("extra CPU per sample", o.cpu);
+  }
   if (o.recording) text += "; recording written: " + bytes(*o.recording);
   if (o.dropped_records > 0) text += fmt::format("; {} dropped", plural(o.dropped_records, "record"));
   if (o.held && o.measuring) {

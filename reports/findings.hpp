@@ -96,6 +96,9 @@ struct Findings {
 /// run without phases, "cold" and "cached" only say how the cache was found.
 [[nodiscard]] bool rests_on(const Profile& profile, const Premise& premise);
 
+/// Whether a report should show this premise: it holds, a number rests on it, or the run was to make its state.
+[[nodiscard]] bool is_worth_showing(const Profile& profile, const Premise& premise);
+
 /// The parts, each in its own file; find() puts them together.
 [[nodiscard]] std::vector<Breakdown> breakdowns_of(const Profile& profile);
 [[nodiscard]] Confidence confidence_of(const Profile& profile, const Findings& findings);

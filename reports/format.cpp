@@ -25,6 +25,12 @@ std::string fixed(double value, int places) {
   return zero && text.starts_with('-') ? text.substr(1) : text;
 }
 
+/// A share that only rounding keeps from 0 is 0.
+double without_dust(double value, const Scale& scale) {
+  constexpr double k_dust = 1e-9;
+  return scale.factor == percent_scale().factor && std::fabs(value) < k_dust ? 0.0 : value;
+}
+
 std::string joined(const std::string& digits, const char* unit) {
   return *unit == '\0' ? digits : digits + " " + unit;
 }
@@ -70,11 +76,12 @@ Scale bandwidth_scale(double bytes_per_second) {
 
 std::string scaled(double value, const Scale& scale) {
   if (!std::isfinite(value)) return "n/a";
-  const double shown = value * scale.factor;
+  const double shown = without_dust(value, scale) * scale.factor;
   return joined(fixed(shown, places_for(shown, 3)), scale.unit);
 }
 
 std::string with_interval(double mean, double low, double high, const Scale& scale, int digits) {
+  for (double* end : {&mean, &low, &high}) *end = without_dust(*end, scale);
   const double half = (high - low) / 2.0 * scale.factor;
   if (!(half > 0.0) || !std::isfinite(half) || !std::isfinite(mean)) return scaled(mean, scale);
   const int by_interval = static_cast<int>(std::clamp(-std::floor(std::log10(half)), 0.0, 9.0));
@@ -89,7 +96,7 @@ std::string with_interval(double mean, double low, double high, const Scale& sca
 
 std::string percent(Fraction value) {
   if (!std::isfinite(value)) return "n/a";
-  const double shown = value * 100.0;
+  const double shown = without_dust(value, percent_scale()) * 100.0;
   return joined(fixed(shown, std::min(places_for(shown, 2), 2)), "%");
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "reports/escape.hpp"
 #include "reports/html_curves.hpp"
@@ -24,7 +25,20 @@ struct Known {
 };
 constexpr std::array k_known = {Known{"sample_read_s", "Reading one sample"},
                                 Known{"sample_prep_s", "Preparing one sample"},
-                                Known{"batch_make_s", "Making one batch"}, Known{"step_s", "One step of the consumer"}};
+                                Known{"batch_make_s", "Making one batch"},
+                                Known{"step_s", "One step"},
+                                Known{"wait_s", "Waiting of one step"},
+                                Known{"compute_s", "Computing of one step"},
+                                Known{"sample_bytes", "Bytes read for one sample"},
+                                Known{"sample_metadata_s", "Opens and stats for one sample"},
+                                Known{"sample_opens", "Files opened for one sample"},
+                                Known{"sample_reads", "Read calls for one sample"}};
+
+/// The unit is in the key's name: what ends neither in _s nor in _bytes is a number of things.
+Scale distribution_scale(std::string_view key, double middle) {
+  if (key.ends_with("_bytes")) return bytes_scale(middle);
+  return key.ends_with("_s") ? time_scale(middle) : Scale{1.0, ""};
+}
 
 nlohmann::json histogram_json(const NamedDistribution& named) {
   const Distribution& d = *named.distribution;
@@ -43,20 +57,19 @@ nlohmann::json histogram_json(const NamedDistribution& named) {
 
 std::vector<NamedDistribution> distributions_of(const Profile& p) {
   std::vector<NamedDistribution> result;
-  const auto add = [&](const std::string& title, const Distribution& d, bool in_bytes) {
+  const auto add = [&](const std::string& title, const Distribution& d, std::string_view key) {
     if (d.n < 1 || d.counts.empty() || result.size() >= k_most_histograms) return;
-    const double middle = d.quantile(0.5);
-    result.push_back({title, &d, in_bytes ? bytes_scale(middle) : time_scale(middle)});
+    result.push_back({title, &d, distribution_scale(key, d.quantile(0.5))});
   };
   const auto& all = p.resources.distributions;
   for (const Known& known : k_known) {
-    if (const auto found = all.find(known.key); found != all.end()) add(known.title, found->second, false);
+    if (const auto found = all.find(known.key); found != all.end()) add(known.title, found->second, known.key);
   }
-  if (p.dataset.file_size_bytes) add("File sizes", *p.dataset.file_size_bytes, true);
+  if (p.dataset.file_size_bytes) add("File sizes", *p.dataset.file_size_bytes, "file_size_bytes");
   for (const auto& [key, distribution] : all) {
     const bool seen =
         std::any_of(k_known.begin(), k_known.end(), [&key = key](const Known& k) { return key == k.key; });
-    if (!seen) add(key, distribution, key.ends_with("_bytes"));
+    if (!seen) add(key, distribution, key);
   }
   return result;
 }

@@ -64,7 +64,7 @@ nlohmann::json points_json(const PredictionCurve& curve, const CurveLine& line) 
          {"mean", finite_or_null(p.throughput.mean.value())},
          {"low", finite_or_null(p.throughput.ci90_low.value())},
          {"high", finite_or_null(p.throughput.ci90_high.value())},
-         {"label", one_line(line.name + ": " + forecast_words(p) + " samples/s, bound by " + bound_words(p))}});
+         {"label", one_line(line.name + ": " + forecast_words(p) + " samples/s, limited by " + bound_words(p))}});
   }
   return points;
 }

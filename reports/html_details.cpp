@@ -91,6 +91,7 @@ Tags ranks_data(const Profile& p) {
 Tags premises_data(const Profile& p) {
   Tags rows{Tags::type::list};
   for (const Premise& premise : p.premises) {
+    if (!is_worth_showing(p, premise)) continue;
     const bool broken = !premise.holds && rests_on(p, premise);
     rows.push_back(row_of({{"mark", premise.holds ? "yes"
                                     : broken      ? "NO"

@@ -69,6 +69,7 @@ void add_epochs(const Epochs& epochs, Tags& page) {
   page.set("has_price", epochs.price.has_value());
   page.set("epoch_samples", plural(epochs.samples, "sample"));
   page.set("no_epoch", not_measured(epochs.absent));
+  page.set("has_no_copy", !epochs.no_copy.empty());
   page.set("no_copy", not_measured(epochs.no_copy));
   page.set("epoch_note", epoch_note(epochs) + (epochs.price ? " Costs are " + price_words(epochs) + "." : ""));
 }
@@ -110,18 +111,19 @@ std::string unbroken(std::string text) {
 std::string method_words(const Findings& f) {
   if (f.breakdowns.empty() || f.breakdowns.front().slices.size() < 3) return "";
   const std::string& method = f.breakdowns.front().method;
-  if (method == "attributed") return "Reading and preparing are told apart by attribution.";
+  if (method == "attributed")
+    return "The split into reading and preparing is attributed (inferred from what the workers did).";
   if (method == "differential+attributed") {
-    return "The waiting was measured beside batches that lay ready; reading and preparing are told apart by "
-           "attribution.";
+    return "The waiting was measured beside batches that lay ready; its split into reading and preparing is "
+           "attributed (inferred from what the workers did).";
   }
   if (method == "differential") {
     const bool beside =
         f.breakdowns.size() > 1 && f.breakdowns[1].slices.size() > 2 && f.breakdowns[1].method == "attributed";
-    return std::string("Reading and preparing are told apart by comparing phases of this run") +
-           (beside ? "; as the run was found, by attribution." : ".");
+    return std::string("The split into reading and preparing comes from comparing states of this run") +
+           (beside ? "; as the run was found, it is attributed (inferred from what the workers did)." : ".");
   }
-  return "Reading and preparing are told apart by this method: " + method + ".";
+  return "The split into reading and preparing is by this method: " + method + ".";
 }
 
 /// One row of a list: a title with what is told of it.

@@ -53,7 +53,8 @@ nlohmann::json epoch_json(const Epochs& epochs) {
                       {"lost", epoch.lost ? part_json(*epoch.lost) : nlohmann::json(nullptr)},
                       {"whole", part_json(epoch.whole)}});
   }
-  nlohmann::json absent = {{"copy_to_device", epochs.no_copy}};
+  nlohmann::json absent = nlohmann::json::object();
+  if (!epochs.no_copy.empty()) absent["copy_to_device"] = epochs.no_copy;
   if (!epochs.absent.empty()) absent["passes"] = valid_utf8(epochs.absent);
   if (!epochs.price) absent["cost"] = "no price was given (--price)";
   nlohmann::json result = {{"samples", epochs.samples > 0 ? nlohmann::json(epochs.samples) : nlohmann::json(nullptr)},

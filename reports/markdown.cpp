@@ -49,7 +49,9 @@ std::string epochs_part(const Epochs& epochs) {
   if (!epochs.absent.empty()) return "\nWhat an epoch takes: " + markdown_text(not_measured(epochs.absent)) + ".\n";
   std::string out;
   for (const Epoch* epoch : telling_passes(epochs)) out += epoch_table(*epoch, epochs);
-  out += "\nCopy to the device: " + markdown_text(not_measured(epochs.no_copy)) + ". " + epoch_note(epochs);
+  out += "\n";
+  if (!epochs.no_copy.empty()) out += "Copies to the GPU: " + markdown_text(not_measured(epochs.no_copy)) + ". ";
+  out += epoch_note(epochs);
   if (epochs.price) out += " Costs are " + markdown_text(price_words(epochs)) + ".";
   return out + "\n";
 }
@@ -68,7 +70,7 @@ std::string operators_table(const ReportData& data) {
 
 std::string predictions_table(const ReportData& data) {
   if (data.predictions.empty()) return "";
-  std::string out = "\n### What if\n\n| Change | samples/s (90 % interval) | Bound |\n|---|---|---|\n";
+  std::string out = "\n### What if\n\n| Change | samples/s (90 % interval) | Limited by, then |\n|---|---|---|\n";
   add_rows(data.predictions, out, [](const Prediction& p) {
     std::string notes;
     for (const std::string& note : prediction_notes(p)) notes += "; " + note;
@@ -83,7 +85,7 @@ std::string details(const ReportData& data) {
   add_rows(data.findings.missing, out, [](const Missing& missing) {
     std::string what;
     for (const std::string& name : missing.what) what += (what.empty() ? "" : ", ") + name;
-    return fmt::format("- not measured ({}): {}\n", markdown_text(missing.reason), markdown_text(what));
+    return fmt::format("- {}: not measured ({})\n", markdown_text(what), markdown_text(missing.reason));
   });
   add_rows(data.profile.issues, out, [](const DataIssue& issue) {
     return fmt::format("- {} {} ({}x): {} {}\n", severity_name(issue.severity), markdown_code(issue.id), issue.count,

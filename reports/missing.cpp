@@ -47,7 +47,7 @@ void add_rates(const Profile& p, Collector& missing) {
 void add_resources(const Resources& r, Collector& missing) {
   missing.add("time of a step", r.step);
   missing.add("compute time of a step", r.compute);
-  missing.add("making time per sample", r.worker_wall);
+  missing.add("time to make a sample", r.worker_wall);
   missing.add("CPU time per sample in the loader", r.worker_cpu);
   missing.add("time waiting for a core", r.worker_run_delay);
   missing.add("read time per sample", r.read);
@@ -86,15 +86,15 @@ void add_cpu(const Cpu& cpu, Collector& missing) {
 
 /// What no profile of this version holds, and what this run was not asked for.
 void add_unasked(const Profile& p, Collector& missing) {
-  const std::string no_device = "no accelerator was traced: what happens on it shows as compute";
+  const std::string no_device = "no accelerator was traced: what happens on it counts as compute";
   const std::string reason = p.gpu.source.empty() ? no_device : p.gpu.busy.reason();
   if (!p.gpu.busy) {
     missing.note("copies to the device", reason);
     missing.note("the device's busy time and gaps", reason);
   }
   if (!p.storage.path.empty()) return;
-  missing.note("how storage answers to more reads in flight",
-               "the job's own reads alone were seen; `stallcast storage PATH` asks the storage itself");
+  missing.note("how the storage responds to more reads in flight",
+               "only the job's own reads were seen; `stallcast storage PATH` measures the storage itself");
 }
 
 }  // namespace

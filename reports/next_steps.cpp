@@ -145,9 +145,9 @@ std::optional<NextStep> cheaper_prep(const Case& c) {
 std::optional<NextStep> cheaper_handover(const Case& c) {
   if (c.receive < k_moderate_from) return std::nullopt;
   return NextStep{
-      "cheaper-handover", "Make batches cheaper to take over",
-      fmt::format("{} of each step goes into taking over batches that were ready, which neither workers nor "
-                  "storage change: smaller types (uint8 images, converted on the device), a few tensors "
+      "cheaper-handover", "Make batches cheaper to receive",
+      fmt::format("{} of each step goes into receiving batches that were ready, which neither workers nor "
+                  "storage change: use smaller types (uint8 images, converted on the device), a few tensors "
                   "instead of many objects",
                   percent(c.receive)),
       c.receive};

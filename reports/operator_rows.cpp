@@ -73,8 +73,9 @@ std::string operator_title(const Profile& profile) {
 
 std::string operator_note(const ReportData& data) {
   std::string note =
-      "Shares are of the time that the making of batches takes; times are per sample, an operator's own, "
-      "without those that it calls and without reads.";
+      "Shares are of the time that making batches takes. Times are per sample: an operator's own, without the "
+      "operators "
+      "that it calls and without reads.";
   if (!data.options.without_operator.empty()) {
     note += " The last column is what the model predicts without it, all else the same.";
   }

@@ -168,7 +168,7 @@ double share_of_perfect(const PlanOption& first, const PlanOption& point) {
 
 std::string scaling_words(const PlanOption& first, const PlanOption& point) {
   return plural(point.nodes, "node") + ": " + forecast_words(point.prediction) + " samples/s, " +
-         percent(share_of_perfect(first, point)) + " of perfect scaling, bound by " + bound_words(point.prediction) +
+         percent(share_of_perfect(first, point)) + " of perfect scaling, limited by " + bound_words(point.prediction) +
          (point.upper_bound ? ", an upper bound" : "");
 }
 

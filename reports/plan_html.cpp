@@ -67,7 +67,7 @@ void add_verdict(const PlanData& plan, Tags& page) {
     facts.add("costs", cost_words(shown, plan.catalog));
     facts.add("delivers", forecast_words(shown.prediction) + " samples/s");
     facts.add("with", plural(shown.workers, "worker") + " a rank, data in: " + shown.data);
-    facts.add("bound by", bound_words(shown.prediction));
+    facts.add("limited by", bound_words(shown.prediction));
   }
   set_list(page, "hero", facts.rows());
   page.set("catalog", plan.source.catalog);

@@ -34,8 +34,9 @@ std::string storage_words(const Storage& storage) {
   if (const StorageRate* one = alone(storage))
     words += ", " + bandwidth_words(*one->bandwidth) + " with one read at once";
   if (storage.saved && *storage.saved >= k_saves) {
-    words += fmt::format("; what it could give during pauses comes back after them ({}), as with a token bucket",
-                         percent(*storage.saved));
+    words +=
+        fmt::format("; {} of what it could have given during a pause comes on top after it, as with a token bucket",
+                    percent(*storage.saved));
   }
   return words;
 }

@@ -86,7 +86,9 @@ void print_epochs(const ReportData& data, TextPage& page) {
     if (epoch->lost) print_epoch_row(*epoch->lost, epochs, page);
     print_epoch_row(epoch->whole, epochs, page);
   }
-  page.item("", 2, "Copy to the device: " + not_measured(epochs.no_copy) + ".", Paint::dim);
+  if (!epochs.no_copy.empty()) {
+    page.item("", 2, "Copies to the GPU: " + not_measured(epochs.no_copy) + ".", Paint::dim);
+  }
   page.item("", 2, epoch_note(epochs) + (epochs.price ? " Costs are " + price_words(epochs) + "." : ""), Paint::dim);
 }
 
@@ -130,8 +132,9 @@ void print_recommendation(const LoaderAdvice& r, TextPage& page) {
 void print_predictions(const ReportData& data, TextPage& page) {
   if (data.predictions.empty()) return;
   page.heading("What if");
-  page.line("  " + page.painted(fmt::format("{:<26} {:<32} {}", "change", "samples/s (90 % interval)", "bound, then"),
-                                Paint::dim));
+  page.line("  " +
+            page.painted(fmt::format("{:<26} {:<32} {}", "change", "samples/s (90 % interval)", "limited by, then"),
+                         Paint::dim));
   for (const Prediction& prediction : data.predictions) {
     const std::vector<std::string> change = wrap(scenario_words(prediction), 26);
     page.line(fmt::format("  {} {} {}", padded(change.front(), 26),
@@ -148,8 +151,8 @@ void print_missing(const ReportData& data, TextPage& page) {
   for (const Missing& missing : data.findings.missing) {
     std::string what;
     for (const std::string& name : missing.what) what += (what.empty() ? "" : ", ") + name;
-    page.item("  -", 4, missing.reason + ":", Paint::bold);
-    page.item("", 4, what);
+    page.item("  -", 4, what + ":", Paint::bold);
+    page.item("", 4, missing.reason);
   }
 }
 
@@ -168,15 +171,19 @@ void print_issues(const ReportData& data, TextPage& page) {
 }
 
 void print_premises(const ReportData& data, TextPage& page) {
-  if (data.profile.premises.empty()) return;
-  page.heading("Premises: does it hold?");
-  for (const Premise& premise : data.profile.premises) {
+  const auto& premises = data.profile.premises;
+  const auto shown = [&](const Premise& premise) { return is_worth_showing(data.profile, premise); };
+  if (std::none_of(premises.begin(), premises.end(), shown)) return;
+  page.heading("Premises: was each state really that state?");
+  for (const Premise& premise : premises) {
+    if (!shown(premise)) continue;
     const bool broken = !premise.holds && rests_on(data.profile, premise);
     page.item(premise.holds ? "  yes"
               : broken      ? "  NO"
                             : "  no",
               6,
-              fmt::format("{}: {}: expected {}, seen {}", premise.phase, premise.check, premise.expected, premise.seen),
+              fmt::format("{}. Expected: {}. Seen: {} (by {}).", premise.phase, premise.expected, premise.seen,
+                          premise.check),
               broken ? Paint::red : Paint::plain);
   }
 }

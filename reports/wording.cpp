@@ -26,7 +26,8 @@ std::string bound_words(const Prediction& prediction) {
 
 std::vector<std::string> prediction_notes(const Prediction& prediction) {
   std::vector<std::string> notes = prediction.notes;
-  if (prediction.extrapolated) notes.emplace_back("extrapolated: outside twice the range that was measured");
+  if (prediction.extrapolated)
+    notes.emplace_back("extrapolated: more than twice or less than half of what was measured");
   return notes;
 }
 

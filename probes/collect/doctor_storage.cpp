@@ -101,8 +101,8 @@ PageCount evicted(int file) {
 
 DoctorCheck no_own_file(DoctorCheck check, const std::string& where, const std::string& reason) {
   check.state = CheckState::limited;
-  check.seen = fmt::format("{}: no file of our own could be made there ({})", where, reason);
-  check.consequence = "which files are in memory is told only to their owner: cold blocks may have to be first reads";
+  check.seen = fmt::format("{}: no file could be created there ({})", where, reason);
+  check.consequence = "only their owner is told which files are in memory: cold blocks may have to be first reads";
   check.hint = "name a folder on the same file system that you may write to: stallcast doctor FOLDER";
   return check;
 }
@@ -118,7 +118,7 @@ DoctorCheck check_page_cache(const fs::path& root, const fs::path& folder) {
   if (!before) {
     check.state = CheckState::limited;
     check.seen = where + ": the kernel does not say what is in memory";
-    check.consequence = "that a block was cold must be proven by bytes from storage alone";
+    check.consequence = "whether a block was cold must be proven by bytes from storage alone";
     return check;
   }
   const PageCount after = evicted(file.descriptor());
@@ -130,7 +130,7 @@ DoctorCheck check_page_cache(const fs::path& root, const fs::path& folder) {
   check.seen = fmt::format("{}: of {} pages {} were in memory, and {} after they were evicted", where, before->all,
                            before->resident, after.resident);
   check.consequence = "data here cannot be made cold";
-  check.hint = "keep the data set on a disk; what lies in memory (tmpfs, overlays of it) is never read from storage";
+  check.hint = "keep the data set on a disk: files in memory (tmpfs, overlays of it) are never read from storage";
   return check;
 }
 

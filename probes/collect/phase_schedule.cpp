@@ -92,7 +92,7 @@ void PhaseSchedule::plan_blocks(const View& view) {
   const bool is_slow = elapsed_s_ >= k_found_at_most_s && view.slowest_turn > 0;
   if (elapsed_s_ < k_found_s || (view.slowest_turn < k_found_turns && !is_slow)) return;
   if (view.hold_only && !wants(Phase::synthetic)) {
-    obstacle_ = "of this loader nobody can choose where its files are; it can be profiled with --phases synthetic";
+    obstacle_ = "where this loader's data come from cannot be chosen; it can be profiled with --phases synthetic";
     return;
   }
   rate_as_found_ = static_cast<double>(view.slowest_turn - first_turn_) / elapsed_s_;

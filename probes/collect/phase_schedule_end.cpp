@@ -49,8 +49,10 @@ void PhaseSchedule::publish_end(const View& view) {
   ended_ = true;
   ended_s_ = elapsed_s_;
   if (wants(Phase::cached) && why_not_cached_.empty() && cached_rounds_ == 0 && !view.hold_only) {
-    why_not_cached_ = view.passes < 2 ? "the first pass over the data was not over: nobody knew which files come next"
-                                      : "no block from memory fitted into the budget";
+    why_not_cached_ =
+        view.passes < 2
+            ? "measuring ended within the first pass over the data, when it is not known yet which files come next"
+            : "no block from memory fitted into the budget";
   }
   if (files_ != nullptr && asked_) {
     files_->release();

@@ -104,8 +104,8 @@ std::vector<DataIssue> PhasedRun::issues_at_end() const {
   }
   if (const std::uint64_t missed = schedule_.missed(); missed > 0) {
     issues.push_back({"phases-missed", Severity::info, static_cast<std::int64_t>(missed),
-                      "blocks that a rank read of too late and left out",
-                      "the machine was too busy for the tool itself"});
+                      "blocks of which a rank learned too late, so that it left them out",
+                      "the machine was too busy for stallcast itself"});
   }
   return issues;
 }

@@ -48,7 +48,7 @@ TEST_CASE("What is absent does not keep a run from ending") {
 
 TEST_CASE("What no block could be run of yet keeps it, if it is awaited") {
   Rates rates = rates_of_compute(rate(500.0, 5.0));
-  rates.cached = MeasuredEstimate<SamplesPerSecond>::absent("no block of phase cached was run");
+  rates.cached = MeasuredEstimate<SamplesPerSecond>::absent("no block of the state cached was run");
   CHECK(rates_are_tight(rates, 0.02, {record::Phase::cold}));
   CHECK_FALSE(rates_are_tight(rates, 0.02, {record::Phase::cold, record::Phase::cached}));
 }

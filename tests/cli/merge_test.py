@@ -92,15 +92,15 @@ class Shared(MergeTest):
 
     def test_what_each_tool_says(self):
         ended = self.profile_on_nodes()
-        self.assertIn("one of several tools for one job (WORLD_SIZE=2)", ended[0][2])
-        self.assertIn("without phases", ended[0][2])
+        self.assertIn("one of several stallcast processes for one job (WORLD_SIZE=2)", ended[0][2])
+        self.assertIn("each only records its own ranks", ended[0][2])
         self.assertIn(f"when all have ended: stallcast merge {self.shared}", ended[0][2])
         self.assertNotIn("one of several", ended[1][2])
 
     def test_phases_are_refused_and_nothing_is_left(self):
         for status, _, errors in self.profile_on_nodes("--phases", "cold,cached"):
             self.assertEqual(status, 125)
-            self.assertIn("phases need one tool around all ranks", errors)
+            self.assertIn("states need one stallcast around all ranks", errors)
             self.assertIn("start stallcast around the launcher", errors)
         self.assertEqual(list(self.shared.iterdir()), [])
         for status, _, errors in self.profile_on_nodes("--phases", "as_is"):

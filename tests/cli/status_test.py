@@ -44,6 +44,21 @@ class Status(CliTest):
         self.assertFalse(self.out.exists())
         self.assertEqual(self.run_folders(), [])
 
+    def test_nothing_is_announced_of_a_command_that_does_not_exist(self):
+        done = self.cli("profile", "-o", self.out, "--", "stallcast-no-such-command")
+        self.assert_status(done, 127)
+        self.assertEqual(done.stderr.decode().splitlines(),
+                         ["stallcast: cannot run stallcast-no-such-command: No such file or directory"])
+
+    def test_a_mistyped_command_is_named_with_the_one_that_was_meant(self):
+        for words, meant in ((["profil", "--", "true"], "did you mean 'profile'?"), (["wahtif"], "did you mean 'whatif'?"),
+                             (["temperature"], "stallcast --help"), ([], "stallcast --help"),
+                             (["--", "true"], "stallcast profile -- COMMAND")):
+            with self.subTest(words):
+                done = self.cli(*words)
+                self.assert_status(done, 2)
+                self.assertIn(meant, done.stderr.decode())
+
     def test_not_executable_is_126_and_leaves_nothing(self):
         plain = self.folder / "plain"
         plain.write_text("echo no\n")

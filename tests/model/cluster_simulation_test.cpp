@@ -116,7 +116,7 @@ TEST_CASE("where loading binds, ranks that wait for each other lose what prefetc
   const Prediction many = simulated(profile, {"nodes=16", "network_bandwidth=100Gbit/s", "gradients=1B"});
   CHECK(many.simulation->throughput.value() < 0.95 * 16.0 * one.simulation->throughput.value());
   CHECK(many.simulation->epochs.back().straggling > 0.1);
-  CHECK(noted(*many.simulation, "where loading binds"));
+  CHECK(noted(*many.simulation, "where loading is the limit"));
 }
 
 TEST_CASE("a node's own storage binds at what the profile says of it") {

@@ -75,7 +75,7 @@ TEST_CASE("scaling stops where an added node brings less than half of what one b
   const ScalingLine line = line_of({{1, 100.0}, {2, 195.0}, {4, 370.0}, {8, 450.0}});
   CHECK(line.worth_nodes == 4);
   CHECK(line.stops.find("beyond 4 nodes") == 0);
-  CHECK(line.stops.find("fetch binds") != std::string::npos);
+  CHECK(line.stops.find("limited by fetch") != std::string::npos);
   CHECK(line_of({{1, 100.0}, {2, 149.0}, {4, 349.0}}).worth_nodes == 1);  // the first place, though more follows
   CHECK(line_of({{2, 200.0}, {4, 310.0}}).worth_nodes == std::nullopt);   // 55 each, of 100
   CHECK(line_of({{2, 200.0}, {4, 290.0}}).worth_nodes == 2);
@@ -85,11 +85,11 @@ TEST_CASE("scaling stops where an added node brings less than half of what one b
 TEST_CASE("what scales to the most says how well, and one point says nothing") {
   const ScalingLine line = line_of({{1, 100.0}, {2, 180.0}});
   CHECK_FALSE(line.worth_nodes.has_value());
-  CHECK(line.stops == "up to 2 nodes, the most asked for, which give 90 % of perfect scaling; gpu binds");
+  CHECK(line.stops == "up to 2 nodes (the most in the catalogue): 90 % of perfect scaling, limited by gpu");
   ScalingLine bound = line_of({{1, 100.0}, {2, 180.0}});
   bound.points.back().upper_bound = true;
   say_where_it_stops(bound);
-  CHECK(bound.stops.ends_with("gpu binds; what the nodes exchange is not known, and left out"));
+  CHECK(bound.stops.ends_with("limited by gpu (exchanging gradients is left out: not known)"));
   CHECK(line_of({{1, 100.0}}).stops.empty());
   CHECK(line_of({}).stops.empty());
 }
@@ -130,7 +130,7 @@ TEST_CASE("exchanging gradients in each step costs small batches more: strong sc
   const PlanCurve& curve = plan.curves[0];
   CHECK(rate_of(curve.strong.points.back()) < 0.8 * rate_of(curve.weak.points.back()));
   REQUIRE(curve.strong.worth_nodes.has_value());
-  CHECK(curve.strong.stops.find("binds") != std::string::npos);
+  CHECK(curve.strong.stops.find("limited by") != std::string::npos);
 }
 
 TEST_CASE("shared storage ends the scaling, and is named") {
@@ -150,7 +150,7 @@ TEST_CASE("shared storage ends the scaling, and is named") {
   for (const PlanOption& at : weak.points) CHECK(at.data == "shared storage");
   REQUIRE(weak.worth_nodes.has_value());
   CHECK(*weak.worth_nodes < 16);
-  CHECK(weak.stops.find("fetch binds; what the nodes exchange is not known") != std::string::npos);
+  CHECK(weak.stops.find("limited by fetch (exchanging gradients is left out") != std::string::npos);
 }
 
 TEST_CASE("curves are bounded, those on the front first; a machine that comes alone has none") {

@@ -142,7 +142,7 @@ TEST_CASE("the choice is the cheapest that meets the target with its interval") 
   CHECK(plan.choice->machine == "slow");
   CHECK(plan.choice->nodes >= 3);
   CHECK(plan.choice->nodes <= 6);
-  CHECK(plan.buy_next.find("binds") != std::string::npos);
+  CHECK(plan.buy_next.find("limits the rate") != std::string::npos);
 }
 
 TEST_CASE("what nodes exchange is not known: an upper bound meets nothing surely") {

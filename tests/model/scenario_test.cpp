@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/nearest_word.hpp"
@@ -81,6 +82,8 @@ TEST_CASE("an unknown key names the nearest one") {
   CHECK(scenario_says(error_of({"worker=4"}), "did you mean 'workers'?"));
   CHECK(scenario_says(error_of({"storage-bandwidth=1GB/s"}), "did you mean 'storage_bandwidth'?"));
   CHECK(scenario_says(error_of({"gpu_sepedup=2"}), "did you mean 'gpu_speedup'?"));
+  CHECK(scenario_says(error_of({"bandwith=3"}), "did you mean one of storage_bandwidth, "));
+  CHECK(scenario_says(error_of({"echoes_of_light=3"}), "keys: cache, "));
   CHECK(scenario_says(error_of({"colour=blue"}), "keys: cache"));
   CHECK(error_of({"worker=4"}).code == ErrorCode::usage);
 }
@@ -241,6 +244,9 @@ TEST_CASE("the nearest word") {
   CHECK(*nearest_word("CACHE", known) == "cache");
   CHECK(*nearest_word("cache-policy", known) == "cache_policy");
   CHECK_FALSE(nearest_word("", known).has_value());
+  CHECK(words_with_part("polici", known) == std::vector<std::string_view>{"cache_policy"});
+  CHECK(words_with_part("pol", known).empty());
+  CHECK(words_with_part("temperature", known).empty());
   CHECK_FALSE(nearest_word("temperature", known).has_value());
   CHECK_FALSE(nearest_word(std::string(1000, 'w'), known).has_value());
 }

@@ -52,6 +52,19 @@ TEST_CASE("every format of a comparison says the same change") {
   }
 }
 
+TEST_CASE("shares are percents, and no time reaches below nothing") {
+  Profile before = prep_bound();
+  Profile after = prep_bound();
+  before.dataset.small_files = 0.759654471545;
+  after.dataset.small_files = 0.5;
+  before.resources.read =
+      Estimate<SecondsPerSample>{SecondsPerSample(283e-6), SecondsPerSample(-137e-6), SecondsPerSample(703e-6), 9};
+  const std::string text = rendered(before, after, ReportFormat::text);
+  CHECK(text.find("76 % -> 50 %") != std::string::npos);
+  CHECK(text.find("283 us (0 to 703)") != std::string::npos);
+  CHECK(text.find("-137") == std::string::npos);
+}
+
 TEST_CASE("conditions are told with their state in every format") {
   const std::vector<std::string> conditions = {"as_is_fetch_frac>+5%", "fetch_frac>+5%", "step_s>+5000%"};
   const auto root = nlohmann::json::parse(rendered(prep_bound(), fetch_bound(), ReportFormat::json, conditions));

@@ -152,9 +152,21 @@ TEST_CASE("what an epoch begins with is told beside its steps, where it is worth
   p.stalls.epoch_pause = pause(0.02 * whole_s);
   const Epochs longer = epochs(p);
   REQUIRE(longer.pause.has_value());
-  CHECK(epoch_note(longer).find("On top of them come " + duration(*longer.pause) + " at the beginning") !=
-        std::string::npos);
+  CHECK(epoch_note(longer).find("On top come " + duration(*longer.pause) + " at the beginning") != std::string::npos);
   CHECK(report(p, ReportFormat::md, "").find("at the beginning of each epoch") != std::string::npos);
+}
+
+TEST_CASE("where copies to the GPU were traced, nothing says that they were not") {
+  Profile p = testing::prep_bound();
+  const auto says = [&](ReportFormat format) {
+    return report(p, format, "").find("Copies to the GPU") != std::string::npos;
+  };
+  const auto absent = [&] { return nlohmann::json::parse(report(p, ReportFormat::json, ""))["epoch"]["absent"]; };
+  CHECK(absent().contains("copy_to_device"));
+  for (const auto format : {ReportFormat::text, ReportFormat::md, ReportFormat::html}) CHECK(says(format));
+  p.gpu.exposed = Estimate<Fraction>{0.001, 0.0, 0.002, 100};
+  CHECK_FALSE(absent().contains("copy_to_device"));
+  for (const auto format : {ReportFormat::text, ReportFormat::md, ReportFormat::html}) CHECK_FALSE(says(format));
 }
 
 TEST_CASE("text, Markdown, HTML and JSON say the same of an epoch") {
@@ -167,7 +179,7 @@ TEST_CASE("text, Markdown, HTML and JSON say the same of an epoch") {
       const std::string text = report(p, format, "32USD/h");
       CHECK(text.find(time) != std::string::npos);
       CHECK(text.find(cost) != std::string::npos);
-      CHECK(text.find("not measured (copies to the device") != std::string::npos);
+      CHECK(text.find("not measured (they were not traced") != std::string::npos);
       CHECK(report(p, format, "").find("USD") == std::string::npos);
     }
     const auto root = nlohmann::json::parse(report(p, ReportFormat::json, "32USD/h"));

@@ -144,7 +144,8 @@ TEST_CASE("waiting that could not be divided is not divided") {
   p.stalls.as_is_fetch = p.stalls.as_is_prep = MeasuredEstimate<Fraction>::absent("reads were not recorded");
   const Findings f = find(p);
   CHECK(f.verdict ==
-        "38 % of each step is spent waiting for data. How it divides was not measured: reads were not recorded.");
+        "38 % of each step is spent waiting for data. How the waiting divides was not measured: reads were not "
+        "recorded.");
   CHECK(f.breakdowns.front().slices.size() == 2);
 }
 
@@ -258,7 +259,7 @@ TEST_CASE("taking over batches is a part of the waiting of its own, which no wor
   p.stalls.as_is_receive = Estimate<Fraction>{0.12, 0.11, 0.13, 100};
   const Findings f = find(p);
   CHECK(f.verdict ==
-        "12 % of each step is spent waiting for data, nearly all of it taking over batches that were ready.");
+        "12 % of each step is spent waiting for data, nearly all of it receiving batches that were ready.");
   CHECK(f.next.front().key == "cheaper-handover");
   CHECK_FALSE(advises(p, "more-workers"));
   CHECK(f.breakdowns.front().slices.back().key == "receive");
@@ -336,8 +337,15 @@ TEST_CASE("a premise counts only where a number rests on it") {
   Profile p = testing::prep_bound();
   p.premises.push_back({"cold", "storage_bytes", "at least 95 % from storage", "0 %", false});
   CHECK(find(p).confidence.word == "good");
+  CHECK_FALSE(is_worth_showing(p, p.premises.back()));
+  // What is attributed in a passive run was taken from no block in that state.
+  p.points.push_back({{}, "cold", "attributed", p.rates.as_is, {}});
+  CHECK(find(p).confidence.word == "good");
+  CHECK_FALSE(is_worth_showing(p, p.premises.back()));
   p.points.push_back({{}, "cold", "differential", p.rates.as_is, {}});
   CHECK(find(p).confidence.word == "weak");
+  CHECK(find(p).confidence.reasons.back() == "the premise of \"cold\" did not hold");
+  CHECK(is_worth_showing(p, p.premises.back()));
 }
 
 TEST_CASE("where no rule applies, measuring again is the advice") {

@@ -57,6 +57,8 @@ TEST_CASE("plain percents") {
   CHECK(percent(0.0011) == "0.11 %");
   CHECK(percent(0.0) == "0 %");
   CHECK(percent(-0.00001) == "0.00 %");
+  CHECK(percent(1.18e-16) == "0 %");  // what rounding leaves of nothing
+  CHECK(percent(share(1.18e-16, -1e-17, 1e-15)) == "0 %");
   CHECK(percent(1.0) == "100 %");
 }
 

@@ -1,6 +1,7 @@
 /// The HTML page: built of nothing but the elements of its template, whatever the strings in it.
 #include <doctest/doctest.h>
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "page_tags.hpp"
 #include "random_profile.hpp"
+#include "reports/html_charts.hpp"
 #include "reports/render.hpp"
 #include "sample_predictions.hpp"
 #include "sample_profiles.hpp"
@@ -61,6 +63,17 @@ TEST_CASE("the page loads nothing and lets only its own three scripts run") {
     if (tag.name == "style") CHECK(tag.raw.find("url(") == std::string::npos);
     if (tag.name == "style") CHECK(tag.raw.find("@import") == std::string::npos);
   }
+}
+
+TEST_CASE("a distribution has the unit that its key names, and a number of things has none") {
+  Profile p = prep_bound();
+  for (const double reads : {3.0, 4.0, 4.0, 5.0}) p.resources.distributions["sample_reads"].add(reads);
+  p.resources.distributions["sample_bytes"].add(4096.0);
+  std::map<std::string, std::string> units;
+  for (const auto& named : reports::distributions_of(p)) units[named.title] = named.scale.unit;
+  CHECK(units.at("Read calls for one sample").empty());
+  CHECK(units.at("Bytes read for one sample") == "KiB");
+  CHECK(units.at("One step") == "ms");
 }
 
 TEST_CASE("the data of the charts is JSON that says what the profile says") {

@@ -45,7 +45,7 @@ TEST_CASE("the page of a plan says the verdict, the choice and what it rests on"
   const SamplePlan sample = met_plan();
   const std::string page = page_of(sample);
   CHECK(holds(page, "4 x small: 90 epochs in 6.0 h (5.3 to 6.7) for 27"));
-  CHECK(holds(page, "the target is met, also at the pessimistic end of the interval</h1>"));
+  CHECK(holds(page, "the target is met, even at the pessimistic end of the interval</h1>"));
   CHECK(page.find("class=\"hero level-fine\"") != std::string::npos);
   for (const std::string& words :
        {sample.plan.buy_next, sample.plan.hangs_on, sample.plan.left_out[0], sample.plan.notes[0],
@@ -111,12 +111,12 @@ TEST_CASE("without a target there is no verdict on it") {
   SamplePlan sample = met_plan();
   sample.target = {};
   sample.plan.choice.reset();
-  sample.plan.verdict = "no target was given: the front shows what more money buys";
+  sample.plan.verdict = "no target was given: the table shows what more money buys";
   const std::string page = page_of(sample);
   CHECK(page.find("class=\"hero level-unknown\"") != std::string::npos);
   CHECK(page.find(">Meets</th>") == std::string::npos);
   CHECK(data_of(page)["front"]["targets"].empty());
-  CHECK(holds(page, "Of 1 x big, the fastest."));
+  CHECK(holds(page, "This is about 1 x big, the fastest."));
 }
 
 TEST_CASE("a free machine and a single option draw on axes that exist") {

@@ -51,7 +51,8 @@ ScalingLine weak_line(const Machine& machine) {
   ScalingLine line;
   line.points = {option(machine, 1, 20.0, "gpu"), option(machine, 2, 38.0, "gpu"), option(machine, 4, 50.0, "network")};
   line.worth_nodes = 2;
-  line.stops = "beyond 2 nodes each added one brings less than half of what one brings alone: network binds";
+  line.stops =
+      "beyond 2 nodes, each added node brings less than half of what one node alone brings: limited by network";
   return line;
 }
 
@@ -71,9 +72,9 @@ SamplePlan met_plan() {
   plan.front[0].meets_surely = plan.front[0].meets;
   plan.front[1].meets_surely = plan.front[1].meets;
   plan.choice = plan.front[1];
-  plan.verdict = "met, also at the pessimistic end of the interval";
-  plan.buy_next = "network binds; 1.3 times as much of it, and gpu does";
-  plan.hangs_on = "the synthetic phase: how fast the job can ingest";
+  plan.verdict = "met, even at the pessimistic end of the interval";
+  plan.buy_next = "network limits the rate; with 1.3 times as much of it, gpu would";
+  plan.hangs_on = "how fast the job can ingest (measured by the state synthetic)";
   plan.curves = {{small.name, weak_line(small), {}}};
   plan.curves[0].strong.points = {option(small, 1, 20.0, "gpu")};
   plan.candidates = 11;

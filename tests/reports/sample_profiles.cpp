@@ -351,6 +351,7 @@ Profile hostile() {
   p.rates.cold = MeasuredEstimate<SamplesPerSecond>::absent(s[8] + s[7]);
   p.points.push_back({{{s[0], s[1]}}, s[2], s[3], p.rates.as_is, {{s[4], s[5], s[6], s[7], false}}});
   p.premises.push_back({s[0], s[7], s[8], s[12], false});
+  p.points.push_back({{}, s[0], "differential", p.rates.as_is, {}});  // a number rests on it: it is shown as broken
   p.ranks[0].host = s[0];
   p.ranks.push_back({1, s[15], 1, 1, p.rates.as_is, p.stalls.as_is_wait});
   p.resources.distributions[s[0]] = p.resources.distributions["step_s"];
