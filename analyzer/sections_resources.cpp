@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::size_t k_fewest = 4;  ///< batches, or stretches between ticks
 constexpr const char* k_no_making = "too few batches with a record of their making";
+constexpr const char* k_made_elsewhere =
+    "batches are made by processes of the loader's own, and their making is not recorded";
 constexpr const char* k_uncounted = "how many samples a batch holds is not known";
 
 /// Batches of the steps, by how far they came towards a mean per sample.
@@ -47,7 +49,11 @@ MeasuredEstimate<Q> per_sample_by_node(const std::vector<RankView>& ranks, Value
       bottom.push_back(step.samples);
     }
   }
-  if (top.size() < k_fewest) return MeasuredEstimate<Q>::absent(seen.why_absent(top.size(), reason));
+  if (top.size() < k_fewest) {
+    const LoaderFacts& loader = ranks.front().window.loader;
+    const bool elsewhere = seen.made == 0 && loader.composition == "unknown" && loader.kind != "python";
+    return MeasuredEstimate<Q>::absent(elsewhere ? k_made_elsewhere : seen.why_absent(top.size(), reason));
+  }
   const Estimate<double> ratio = ratio_of_sums(top, bottom);
   return Estimate<Q>{Q(ratio.mean), Q(ratio.ci95_low), Q(ratio.ci95_high), ratio.n};
 }

@@ -368,9 +368,11 @@ void divide_waiting(const std::vector<RankView>& ranks, const std::vector<Replay
   if (ranks.front().window.iterator_per_step) return leave_iterators(times, profile);
   if (profile.job.composition == "overlapped") return divide_overlapped(ranks, times, profile);
   if (profile.job.composition == "unknown") {
-    absent_split(profile,
-                 "the script does not say where its loader makes batches (stallcast.wrap(loader, workers=0) "
-                 "where next() does)");
+    absent_split(profile, profile.job.loader_kind == "python"
+                              ? "the script does not say where its loader makes batches (stallcast.wrap(loader, "
+                                "workers=0) where next() does)"
+                              : "batches are made by processes of the loader's own (" + profile.job.loader_kind +
+                                    "), and their making is not recorded");
     return;
   }
   const auto found = attribute_all(ranks, machines);

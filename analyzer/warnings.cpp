@@ -63,7 +63,7 @@ constexpr std::array k_table{
             uneven_ranks,
             "a rank that ended early or is given less data: the others may hang in a collective, or leave samples out"},
     Warning{"epoch-pauses", Severity::warning, 0.05, "time that pauses at epoch boundaries take", epoch_pauses,
-            "persistent_workers=True keeps the workers between epochs"},
+            "workers that are kept between epochs (persistent_workers=True of torch's DataLoader) start once"},
     Warning{
         "ranks-missing", Severity::warning, 1.0, "ranks seen of those expected", ranks_missing,
         "stallcast merge puts recordings of other nodes beside these; where the launcher drops the environment, see "

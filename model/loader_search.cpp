@@ -1,5 +1,7 @@
 #include "model/loader_search.hpp"
 
+#include "analyzer/loader_terms.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -83,10 +85,8 @@ Scenario with_loader(const Scenario& settings, const LoaderChoice& choice) {
 
 std::string loader_line(const Profile& profile, const LoaderChoice& choice) {
   const Job& job = profile.job;
-  if (job.loader_kind == "tf.data") {
-    return "dataset.map(..., num_parallel_calls=tf.data.AUTOTUNE).batch(...).prefetch(tf.data.AUTOTUNE)";
-  }
-  if (job.loader_kind == "dali") return "Pipeline(batch_size, num_threads, device_id, prefetch_queue_depth=2)";
+  const LoaderTerms* terms = terms_of(job.loader_kind);
+  if (terms != nullptr) return line_of(*terms, choice.workers, choice.prefetch);
   const bool own_loop = job.loader_kind == "function" || job.loader_kind == "python";
   std::string line =
       own_loop && !job.dataset_type.empty() ? job.dataset_type + " behind DataLoader(dataset" : "DataLoader(dataset";

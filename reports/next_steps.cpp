@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "analyzer/loader_terms.hpp"
 #include "reports/derived.hpp"
 #include "reports/findings.hpp"
 #include "reports/format.hpp"
@@ -84,26 +85,26 @@ std::optional<NextStep> make_ahead(const Case& c) {
 
 std::optional<NextStep> start_workers(const Case& c) {
   if (!c.waits() || !c.p.job.num_workers || *c.p.job.num_workers > 0) return std::nullopt;
+  if (terms_of(c.p.job.loader_kind) != nullptr) return std::nullopt;  // more_threads
   if (is_own_loop(c.p.job)) return make_ahead(c);
   std::string why = "with num_workers=0 every batch is made between two steps, so its whole time is waiting";
   if (c.d.cores_usable) why += fmt::format("; {} cores are usable", cores(*c.d.cores_usable));
   return NextStep{"start-workers", "Load in worker processes (num_workers=1 or more)", why, c.wait};
 }
 
-std::optional<NextStep> more_threads(const Case& c) {
-  if (!c.waits() || c.p.job.composition != "overlapped") return std::nullopt;
-  const bool is_tf = c.p.job.loader_kind == "tf.data";
-  std::string why = is_tf
-                        ? "map(..., num_parallel_calls=tf.data.AUTOTUNE) and prefetch(tf.data.AUTOTUNE) use more "
-                          "threads, cache() keeps what was read or decoded"
-                        : "num_threads and prefetch_queue_depth of the pipeline; decode on the device where it is idle";
-  why += "; profile again and compare (stallcast diff)";
+/// In the words of the loader's own library.
+std::optional<NextStep> more_at_a_time(const Case& c, const LoaderTerms& terms) {
+  std::string why = std::string(terms.more) + "; profile again and compare (stallcast diff)";
   if (c.d.cores_free && c.d.cores_usable) {
     why += fmt::format(". {} of {} usable cores are idle", cores(*c.d.cores_free), cores(*c.d.cores_usable));
   }
-  return NextStep{"more-threads",
-                  is_tf ? "Give the tf.data pipeline more to work with" : "Give the pipeline more threads", why,
-                  0.9 * c.wait};
+  return NextStep{"more-threads", std::string(terms.title), why, 0.9 * c.wait};
+}
+
+std::optional<NextStep> more_threads(const Case& c) {
+  const LoaderTerms* terms = terms_of(c.p.job.loader_kind);
+  if (!c.waits() || terms == nullptr) return std::nullopt;
+  return more_at_a_time(c, *terms);
 }
 
 std::optional<NextStep> more_workers(const Case& c) {
