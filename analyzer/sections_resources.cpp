@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analyzer/received.hpp"
+#include "analyzer/loader_terms.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
 #include "analyzer/tick_span.hpp"
@@ -51,7 +52,7 @@ MeasuredEstimate<Q> per_sample_by_node(const std::vector<RankView>& ranks, Value
   }
   if (top.size() < k_fewest) {
     const LoaderFacts& loader = ranks.front().window.loader;
-    const bool elsewhere = seen.made == 0 && loader.composition == "unknown" && loader.kind != "python";
+    const bool elsewhere = seen.made == 0 && loader.composition == "unknown" && terms_of(loader.kind) != nullptr;
     return MeasuredEstimate<Q>::absent(elsewhere ? k_made_elsewhere : seen.why_absent(top.size(), reason));
   }
   const Estimate<double> ratio = ratio_of_sums(top, bottom);

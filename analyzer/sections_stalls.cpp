@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/loader_terms.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
 #include "core/other_load.hpp"
@@ -368,7 +369,7 @@ void divide_waiting(const std::vector<RankView>& ranks, const std::vector<Replay
   if (ranks.front().window.iterator_per_step) return leave_iterators(times, profile);
   if (profile.job.composition == "overlapped") return divide_overlapped(ranks, times, profile);
   if (profile.job.composition == "unknown") {
-    absent_split(profile, profile.job.loader_kind == "python"
+    absent_split(profile, terms_of(profile.job.loader_kind) == nullptr
                               ? "the script does not say where its loader makes batches (stallcast.wrap(loader, "
                                 "workers=0) where next() does)"
                               : "batches are made by processes of the loader's own (" + profile.job.loader_kind +

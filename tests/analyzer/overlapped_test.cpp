@@ -17,7 +17,7 @@ constexpr double k_read_per_tick = 1e9;
 
 /// The run as it would be recorded of a loader that says `composition` of itself and marks no batch's making. `stored`:
 /// of what the process reads, from storage.
-RunData run_of(const char* composition, double stored, const JobSpec& spec = fetch_bound(),
+RunData run_of(const char* composition, double stored, const JobSpec& spec = fetch_bound(, const char* kind = "tf.data"),
                std::uint64_t file_bytes = std::uint64_t{1} << 32) {
   RunData run = make_recordings(spec);
   run.processes.resize(1);
@@ -31,7 +31,7 @@ RunData run_of(const char* composition, double stored, const JobSpec& spec = fet
   for (record::TextEntry& entry : consumer.texts) {
     if (entry.kind != record::TextKind::loader) continue;
     nlohmann::json text = nlohmann::json::parse(entry.json);
-    text["kind"] = "tf.data";
+    text["kind"] = kind;
     text["composition"] = composition;
     text["num_workers"] = nullptr;
     text["prefetch_factor"] = nullptr;
@@ -138,9 +138,11 @@ TEST_CASE("both ends of a pass are left out") {
 }
 
 TEST_CASE("a loop whose loader nobody knows says what to say") {
-  const Profile p = analyze_run(run_of("unknown", 1.0));
+  const Profile p = analyze_run(run_of("unknown", 1.0, "python"));
   CHECK(p.stalls.as_is_wait.has_value());
   CHECK(p.stalls.as_is_prep.reason().find("workers=0") != std::string::npos);
+  const Profile grain = analyze_run(run_of("unknown", 1.0, "grain"));
+  CHECK(grain.stalls.as_is_prep.reason().find("processes of the loader's own (grain)") != std::string::npos);
 }
 
 }  // namespace stallcast
