@@ -212,7 +212,7 @@ TEST_CASE("rates pool samples and time over rounds; a round that stands out is n
   CHECK(profile.rates.cached->n == 6);
   const DataIssue* outlier = issue_of(profile, "outlier-round");
   REQUIRE(outlier != nullptr);
-  CHECK(outlier->detail.find("round 2 of phase") == 0);
+  CHECK(outlier->detail.find("round 2 of the state") == 0);
   CHECK(std::count_if(profile.issues.begin(), profile.issues.end(),
                       [](const DataIssue& issue) { return issue.id == "outlier-round"; }) == 5);
   spec.slow = 1.1;
