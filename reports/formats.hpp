@@ -42,6 +42,8 @@ struct ReportData {
 [[nodiscard]] std::string forecast_words(const Prediction& prediction);
 /// "prep, then gpu".
 [[nodiscard]] std::string bound_words(const Prediction& prediction);
+/// "fetch: reading; gpu: the step itself": what the words stand for that bound_words() gives of these.
+[[nodiscard]] std::string bound_legend(std::span<const Prediction> predictions);
 /// The prediction's own notes, and that it was extrapolated.
 [[nodiscard]] std::vector<std::string> prediction_notes(const Prediction& prediction);
 [[nodiscard]] std::string subtitle_of(const Profile& profile);

@@ -180,6 +180,8 @@ void add_summary(const ReportData& report, Tags& page) {
   Tags predictions{Tags::type::list};
   for (const Prediction& p : report.predictions) predictions.push_back(prediction_data(p));
   set_list(page, "predictions", predictions);
+  page.set("has_limits", !bound_legend(report.predictions).empty());
+  page.set("limits", bound_legend(report.predictions));
 }
 
 }  // namespace stallcast::reports

@@ -35,7 +35,7 @@ std::string storage_words(const Storage& storage) {
     words += ", " + bandwidth_words(*one->bandwidth) + " with one read at once";
   if (storage.saved && *storage.saved >= k_saves) {
     words +=
-        fmt::format("; {} of what it could have given during a pause comes on top after it, as with a token bucket",
+        fmt::format("; what it could give while nobody reads comes on top later ({} of it), as with a token bucket",
                     percent(*storage.saved));
   }
   return words;

@@ -131,18 +131,21 @@ void print_recommendation(const LoaderAdvice& r, TextPage& page) {
 
 void print_predictions(const ReportData& data, TextPage& page) {
   if (data.predictions.empty()) return;
-  page.heading("What if");
+  const auto* now = usable(data.profile.rates.as_is);
+  page.heading(now != nullptr ? "What if (as found: " + rate(now->mean) + ")" : std::string("What if"));
   page.line("  " +
-            page.painted(fmt::format("{:<26} {:<32} {}", "change", "samples/s (90 % interval)", "limited by, then"),
+            page.painted(fmt::format("{:<28} {:<30} {}", "change", "samples/s (90 % interval)", "limited by, then"),
                          Paint::dim));
   for (const Prediction& prediction : data.predictions) {
-    const std::vector<std::string> change = wrap(scenario_words(prediction), 26);
-    page.line(fmt::format("  {} {} {}", padded(change.front(), 26),
-                          padded(shortened(forecast_words(prediction), 32), 32),
+    const std::vector<std::string> change = wrap(scenario_words(prediction), 28);
+    page.line(fmt::format("  {} {} {}", padded(change.front(), 28),
+                          padded(shortened(forecast_words(prediction), 30), 30),
                           shortened(bound_words(prediction), k_text_width - 62)));
     for (std::size_t i = 1; i < change.size(); ++i) page.line("  " + change[i]);
     for (const std::string& note : prediction_notes(prediction)) page.item("", 4, note, Paint::dim);
   }
+  const std::string legend = bound_legend(data.predictions);
+  if (!legend.empty()) page.item("", 2, "Limits: " + legend + ".", Paint::dim);
 }
 
 void print_missing(const ReportData& data, TextPage& page) {

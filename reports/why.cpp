@@ -10,6 +10,7 @@
 #include "reports/format.hpp"
 #include "reports/gpu_words.hpp"
 #include "reports/page_cache_words.hpp"
+#include "reports/storage_words.hpp"
 
 namespace stallcast::reports {
 namespace {
@@ -147,11 +148,11 @@ std::vector<Fact> why_of(const Profile& p) {
   const Derived d = derive(p);
   std::vector<Fact> facts;
   for (const Sighting& seen : p.seen_instead) facts.push_back({seen.what, seen.words});
-  if (!facts.empty()) return facts;
   const auto add = [&](const char* label, const std::string& text) {
     if (!text.empty()) facts.push_back({label, text});
   };
   add("hardware", emulation_words(p));
+  if (!p.seen_instead.empty()) return facts;
   add("rate", rate_words(p));
   add("states", states_words(p));
   add("workers", workers_words(p, d));
@@ -161,6 +162,7 @@ std::vector<Fact> why_of(const Profile& p) {
   add("compute", interference_words(p));
   add("GPU", gpu_words(p.gpu));
   add("reads", source_words(p));
+  add("storage", storage_words(p.storage));
   add("memory", memory_words(p));
   add("page cache", page_cache_words(p));
   return facts;

@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 #include "reports/formats.hpp"
 
 namespace stallcast::reports {
@@ -22,6 +26,25 @@ std::string forecast_words(const Prediction& prediction) {
 
 std::string bound_words(const Prediction& prediction) {
   return prediction.next_bound.empty() ? prediction.bound : prediction.bound + ", then " + prediction.next_bound;
+}
+
+std::string bound_legend(std::span<const Prediction> predictions) {
+  constexpr std::array<std::pair<std::string_view, const char*>, 6> k_limits{{
+      {"fetch", "reading"},
+      {"prep", "preparing samples"},
+      {"loader", "reading or preparing"},
+      {"cpu", "all cores are busy"},
+      {"gpu", "the step itself"},
+      {"network", "the network between nodes"},
+  }};
+  std::string text;
+  for (const auto& [name, words] : k_limits) {
+    const bool named = std::any_of(predictions.begin(), predictions.end(), [&name = name](const Prediction& p) {
+      return p.bound == name || p.next_bound == name;
+    });
+    if (named) text += (text.empty() ? "" : "; ") + std::string(name) + ": " + words;
+  }
+  return text;
 }
 
 std::vector<std::string> prediction_notes(const Prediction& prediction) {
