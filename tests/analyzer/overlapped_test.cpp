@@ -17,8 +17,8 @@ constexpr double k_read_per_tick = 1e9;
 
 /// The run as it would be recorded of a loader that says `composition` of itself and marks no batch's making. `stored`:
 /// of what the process reads, from storage.
-RunData run_of(const char* composition, double stored, const JobSpec& spec = fetch_bound(, const char* kind = "tf.data"),
-               std::uint64_t file_bytes = std::uint64_t{1} << 32) {
+RunData run_of(const char* composition, double stored, const JobSpec& spec = fetch_bound(),
+               std::uint64_t file_bytes = std::uint64_t{1} << 32, const char* kind = "tf.data") {
   RunData run = make_recordings(spec);
   run.processes.resize(1);
   record::ProcessRecording& consumer = run.processes.front();
@@ -138,10 +138,10 @@ TEST_CASE("both ends of a pass are left out") {
 }
 
 TEST_CASE("a loop whose loader nobody knows says what to say") {
-  const Profile p = analyze_run(run_of("unknown", 1.0, "python"));
+  const Profile p = analyze_run(run_of("unknown", 1.0, fetch_bound(), std::uint64_t{1} << 32, "python"));
   CHECK(p.stalls.as_is_wait.has_value());
   CHECK(p.stalls.as_is_prep.reason().find("workers=0") != std::string::npos);
-  const Profile grain = analyze_run(run_of("unknown", 1.0, "grain"));
+  const Profile grain = analyze_run(run_of("unknown", 1.0, fetch_bound(), std::uint64_t{1} << 32, "grain"));
   CHECK(grain.stalls.as_is_prep.reason().find("processes of the loader's own (grain)") != std::string::npos);
 }
 
