@@ -30,7 +30,7 @@ struct ReplayMachine {
   bool faults_are_reads = false;
   double blocked_without_faults_s = 0.0;  ///< of a batch that had none of these
   double fault_cpu_share = 0.0;           ///< of the CPU time of a batch that had some, in the kernel
-  std::string unseen{};                   ///< how data were read where that is not seen (what storage took is within the computing of
+  std::string unseen{};  ///< how data were read where that is not seen (what storage took is within the computing of
                          ///< makers); empty where it is
 };
 
@@ -53,8 +53,8 @@ struct Attribution {
 /// time which did not go to storage counts no further than the thread was neither computing nor waiting for a core:
 /// where cores are short, reads of resident files take long, too.
 ///
-/// Where page faults are reads (`faults_are_reads`), a batch that had some was blocked by them, but for what one without
-/// is blocked; and what the kernel computed meanwhile was reading.
+/// Where page faults are reads (`faults_are_reads`), a batch that had some was blocked by them, but for what one
+/// without is blocked; and what the kernel computed meanwhile was reading.
 ///
 /// Worked example. Reading took 216 ms of a batch, resident files would have cost 1 ms, and the thread was blocked for
 /// 207 ms. All bytes from storage: 215 ms. Not known where from: 207 ms.

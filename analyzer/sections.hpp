@@ -116,8 +116,9 @@ void add_phases(const RunData& run, const RankView& rank, std::size_t most_rows,
 /// files, by programs that the makers of batches start, or in another way; empty where reads were seen.
 /// Batches that are read by page faults of the thread that makes them.
 struct FaultReading {
-  double blocked_without_s = 0.0;  ///< seconds that it is blocked for a batch without such faults; 0 where each has some
-  double cpu_share = 0.0;          ///< of the CPU time of batches that have some, in the kernel
+  double blocked_without_s =
+      0.0;                 ///< seconds that it is blocked for a batch without such faults; 0 where each has some
+  double cpu_share = 0.0;  ///< of the CPU time of batches that have some, in the kernel
 };
 
 /// Where the training thread makes its batches itself and reads them through maps, page faults block it, and nothing

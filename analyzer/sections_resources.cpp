@@ -4,8 +4,8 @@
 #include <map>
 #include <string>
 
-#include "analyzer/received.hpp"
 #include "analyzer/loader_terms.hpp"
+#include "analyzer/received.hpp"
 #include "analyzer/sections.hpp"
 #include "analyzer/statistics.hpp"
 #include "analyzer/tick_span.hpp"
@@ -17,7 +17,7 @@ constexpr std::size_t k_fewest = 4;  ///< batches, or stretches between ticks
 constexpr const char* k_no_making = "too few batches with a record of their making";
 constexpr const char* k_made_elsewhere =
     "batches are made by processes of the loader's own, and their making is not recorded";
-constexpr const char* k_uncounted = "how many samples a batch holds is not known";
+constexpr const char* k_samples_unknown = "how many samples a batch holds is not known";
 
 /// Batches of the steps, by how far they came towards a mean per sample.
 struct Seen {
@@ -27,7 +27,7 @@ struct Seen {
   /// `told`: those of them that have the value; `untold`: why a batch may have none.
   [[nodiscard]] std::string why_absent(std::size_t told, const char* untold) const {
     if (made < k_fewest) return k_no_making;
-    if (counted < k_fewest) return k_uncounted;
+    if (counted < k_fewest) return k_samples_unknown;
     return told == 0 ? untold : k_no_making;
   }
 };
@@ -128,7 +128,7 @@ MeasuredEstimate<SecondsPerSample> tree_cpu(Nodes nodes) {
     const bool counted =
         std::any_of(nodes.begin(), nodes.end(), [](const Launch& node) { return counts_samples(*node.run); });
     return MeasuredEstimate<SecondsPerSample>::absent(
-        counted ? "the run was too short for CPU times of the process tree" : k_uncounted);
+        counted ? "the run was too short for CPU times of the process tree" : k_samples_unknown);
   }
   const Estimate<double> ratio = ratio_of_sums(cpu, samples);
   return Estimate<SecondsPerSample>{SecondsPerSample(ratio.mean), SecondsPerSample(ratio.ci95_low),

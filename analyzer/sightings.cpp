@@ -111,13 +111,13 @@ std::string streams_seen(std::span<const RunData> nodes) {
   return reads == 0 ? "none was read" : fmt::format("{} read in {} reads", mebibytes(bytes), reads);
 }
 
-struct Cumulative {
+struct TickEnds {
   const Tick* first = nullptr;
   const Tick* last = nullptr;
 };
 
-Cumulative ticks_of(const RunData& run) {
-  Cumulative ticks;
+TickEnds ticks_of(const RunData& run) {
+  TickEnds ticks;
   for (const Tick& tick : run.log.ticks) {
     if (tick.tree_cpu_ns < 0 || tick.tree_read_bytes < 0) continue;
     if (ticks.first == nullptr) ticks.first = &tick;

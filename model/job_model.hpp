@@ -65,8 +65,8 @@ struct JobModel {
   bool reads_unseen = false;
   /// They are, and cold and cached blocks have shown what storage takes of a sample's time.
   bool reads_mapped = false;
-  /// They are, by the training thread itself: its page faults tell what storage takes as found, and nothing tells how much
-  /// of a sample came from there.
+  /// They are, by the training thread itself: its page faults tell what storage takes as found, and nothing tells how
+  /// much of a sample came from there.
   bool reads_by_faults = false;
 
   double rate = 0.0;  ///< as found, samples per second of one rank

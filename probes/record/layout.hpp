@@ -166,9 +166,9 @@ struct BatchRecord {
                                ///< UINT64_MAX: unknown
   IoTotals io;
   std::uint32_t samples;
-  std::uint32_t timed;  ///< samples whose I/O was timed; the times in `io` of the others are estimated from theirs
-  std::uint64_t system_ns;  ///< of the making thread's CPU time, in the kernel: by its clock's ticks, so of use summed over
-                            ///< many batches; 0 in older recordings
+  std::uint32_t timed;      ///< samples whose I/O was timed; the times in `io` of the others are estimated from theirs
+  std::uint64_t system_ns;  ///< of the making thread's CPU time, in the kernel: by its clock's ticks, so of use summed
+                            ///< over many batches; 0 in older recordings
 };
 
 /// Bytes of a BatchRecord before it got `system_ns`.

@@ -10,7 +10,8 @@ import re
 import sys
 
 # What each layer may include besides itself: folders (ending in /) or single headers.
-PROFILE = ["analyzer/profile.hpp", "analyzer/profile_gpu.hpp", "analyzer/distribution.hpp", "analyzer/dataset_bytes.hpp"]
+PROFILE = ["analyzer/profile.hpp", "analyzer/profile_gpu.hpp", "analyzer/distribution.hpp", "analyzer/dataset_bytes.hpp",
+           "analyzer/loader_terms.hpp"]
 MODEL_RESULTS = ["model/prediction.hpp", "model/catalog.hpp", "model/plan.hpp"]
 LAYERS = {
     "include/": [],
