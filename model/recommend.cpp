@@ -21,7 +21,9 @@ LoaderChoice choice_found(const Profile& profile, const JobModel& job) {
   LoaderChoice choice;
   choice.workers = job.workers;
   choice.prefetch = job.prefetch;
-  choice.persistent_workers = profile.job.persistent_workers.value_or(false);
+  const bool pauses = std::any_of(profile.issues.begin(), profile.issues.end(),
+                                  [](const DataIssue& issue) { return issue.id == "epoch-pauses"; });
+  choice.persistent_workers = job.workers > 0 && (pauses || profile.job.persistent_workers.value_or(false));
   if (profile.job.pin_memory) choice.pin_memory = *profile.job.pin_memory;
   return choice;
 }
@@ -158,8 +160,8 @@ std::string verdict_of(const JobModel& job, const Recommendation& out) {
            whole_percent(out.gain.ci90_high) + " %)";
   }
   if (stall < k_no_stall) return "change nothing: the job hardly waits for data";
-  if (out.remedies.empty()) return "the loader's settings are as good as they get here";
-  return "the loader's settings are as good as they get here; what would help instead is listed below";
+  if (out.remedies.empty()) return "no other number of workers or prefetch factor brings more here";
+  return "no other number of workers or prefetch factor brings more here; what would help instead is listed below";
 }
 
 }  // namespace

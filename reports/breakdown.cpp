@@ -172,7 +172,7 @@ std::optional<Breakdown> cold_breakdown(const Profile& p) {
   const auto* fetch = usable(p.stalls.fetch);
   const auto* prep = usable(p.stalls.prep);
   if (fetch == nullptr || prep == nullptr) return std::nullopt;
-  const char* title = found_is_cold(p) ? "with every byte from storage (this is also how the run was found)"
+  const char* title = found_is_cold(p) ? "with every byte from storage (\"cold\"; the run was found so)"
                                        : "with every byte from storage";
   Breakdown cold{"cold", title, p.stalls.method, is_over_network(p), cold_step(p), {}, {}};
   const auto sampler = cold_sampler(p);

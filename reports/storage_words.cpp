@@ -34,9 +34,9 @@ std::string storage_words(const Storage& storage) {
   if (const StorageRate* one = alone(storage))
     words += ", " + bandwidth_words(*one->bandwidth) + " with one read at once";
   if (storage.saved && *storage.saved >= k_saves) {
-    words +=
-        fmt::format("; what it could give while nobody reads comes on top later ({} of it), as with a token bucket",
-                    percent(*storage.saved));
+    words += fmt::format(
+        "; what it could give while nobody reads is saved up, and {} of that can be read later (a token bucket)",
+        percent(*storage.saved));
   }
   return words;
 }

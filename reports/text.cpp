@@ -34,13 +34,23 @@ Paint paint_of(const Slice& slice) {
   return slice.key == "prep" ? Paint::yellow : slice.key == "fetch" ? Paint::blue : Paint::red;
 }
 
+/// "highly input-bound (over 20 % of the step); 95 % interval: 90 to 92 %".
+std::string level_and_interval(const Findings& findings) {
+  if (findings.breakdowns.empty()) return findings.level_words;
+  const Estimate<Fraction>& wait = findings.breakdowns.front().wait;
+  const int places = wait.mean < 0.0995 ? 1 : 0;
+  return findings.level_words + fmt::format("; 95 % interval: {:.{}f} to {:.{}f} %",
+                                            100.0 * std::max(0.0, wait.ci95_low), places, 100.0 * wait.ci95_high,
+                                            places);
+}
+
 void print_head(const ReportData& data, TextPage& page) {
   page.item("stallcast", k_label_width, shortened(shell_words(data.profile.command), k_command_columns), Paint::bold);
   if (!data.subtitle.empty()) page.item("", k_label_width, data.subtitle, Paint::dim);
   page.blank();
   if (!data.findings.outcome_note.empty()) page.item("", 2, data.findings.outcome_note, Paint::yellow);
   page.item("", 2, data.findings.verdict, paint_of(data.findings.level));
-  if (data.findings.level != Level::unknown) page.item("", 2, "That is " + data.findings.level_words + ".");
+  if (data.findings.level != Level::unknown) page.item("", 2, "That is " + level_and_interval(data.findings) + ".");
   const Confidence& confidence = data.findings.confidence;
   std::string words = "Confidence: " + confidence.word;
   for (const std::string& reason : confidence.reasons)
