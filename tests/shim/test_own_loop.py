@@ -1,6 +1,6 @@
 """Loops without a loader: the function of the script that makes the batches is found, and its calls are timed."""
 
-from harness import ShimTest, main
+from harness import ShimTest, has_module, main
 from recording import UNKNOWN
 
 HEAD = """
@@ -221,6 +221,37 @@ model = torch.compile(model, backend="eager")
 for step in range(16):
     train(*get_batch("train"))
 print(sorted(torch._dynamo.utils.counters["frames"].items()))
+""")
+
+    def test_what_it_watches_lives_no_longer(self):
+        self.both(GET_BATCH + """
+import gc, weakref
+gc.disable()
+seen, alive = [], []
+for step in range(16):
+    x, y = get_batch("train")
+    loss = loss_of(x, y)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+    seen.append((weakref.ref(x), weakref.ref(loss)))
+    del x, y, loss
+    alive.append(sum(one() is not None for pair in seen for one in pair))
+print(alive)
+""")
+
+    def test_the_function_goes_to_other_processes_as_it_was(self):
+        if not has_module("cloudpickle"):
+            self.skipTest("no cloudpickle")
+        self.both(GET_BATCH + """
+import cloudpickle, os, subprocess, sys
+for step in range(12):
+    train(*get_batch("train"))
+with open("function.pickle", "wb") as file:
+    cloudpickle.dump(get_batch, file)
+code = "import pickle; f = pickle.load(open('function.pickle', 'rb')); print(f('train', size=2)[0].shape)"
+clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LD_PRELOAD")}
+print(subprocess.run([sys.executable, "-c", code], env=clean, capture_output=True, text=True).stdout)
 """)
 
     def test_two_optimizers(self):

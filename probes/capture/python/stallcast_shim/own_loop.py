@@ -8,6 +8,7 @@ Calls without gradients are evaluation, unless all are: these are told as a load
 
 import functools
 import gc
+import os
 import sys
 import threading
 import types
@@ -21,6 +22,14 @@ _WATCHED = (3, 10, 30)  # steps of the first optimizer after which the loop is w
 _GENERATOR, _COROUTINES = 0x20, 0x80 | 0x100 | 0x200  # flags of code
 
 _state = {"optimizer": None, "steps": 0, "watch": None, "until": 0, "thread": None, "over": False, "at": ""}
+
+
+def _enter_child():
+    """A forked child is not watched on."""
+    _end_watch()
+
+
+os.register_at_fork(after_in_child=_enter_child)
 
 
 def count(optimizer):
@@ -189,9 +198,25 @@ def _time(function, is_proven, is_without_gradients):
     capture.text(capture.TEXT_MARK, {"what": "batch function", "name": function.__qualname__, "file": code.co_filename,
                                      "line": code.co_firstlineno, "proven": is_proven,
                                      "generator": bool(code.co_flags & _GENERATOR)})
-    function.__code__ = _calling(code, timed.generate if code.co_flags & _GENERATOR else timed.call)
+    function.__code__ = _calling(code, _Target(original, timed.generate if code.co_flags & _GENERATOR else timed.call))
     if not hasattr(function, "__wrapped__"):
         function.__wrapped__ = original  # whoever asks for its source or its signature has the original's
+
+
+class _Target:
+    """What the function's code calls. A function that is sent to another process by value (cloudpickle) takes the
+    original along, and nothing of ours."""
+
+    def __init__(self, original, run):
+        self._original = original
+        self._run = run
+
+    @unseen
+    def __call__(self, *args, **kwargs):
+        return self._run(*args, **kwargs)
+
+    def __reduce__(self):
+        return functools.partial, (self._original,)
 
 
 def _calling(code, target):

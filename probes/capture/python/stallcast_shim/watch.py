@@ -14,6 +14,7 @@ import os
 import sys
 import sysconfig
 import time
+import weakref
 
 STEPS = 2
 _MOST_CALLS = 400000  # of two steps; more and the watching costs too much
@@ -22,7 +23,7 @@ _DEPTH = 3  # of lists and dicts in a batch
 
 
 class Node:
-    """One call. `made`: ids of the arrays that it returned."""
+    """One call. `made`: numbers of the arrays that it returned."""
 
     __slots__ = ("code", "children", "made", "needs_gradients", "is_graded", "trains", "is_open", "is_early",
                  "seconds", "taken")
@@ -31,7 +32,7 @@ class Node:
         self.code = code
         self.is_early = is_early  # no module was called yet in this step
         self.seconds = time.perf_counter()
-        self.taken = set()  # ids of the arrays that it was called with
+        self.taken = set()  # numbers of the arrays that it was called with
         self.children = []
         self.made = ()
         self.needs_gradients = False
@@ -50,10 +51,11 @@ class Watch:
         self._stack = []
         self._is_graded = torch.is_grad_enabled
         self._found = {}  # code -> its calls that made arrays
-        self._kept = []  # keeps the arrays alive, so that their ids stay theirs
-        self._given = set()  # ids of the arrays that modules were given
+        self._numbers = {}  # id of an array -> (weak reference to it, its number): none lives longer because of us
+        self._given = set()  # numbers of the arrays that modules were given
         self._forwards = 0  # modules whose call is open
         self._calls = 0
+        self._count = 0  # of arrays
         self.is_lost = False  # too many calls, or something of ours failed
 
     def begin(self):
@@ -81,7 +83,6 @@ class Watch:
 
     def _lose(self):
         self.is_lost = True
-        self._kept = []
         sys.setprofile(None)
 
     def _call(self, frame):
@@ -94,10 +95,10 @@ class Watch:
         (self._stack[-1].children if self._stack else self._roots).append(node)
         self._stack.append(node)
         if is_script(code):
-            self._keep(list(frame.f_locals.values()), node.taken)
+            self._note(list(frame.f_locals.values()), node.taken)
         if code in self._forward:
             if not self._forwards:
-                self._keep(list(frame.f_locals.values()), self._given)
+                self._note(list(frame.f_locals.values()), self._given)
             self._forwards += 1
             self._is_early = False
         elif code in self._steps:
@@ -117,24 +118,32 @@ class Watch:
         if value is None or node.trains or self._forwards:
             return
         made = set()
-        node.needs_gradients = self._keep([value], made)
+        node.needs_gradients = self._note([value], made)
         node.made = made
         node.is_graded = self._is_graded()
 
-    def _keep(self, values, into, depth=_DEPTH):
-        """Adds the ids of arrays with at least one dimension; whether one of them needs gradients."""
+    def _note(self, values, into, depth=_DEPTH):
+        """Adds the numbers of arrays with at least one dimension; whether one of them needs gradients."""
         needs = False
         for value in values:
             kind = type(value)
             if kind in (list, tuple) and depth:
-                needs = self._keep(value[:64], into, depth - 1) or needs
+                needs = self._note(value[:64], into, depth - 1) or needs
             elif kind is dict and depth:
-                needs = self._keep(list(value.values())[:64], into, depth - 1) or needs
+                needs = self._note(list(value.values())[:64], into, depth - 1) or needs
             elif is_array(value):
-                self._kept.append(value)
-                into.add(id(value))
+                into.add(self._number(value))
                 needs = needs or getattr(value, "requires_grad", False) is True
         return needs
+
+    def _number(self, array):
+        """The same for the same array; an id is used again once its array is gone."""
+        reference, number = self._numbers.get(id(array), (None, 0))
+        if reference is None or reference() is not array:
+            self._count += 1
+            number = self._count
+            self._numbers[id(array)] = weakref.ref(array), number
+        return number
 
     def makers(self):
         """(code objects that make batches, whether a forward pass was given what they made). Empty: none was found."""
