@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <span>
 
-#include "analyzer/profile.hpp"
-#include "analyzer/run_data.hpp"
+#include "analyzer/load/run_data.hpp"
+#include "analyzer/profile/profile.hpp"
 #include "core/result.hpp"
 
 namespace stallcast {
@@ -23,8 +23,8 @@ namespace stallcast {
 /// state as found are the first one's.
 [[nodiscard]] Profile analyze_launches(std::span<const RunData> launches);
 
-/// The same from the launches of one job on its nodes (at least one; `one_job` in analyzer/nodes.hpp says whether they
-/// are that). Job and machine are those of the first rank.
+/// The same from the launches of one job on its nodes (at least one; `one_job` in analyzer/load/nodes.hpp says whether
+/// they are that). Job and machine are those of the first rank.
 [[nodiscard]] Profile analyze_nodes(std::span<const RunData> nodes);
 
 }  // namespace stallcast

@@ -10,8 +10,8 @@
 #include "cli/exit_status.hpp"
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
-#include "probes/collect/output_folder.hpp"
-#include "probes/collect/run_folder.hpp"
+#include "probes/collect/launch/output_folder.hpp"
+#include "probes/collect/launch/run_folder.hpp"
 #include "probes/record/control.hpp"
 
 namespace stallcast::cli {

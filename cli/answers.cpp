@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/utf8.hpp"
-#include "reports/escape.hpp"
-#include "reports/formats.hpp"
-#include "reports/text_layout.hpp"
+#include "reports/findings/report_data.hpp"
+#include "reports/text/text_layout.hpp"
+#include "reports/words/escape.hpp"
 
 namespace stallcast::cli {
 namespace {

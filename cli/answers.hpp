@@ -1,13 +1,13 @@
-/// The model's answers as text and CSV for a terminal. As JSON they come from model/prediction_json.hpp.
+/// The model's answers as text and CSV for a terminal. As JSON they come from model/predict/prediction_json.hpp.
 #pragma once
 
 #include <span>
 #include <string>
 
-#include "model/predict.hpp"
-#include "model/recommend.hpp"
-#include "model/validate.hpp"
-#include "model/verification.hpp"
+#include "model/predict/predict.hpp"
+#include "model/recommend/recommend.hpp"
+#include "model/validate/validate.hpp"
+#include "model/validate/verification.hpp"
 #include "reports/render.hpp"
 
 namespace stallcast::cli {

@@ -1,16 +1,16 @@
 /// stallcast diff: what changed between two profiles, and whether it is more than noise.
-#include "reports/diff.hpp"
+#include "reports/diff/diff.hpp"
 
 #include <memory>
 
-#include "analyzer/compare.hpp"
-#include "analyzer/fail_condition.hpp"
-#include "analyzer/profile_json.hpp"
+#include "analyzer/compare/compare.hpp"
+#include "analyzer/compare/fail_condition.hpp"
+#include "analyzer/profile/json.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
 #include "core/write_file.hpp"
-#include "reports/escape.hpp"
+#include "reports/words/escape.hpp"
 
 namespace stallcast::cli {
 namespace {

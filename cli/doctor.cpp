@@ -1,5 +1,5 @@
 /// stallcast doctor: what can be measured here, and why not.
-#include "probes/collect/doctor.hpp"
+#include "probes/collect/doctor/doctor.hpp"
 
 #include <fmt/core.h>
 
@@ -12,7 +12,7 @@
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
 #include "core/utf8.hpp"
-#include "probes/collect/child_environment.hpp"
+#include "probes/collect/launch/child_environment.hpp"
 
 namespace stallcast::cli {
 namespace {

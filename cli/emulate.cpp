@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "core/units.hpp"
-#include "model/cache.hpp"
-#include "model/nearest_word.hpp"
-#include "probes/collect/cpu_limit.hpp"
+#include "model/analytic/cache.hpp"
+#include "model/scenario/nearest_word.hpp"
+#include "probes/collect/system/cpu_limit.hpp"
 
 namespace stallcast::cli {
 namespace {

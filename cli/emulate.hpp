@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/result.hpp"
-#include "probes/collect/emulation.hpp"
+#include "probes/collect/emulation/emulation.hpp"
 
 namespace stallcast::cli {
 

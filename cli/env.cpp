@@ -7,7 +7,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
-#include "probes/collect/record_run.hpp"
+#include "probes/collect/run/record_run.hpp"
 
 namespace stallcast::cli {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "analyzer/analyze.hpp"
 #include "cli/terminal.hpp"
-#include "reports/findings.hpp"
-#include "reports/format.hpp"
+#include "reports/findings/findings.hpp"
+#include "reports/words/format.hpp"
 
 namespace stallcast::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "analyzer/profile.hpp"
+#include "analyzer/profile/profile.hpp"
 #include "cli/results.hpp"
 
 namespace stallcast::cli {

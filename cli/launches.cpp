@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "analyzer/phase_blocks.hpp"
+#include "analyzer/load/phase_name.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "probes/collect/record_run.hpp"
+#include "probes/collect/run/record_run.hpp"
 
 namespace stallcast::cli {
 

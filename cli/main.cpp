@@ -11,7 +11,7 @@
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
-#include "model/nearest_word.hpp"
+#include "model/scenario/nearest_word.hpp"
 
 namespace stallcast::cli {
 namespace {

@@ -7,13 +7,13 @@
 #include <memory>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/nodes.hpp"
+#include "analyzer/load/nodes.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
-#include "probes/collect/launcher.hpp"
-#include "probes/collect/output_folder.hpp"
+#include "probes/collect/launch/launcher.hpp"
+#include "probes/collect/launch/output_folder.hpp"
 
 namespace stallcast::cli {
 namespace {

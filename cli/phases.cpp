@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/tight_rates.hpp"
+#include "analyzer/profile/tight_rates.hpp"
 
 namespace stallcast::cli {
 namespace {

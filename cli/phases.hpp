@@ -4,7 +4,7 @@
 #include <string>
 
 #include "core/result.hpp"
-#include "probes/collect/phased_run.hpp"
+#include "probes/collect/schedule/phased_run.hpp"
 
 namespace stallcast::cli {
 

@@ -1,5 +1,5 @@
 /// stallcast plan: what to buy, from one profile and a list of machines.
-#include "model/plan.hpp"
+#include "model/plan/plan.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -13,18 +13,18 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
 #include "core/units.hpp"
 #include "core/utf8.hpp"
 #include "core/write_file.hpp"
-#include "model/plan_json.hpp"
-#include "reports/escape.hpp"
-#include "reports/formats.hpp"
-#include "reports/plan.hpp"
-#include "reports/text_layout.hpp"
+#include "model/plan/json.hpp"
+#include "reports/findings/report_data.hpp"
+#include "reports/plan/plan.hpp"
+#include "reports/text/text_layout.hpp"
+#include "reports/words/escape.hpp"
 
 namespace stallcast::cli {
 namespace {

@@ -14,7 +14,7 @@
 #include "cli/results.hpp"
 #include "cli/storage_of_run.hpp"
 #include "cli/terminal.hpp"
-#include "probes/collect/kernel_limits.hpp"
+#include "probes/collect/emulation/kernel_limits.hpp"
 
 namespace stallcast::cli {
 namespace {

@@ -8,7 +8,7 @@
 #include "cli/shared_run.hpp"
 #include "core/quantity.hpp"
 #include "core/result.hpp"
-#include "probes/collect/record_run.hpp"
+#include "probes/collect/run/record_run.hpp"
 
 namespace stallcast::cli {
 

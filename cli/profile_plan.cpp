@@ -15,8 +15,8 @@
 #include "cli/profile.hpp"
 #include "cli/terminal.hpp"
 #include "core/units.hpp"
-#include "probes/collect/child_environment.hpp"
-#include "probes/collect/command_facts.hpp"
+#include "probes/collect/launch/child_environment.hpp"
+#include "probes/collect/launch/command_facts.hpp"
 
 namespace stallcast::cli {
 namespace {

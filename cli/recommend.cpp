@@ -1,17 +1,18 @@
 /// stallcast recommend: what to change, the loader first; with --verify the loader is tried at once.
-#include "model/recommend.hpp"
+#include "model/recommend/recommend.hpp"
 
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 #include "cli/answers.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verify.hpp"
-#include "model/loader_search.hpp"
-#include "model/prediction_json.hpp"
+#include "model/predict/prediction_json.hpp"
+#include "model/recommend/loader_search.hpp"
+#include "model/recommend/recommendation_json.hpp"
 
 namespace stallcast::cli {
 namespace {

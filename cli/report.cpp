@@ -2,8 +2,8 @@
 #include <memory>
 #include <optional>
 
-#include "analyzer/profile_json.hpp"
-#include "analyzer/redact.hpp"
+#include "analyzer/profile/json.hpp"
+#include "analyzer/profile/redact.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/results.hpp"

@@ -2,15 +2,16 @@
 
 #include <fmt/core.h>
 
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 #include "cli/answers.hpp"
 #include "cli/terminal.hpp"
 #include "core/write_file.hpp"
-#include "model/curves.hpp"
-#include "model/grid.hpp"
-#include "model/operators.hpp"
-#include "model/recommend.hpp"
-#include "probes/collect/output_folder.hpp"
+#include "model/job/operators.hpp"
+#include "model/predict/curves.hpp"
+#include "model/predict/grid.hpp"
+#include "model/predict/without_operators.hpp"
+#include "model/recommend/recommend.hpp"
+#include "probes/collect/launch/output_folder.hpp"
 
 namespace stallcast::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/profile.hpp"
+#include "analyzer/profile/profile.hpp"
 #include "core/result.hpp"
 #include "reports/render.hpp"
 

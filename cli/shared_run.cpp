@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "probes/collect/child_environment.hpp"
+#include "probes/collect/launch/child_environment.hpp"
 
 namespace stallcast::cli {
 

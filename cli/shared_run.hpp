@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/result.hpp"
-#include "probes/collect/launcher.hpp"
+#include "probes/collect/launch/launcher.hpp"
 
 namespace stallcast::cli {
 

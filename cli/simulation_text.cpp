@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/utf8.hpp"
-#include "reports/formats.hpp"
+#include "reports/findings/report_data.hpp"
 
 namespace stallcast::cli {
 namespace {

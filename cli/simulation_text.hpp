@@ -4,7 +4,7 @@
 #include <span>
 #include <string>
 
-#include "model/prediction.hpp"
+#include "model/scenario/prediction.hpp"
 
 namespace stallcast::cli {
 

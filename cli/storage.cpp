@@ -5,14 +5,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "analyzer/storage_profile.hpp"
+#include "analyzer/storage/probe_result.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/storage_text.hpp"
 #include "cli/terminal.hpp"
 #include "core/units.hpp"
-#include "probes/collect/host_facts.hpp"
-#include "probes/collect/storage_probe.hpp"
+#include "probes/collect/storage/probe.hpp"
+#include "probes/collect/system/host_facts.hpp"
 
 namespace stallcast::cli {
 namespace {

@@ -1,9 +1,9 @@
 #include "cli/storage_of_run.hpp"
 
-#include "analyzer/files_read.hpp"
-#include "analyzer/storage_summary.hpp"
+#include "analyzer/reads/files_read.hpp"
+#include "analyzer/storage/summary.hpp"
 #include "cli/terminal.hpp"
-#include "probes/collect/storage_probe.hpp"
+#include "probes/collect/storage/probe.hpp"
 
 namespace stallcast::cli {
 namespace {

@@ -5,10 +5,10 @@
 #include <span>
 #include <string>
 
-#include "analyzer/profile.hpp"
-#include "analyzer/run_data.hpp"
+#include "analyzer/load/run_data.hpp"
+#include "analyzer/profile/profile.hpp"
 #include "core/quantity.hpp"
-#include "probes/collect/own_pages.hpp"
+#include "probes/collect/pages/own_pages.hpp"
 
 namespace stallcast::cli {
 

@@ -4,8 +4,8 @@
 
 #include <map>
 
-#include "reports/format.hpp"
-#include "reports/text_layout.hpp"
+#include "reports/text/text_layout.hpp"
+#include "reports/words/format.hpp"
 
 namespace stallcast::cli {
 namespace {

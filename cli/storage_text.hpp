@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analyzer/storage_profile.hpp"
+#include "analyzer/storage/probe_result.hpp"
 
 namespace stallcast::cli {
 

@@ -1,5 +1,5 @@
 /// stallcast validate: published results replayed through the model.
-#include "model/validate.hpp"
+#include "model/validate/validate.hpp"
 
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,7 +8,8 @@
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/terminal.hpp"
-#include "model/prediction_json.hpp"
+#include "model/predict/prediction_json.hpp"
+#include "model/validate/ledger_json.hpp"
 
 namespace stallcast::cli {
 

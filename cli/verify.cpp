@@ -4,7 +4,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 #include "cli/answers.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"

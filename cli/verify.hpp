@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/profile.hpp"
+#include "analyzer/profile/profile.hpp"
 #include "core/quantity.hpp"
 #include "core/result.hpp"
-#include "model/scenario.hpp"
-#include "model/verification.hpp"
+#include "model/scenario/scenario.hpp"
+#include "model/validate/verification.hpp"
 
 namespace stallcast::cli {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/ranks_seen.hpp"
-#include "analyzer/run_data.hpp"
+#include "analyzer/load/run_data.hpp"
+#include "analyzer/ranks/ranks_seen.hpp"
 #include "cli/command.hpp"
 #include "cli/emulate.hpp"
 #include "cli/exit_status.hpp"
@@ -15,11 +15,11 @@
 #include "cli/results.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verify.hpp"
-#include "model/predict.hpp"
-#include "probes/collect/child_environment.hpp"
-#include "probes/collect/host_facts.hpp"
-#include "probes/collect/record_run.hpp"
-#include "probes/collect/run_folder.hpp"
+#include "model/predict/predict.hpp"
+#include "probes/collect/launch/child_environment.hpp"
+#include "probes/collect/launch/run_folder.hpp"
+#include "probes/collect/run/record_run.hpp"
+#include "probes/collect/system/host_facts.hpp"
 
 namespace stallcast::cli {
 namespace {

@@ -4,14 +4,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 #include "cli/answers.hpp"
 #include "cli/command.hpp"
 #include "cli/exit_status.hpp"
 #include "cli/simulation_text.hpp"
 #include "cli/terminal.hpp"
 #include "core/units.hpp"
-#include "model/prediction_json.hpp"
+#include "model/predict/prediction_json.hpp"
 
 namespace stallcast::cli {
 namespace {

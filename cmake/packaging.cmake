@@ -1,6 +1,6 @@
 # What `cmake --install` puts where, and the packages made of it: `cpack -G DEB` or `cpack -G TGZ` in the build folder,
 # for systems like the one that builds. Those of a release, for every system, are made of the wheel: packaging/wheel.
-# The tool finds its parts relative to itself (probes/collect/installation.cpp), so that a tree may be moved.
+# The tool finds its parts relative to itself (probes/collect/launch/installation.cpp), so that a tree may be moved.
 #
 #   bin/stallcast                       the tool
 #   lib/libstallcast_capture.so         goes into the job's processes; its C API is include/stallcast/capture.h

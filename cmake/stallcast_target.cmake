@@ -15,3 +15,17 @@ function(stallcast_target name)
     target_link_options(${name} PRIVATE -fsanitize=${STALLCAST_SANITIZE})
   endif()
 endfunction()
+
+# stallcast_room(LAYER ROOM SOURCES FILE ... [USES TARGET ...] [PRIVATE TARGET ...]): the library stallcast_LAYER_ROOM, a
+# folder of a layer. USES: rooms of the same layer by their names (only those that stand before it, tests/layers), and
+# what its headers name; PRIVATE: what its sources alone do.
+function(stallcast_room layer room)
+  cmake_parse_arguments(ARG "" "" "SOURCES;USES;PRIVATE" ${ARGN})
+  set(uses "")
+  foreach(use IN LISTS ARG_USES)
+    list(APPEND uses $<IF:$<TARGET_EXISTS:stallcast_${layer}_${use}>,stallcast_${layer}_${use},${use}>)
+  endforeach()
+  add_library(stallcast_${layer}_${room} STATIC ${ARG_SOURCES})
+  stallcast_target(stallcast_${layer}_${room})
+  target_link_libraries(stallcast_${layer}_${room} PUBLIC ${uses} PRIVATE ${ARG_PRIVATE})
+endfunction()

@@ -1,6 +1,6 @@
 /// Dimension-checked quantities: `Bytes / Seconds` compiles, `Seconds + Bytes` does not.
 ///
-/// Values are held in base units (seconds, bytes, samples). Percent, ms and MiB exist only in reports/format.
+/// Values are held in base units (seconds, bytes, samples). Percent, ms and MiB exist only in reports/words/format.
 #pragma once
 
 #include <compare>

@@ -1,7 +1,7 @@
 /// Phases, as the hooks see them. While a batch of a phased run is made (phase.h), a file opened for reading
 ///
 ///   cold    has its pages dropped from the page cache first, where they are this run's own or all may be dropped,
-///   cached  is left as it is: the tool holds it in the page cache (collect/page_holder.hpp),
+///   cached  is left as it is: the tool holds it in the page cache (collect/pages/page_holder.hpp),
 ///
 /// and in every phase it is asked how much of it is resident. A file that stays open from batch to batch (shards, HDF5)
 /// is treated range by range at each read instead. What a sample of known index reads is recorded, so that the tool

@@ -6,7 +6,7 @@
 ///
 /// Which ones: those whose index hashes to a multiple of the period, a power of two. The choice has nothing to do with
 /// what a sample costs, a later pass times the same ones (what is read for the first time can be told), and the
-/// samples of the longest period are among those of every shorter one (analyzer/timed_samples.hpp).
+/// samples of the longest period are among those of every shorter one (analyzer/steps/timed_samples.hpp).
 #pragma once
 
 #include "probes/capture/fd_table.hpp"

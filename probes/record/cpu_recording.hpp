@@ -1,6 +1,6 @@
-/// What the CPU probe (probes/collect/cpu_probe) saw of a run: samples of where the job's CPU time went, and counters
-/// over the tree of its processes. One file beside the recordings; addresses were made names when the run ended, so
-/// that it can be read on another machine.
+/// What the CPU probe (probes/collect/perf/cpu_probe) saw of a run: samples of where the job's CPU time went, and
+/// counters over the tree of its processes. One file beside the recordings; addresses were made names when the run
+/// ended, so that it can be read on another machine.
 ///
 /// Worked example. At 97 Hz a process that computes for 2 s leaves about 194 samples, each {time, process, thread,
 /// symbol}; 110 of them name {libjpeg.so.62, ""}: 57 % of its CPU time went into libjpeg. Which samples count for what

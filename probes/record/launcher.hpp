@@ -1,5 +1,5 @@
 /// What launchers leave in the environment of a process about the job that it is part of. Names only: they are read
-/// inside the job (open_writer.cpp) and by the tool (collect/launcher.hpp), which must agree.
+/// inside the job (open_writer.cpp) and by the tool (collect/launch/launcher.hpp), which must agree.
 #pragma once
 
 #include <cstddef>

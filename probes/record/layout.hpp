@@ -112,7 +112,7 @@ enum class TextKind : std::uint32_t {
       6,  ///< {"segment","phase","round","iterator_id","first","batches","workers","at_once","made_as","argument",
           ///< "t_ns","iterable","stream"}: from batch `first` of that pass on; written anew in each pass that it goes
           ///< on in
-  burst = 8,  ///< how a hold and burst went, written after it: see BurstRun (analyzer/phase_blocks.hpp)
+  burst = 8,  ///< how a hold and burst went, written after it: see BurstRun (analyzer/blocks/blocks.hpp)
   ahead = 9,  ///< {"serial", "turn", "indices":[[...], ...]}: index lists from that turn on; the last answer to a
               ///< serial has "done":true, and "refused":"why" where there is no telling
   part = 7,   ///< {"parts":[[number, name, where], ...]}: what part records of this process stand for

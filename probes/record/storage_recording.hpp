@@ -1,4 +1,4 @@
-/// What a storage probe saw (probes/collect/storage_probe), as it was seen: the analyzer makes points and fits of it.
+/// What a storage probe saw (probes/collect/storage/probe), as it was seen: the analyzer makes points and fits of it.
 ///
 /// Worked example. 0.5 s of whole files, four at once, is one StorageWindow {whole_file, cold, in_flight 4}: the time
 /// of the last moment at which all four streams were busy (stop_s), the bytes and reads that had ended by then as a

@@ -8,7 +8,7 @@
 #include <random>
 #include <string>
 
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 using namespace stallcast;

@@ -1,4 +1,4 @@
-#include "analyzer/attribution.hpp"
+#include "analyzer/stalls/attribution.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // What differs between two profiles, and that noise is not taken for a change.
-#include "analyzer/compare.hpp"
+#include "analyzer/compare/compare.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 #include <random>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/fail_condition.hpp"
-#include "analyzer/statistics.hpp"
+#include "analyzer/compare/fail_condition.hpp"
+#include "analyzer/statistics/statistics.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 using namespace stallcast;

@@ -6,8 +6,8 @@
 #include <random>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/cpu_names.hpp"
-#include "analyzer/cpu_shares.hpp"
+#include "analyzer/resources/cpu_names.hpp"
+#include "analyzer/resources/cpu_shares.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 using namespace stallcast;

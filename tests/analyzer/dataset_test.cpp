@@ -1,5 +1,5 @@
 /// What of the files that samples read is the data set, how large it is, and which reading is not seen.
-#include "analyzer/dataset_bytes.hpp"
+#include "analyzer/profile/dataset_bytes.hpp"
 
 #include <doctest/doctest.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 #include "tests/analyzer/node_builder.hpp"
 
 using namespace stallcast;

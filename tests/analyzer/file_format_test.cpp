@@ -1,4 +1,4 @@
-#include "analyzer/file_format.hpp"
+#include "analyzer/load/file_format.hpp"
 
 #include <doctest/doctest.h>
 

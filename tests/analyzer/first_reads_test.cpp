@@ -1,4 +1,4 @@
-#include "analyzer/first_reads.hpp"
+#include "analyzer/steps/first_reads.hpp"
 
 #include <doctest/doctest.h>
 

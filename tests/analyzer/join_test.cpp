@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "analyzer/run_data.hpp"
+#include "analyzer/load/run_data.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 using namespace stallcast;

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 #include "tests/analyzer/run_builder.hpp"
 #include "tests/record/encode_recording.hpp"
 

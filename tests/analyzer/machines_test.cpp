@@ -1,5 +1,5 @@
 // Which launches of a job ran on one machine, and what of it each had.
-#include "analyzer/machines.hpp"
+#include "analyzer/load/machines.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/nodes.hpp"
+#include "analyzer/load/nodes.hpp"
 #include "core/check.hpp"
 
 namespace stallcast::synthetic {

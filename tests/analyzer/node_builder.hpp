@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/profile.hpp"
-#include "analyzer/run_data.hpp"
+#include "analyzer/load/run_data.hpp"
+#include "analyzer/profile/profile.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 namespace stallcast::synthetic {

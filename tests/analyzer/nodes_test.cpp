@@ -1,5 +1,5 @@
 // Recordings of several nodes as one job: what adds up, what is refused, what is never compared.
-#include "analyzer/nodes.hpp"
+#include "analyzer/load/nodes.hpp"
 
 #include <doctest/doctest.h>
 
@@ -10,7 +10,7 @@
 #include <string>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 #include "tests/analyzer/node_builder.hpp"
 
 using namespace stallcast;

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/sections.hpp"
+#include "analyzer/resources/other_load.hpp"
+#include "analyzer/steps/rank_view.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 using namespace stallcast;

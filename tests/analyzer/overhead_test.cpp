@@ -4,7 +4,8 @@
 #include <functional>
 #include <random>
 
-#include "analyzer/sections.hpp"
+#include "analyzer/resources/overhead.hpp"
+#include "analyzer/steps/rank_view.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 using namespace stallcast;

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/profile_json.hpp"
-#include "analyzer/steady.hpp"
+#include "analyzer/profile/json.hpp"
+#include "analyzer/steps/steady.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 namespace stallcast {

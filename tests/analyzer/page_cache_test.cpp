@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/sections.hpp"
+#include "analyzer/reads/page_cache.hpp"
+#include "analyzer/steps/rank_view.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 using namespace stallcast;

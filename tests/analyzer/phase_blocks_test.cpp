@@ -1,4 +1,4 @@
-#include "analyzer/phase_blocks.hpp"
+#include "analyzer/blocks/blocks.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>

@@ -1,4 +1,4 @@
-#include "analyzer/phase_bursts.hpp"
+#include "analyzer/blocks/bursts.hpp"
 
 #include <doctest/doctest.h>
 #include <fmt/core.h>

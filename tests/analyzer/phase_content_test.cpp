@@ -1,5 +1,5 @@
 /// What the samples of a block are made of, and what that does to its time.
-#include "analyzer/phase_content.hpp"
+#include "analyzer/blocks/content.hpp"
 
 #include <doctest/doctest.h>
 

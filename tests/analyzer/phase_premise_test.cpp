@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "analyzer/phase_blocks.hpp"
+#include "analyzer/blocks/blocks.hpp"
 
 using namespace stallcast;
 using record::Phase;

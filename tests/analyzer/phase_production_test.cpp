@@ -1,4 +1,4 @@
-#include "analyzer/phase_production.hpp"
+#include "analyzer/blocks/production.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "analyzer/run_data.hpp"
+#include "analyzer/load/run_data.hpp"
 #include "probes/record/control.hpp"
 #include "tests/analyzer/run_builder.hpp"
 

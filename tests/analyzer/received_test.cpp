@@ -1,10 +1,10 @@
 /// Data that come over the network: they count as read, and what is waited for them is a fetch stall.
-#include "analyzer/received.hpp"
+#include "analyzer/load/received.hpp"
 
 #include <doctest/doctest.h>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/phase_blocks.hpp"
+#include "analyzer/blocks/blocks.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 using namespace stallcast;

@@ -1,9 +1,9 @@
 // A profile that is passed on tells nothing of whose it is.
-#include "analyzer/redact.hpp"
+#include "analyzer/profile/redact.hpp"
 
 #include <doctest/doctest.h>
 
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 
 using namespace stallcast;
 

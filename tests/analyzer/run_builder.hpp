@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "analyzer/profile.hpp"
-#include "analyzer/run_data.hpp"
+#include "analyzer/load/run_data.hpp"
+#include "analyzer/profile/profile.hpp"
 #include "simulation/loader.hpp"
 
 namespace stallcast::synthetic {

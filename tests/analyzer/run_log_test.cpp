@@ -1,4 +1,4 @@
-#include "analyzer/run_log.hpp"
+#include "analyzer/load/run_log.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,10 +1,11 @@
-#include "analyzer/sections.hpp"
+#include "analyzer/steps/rank_view.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
 #include "analyzer/analyze.hpp"
+#include "analyzer/blocks/timeline.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 using namespace stallcast;

@@ -1,5 +1,5 @@
 /// A run as found whose bytes came from storage first and from memory later: two states, each with its own figures.
-#include "analyzer/states.hpp"
+#include "analyzer/reads/states.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/analyze.hpp"
+#include "analyzer/steps/job.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 using namespace stallcast;

@@ -1,4 +1,4 @@
-#include "analyzer/statistics.hpp"
+#include "analyzer/statistics/statistics.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "analyzer/steady.hpp"
+#include "analyzer/steps/steady.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 /// Storage whose latency, bandwidth and ceilings are known must be read back from what a probe sees of it.
-#include "analyzer/storage_fit.hpp"
+#include "analyzer/storage/fit.hpp"
 
 #include <doctest/doctest.h>
 
@@ -13,7 +13,7 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
-#include "analyzer/storage_profile.hpp"
+#include "analyzer/storage/probe_result.hpp"
 #include "storage_simulation.hpp"
 
 namespace stallcast::testing {

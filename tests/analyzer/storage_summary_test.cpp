@@ -1,5 +1,5 @@
 /// What a profile keeps of a storage probe.
-#include "analyzer/storage_summary.hpp"
+#include "analyzer/storage/summary.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/steady.hpp"
+#include "analyzer/steps/steady.hpp"
 #include "tests/analyzer/phased_builder.hpp"
 
 using namespace stallcast;

@@ -1,4 +1,4 @@
-#include "analyzer/tight_rates.hpp"
+#include "analyzer/profile/tight_rates.hpp"
 
 #include <doctest/doctest.h>
 

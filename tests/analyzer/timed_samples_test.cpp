@@ -1,4 +1,4 @@
-#include "analyzer/timed_samples.hpp"
+#include "analyzer/steps/timed_samples.hpp"
 
 #include <doctest/doctest.h>
 

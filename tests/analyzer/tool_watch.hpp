@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/run_log.hpp"
+#include "analyzer/load/run_log.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 namespace stallcast::synthetic {

@@ -1,5 +1,5 @@
 /// Each row of the table: said where its evidence is there, not said where it is not.
-#include "analyzer/warnings.hpp"
+#include "analyzer/warnings/warnings.hpp"
 
 #include <doctest/doctest.h>
 

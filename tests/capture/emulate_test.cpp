@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "core/clock.hpp"
-#include "probes/collect/emulation.hpp"
+#include "probes/collect/emulation/emulation.hpp"
 #include "tests/capture/phase_run.hpp"
 
 namespace stallcast::test {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <map>
 
-#include "probes/collect/recording_follower.hpp"
+#include "probes/collect/pages/recording_follower.hpp"
 #include "tests/capture/phase_run.hpp"
 
 namespace stallcast::test {

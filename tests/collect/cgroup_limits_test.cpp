@@ -1,4 +1,4 @@
-#include "probes/collect/cgroup_limits.hpp"
+#include "probes/collect/system/cgroup_limits.hpp"
 
 #include <doctest/doctest.h>
 

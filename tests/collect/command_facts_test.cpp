@@ -1,4 +1,4 @@
-#include "probes/collect/command_facts.hpp"
+#include "probes/collect/launch/command_facts.hpp"
 
 #include <doctest/doctest.h>
 #include <elf.h>

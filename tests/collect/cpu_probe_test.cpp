@@ -1,5 +1,5 @@
 /// The probe around real commands, where this kernel allows it.
-#include "probes/collect/cpu_probe.hpp"
+#include "probes/collect/perf/cpu_probe.hpp"
 
 #include <doctest/doctest.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "probes/collect/cpu_throttling.hpp"
+#include "probes/collect/system/cpu_throttling.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,9 +1,9 @@
-#include "probes/collect/doctor.hpp"
+#include "probes/collect/doctor/doctor.hpp"
 
 #include <doctest/doctest.h>
 
 #include "fake_root.hpp"
-#include "probes/collect/run_program.hpp"
+#include "probes/collect/system/run_program.hpp"
 
 namespace stallcast::collect {
 namespace {

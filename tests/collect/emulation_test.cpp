@@ -1,5 +1,5 @@
 /// The emulated hardware as the tool sees it: its file, its line in the log, what it says of itself in the end.
-#include "probes/collect/emulation.hpp"
+#include "probes/collect/emulation/emulation.hpp"
 
 #include <doctest/doctest.h>
 #include <sched.h>

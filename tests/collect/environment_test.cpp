@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "fake_root.hpp"
-#include "probes/collect/child_environment.hpp"
-#include "probes/collect/installation.hpp"
+#include "probes/collect/launch/child_environment.hpp"
+#include "probes/collect/launch/installation.hpp"
 
 namespace stallcast::collect {
 namespace {

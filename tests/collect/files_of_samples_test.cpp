@@ -1,4 +1,4 @@
-#include "probes/collect/files_of_samples.hpp"
+#include "probes/collect/pages/files_of_samples.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

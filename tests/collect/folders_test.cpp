@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "fake_root.hpp"
-#include "probes/collect/output_folder.hpp"
-#include "probes/collect/run_folder.hpp"
+#include "probes/collect/launch/output_folder.hpp"
+#include "probes/collect/launch/run_folder.hpp"
 
 namespace stallcast::collect {
 namespace {

@@ -1,4 +1,4 @@
-#include "probes/collect/host_facts.hpp"
+#include "probes/collect/system/host_facts.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 /// Control groups as folders and files: set, refused, read, swept. That the kernel obeys them is tests/cli's to show.
-#include "probes/collect/kernel_groups.hpp"
+#include "probes/collect/emulation/kernel_groups.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fake_root.hpp"
-#include "probes/collect/kernel_limits.hpp"
+#include "probes/collect/emulation/kernel_limits.hpp"
 
 namespace stallcast::collect {
 namespace {

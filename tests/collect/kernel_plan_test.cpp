@@ -1,5 +1,5 @@
 /// Which groups and which lines the kernel would be given, on made-up machines.
-#include "probes/collect/kernel_plan.hpp"
+#include "probes/collect/emulation/kernel_plan.hpp"
 
 #include <doctest/doctest.h>
 

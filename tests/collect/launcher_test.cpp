@@ -1,5 +1,5 @@
 // Whether this tool is one of several, and where each of them writes.
-#include "probes/collect/launcher.hpp"
+#include "probes/collect/launch/launcher.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-#include "probes/collect/machine_cpu.hpp"
+#include "probes/collect/system/machine_cpu.hpp"
 
 #include <doctest/doctest.h>
 #include <unistd.h>

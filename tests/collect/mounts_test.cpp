@@ -1,4 +1,4 @@
-#include "probes/collect/mounts.hpp"
+#include "probes/collect/system/mounts.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "fake_root.hpp"
-#include "probes/collect/fresh_page.hpp"
-#include "probes/collect/launch.hpp"
-#include "probes/collect/rank_reading.hpp"
-#include "probes/collect/resident_read.hpp"
-#include "probes/collect/signal_gate.hpp"
+#include "probes/collect/launch/launch.hpp"
+#include "probes/collect/launch/signal_gate.hpp"
+#include "probes/collect/pages/fresh_page.hpp"
+#include "probes/collect/pages/resident_read.hpp"
+#include "probes/collect/run/rank_reading.hpp"
 
 namespace stallcast::collect {
 namespace {

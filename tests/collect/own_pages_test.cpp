@@ -1,4 +1,4 @@
-#include "probes/collect/own_pages.hpp"
+#include "probes/collect/pages/own_pages.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "fake_root.hpp"
-#include "probes/collect/storage_pool.hpp"
+#include "probes/collect/storage/pool.hpp"
 #include "probes/record/own_pages.hpp"
 
 namespace stallcast::collect::testing {

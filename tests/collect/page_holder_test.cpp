@@ -1,4 +1,4 @@
-#include "probes/collect/page_holder.hpp"
+#include "probes/collect/pages/page_holder.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "fake_root.hpp"
-#include "probes/collect/free_memory.hpp"
-#include "probes/collect/page_residency.hpp"
+#include "probes/collect/pages/page_residency.hpp"
+#include "probes/collect/system/free_memory.hpp"
 
 namespace stallcast::collect::testing {
 namespace {

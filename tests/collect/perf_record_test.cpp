@@ -1,5 +1,5 @@
 /// The kernel's records from bytes that we lay out ourselves, and what lies where in a process that they tell of.
-#include "probes/collect/perf_record.hpp"
+#include "probes/collect/perf/perf_record.hpp"
 
 #include <doctest/doctest.h>
 #include <linux/perf_event.h>
@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
-#include "probes/collect/address_spaces.hpp"
-#include "probes/collect/cpu_samples.hpp"
+#include "probes/collect/perf/address_spaces.hpp"
+#include "probes/collect/perf/cpu_samples.hpp"
 
 namespace stallcast::collect {
 namespace {

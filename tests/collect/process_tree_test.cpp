@@ -1,4 +1,4 @@
-#include "probes/collect/process_tree.hpp"
+#include "probes/collect/system/process_tree.hpp"
 
 #include <doctest/doctest.h>
 #include <signal.h>

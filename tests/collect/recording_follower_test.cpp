@@ -1,4 +1,4 @@
-#include "probes/collect/recording_follower.hpp"
+#include "probes/collect/pages/recording_follower.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/stat.h>

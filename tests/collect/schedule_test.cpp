@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
 
-#include "probes/collect/overhead_schedule.hpp"
+#include "probes/collect/schedule/overhead_schedule.hpp"
 
 namespace stallcast::collect {
 namespace {

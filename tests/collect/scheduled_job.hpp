@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/collect/phase_schedule.hpp"
+#include "probes/collect/schedule/phase_schedule.hpp"
 
 namespace stallcast::collect {
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "fake_root.hpp"
-#include "probes/collect/cpu_limit.hpp"
-#include "probes/collect/loader_wish.hpp"
+#include "probes/collect/launch/loader_override.hpp"
+#include "probes/collect/system/cpu_limit.hpp"
 
 namespace stallcast::collect {
 namespace {

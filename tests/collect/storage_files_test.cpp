@@ -1,4 +1,4 @@
-#include "probes/collect/storage_files.hpp"
+#include "probes/collect/storage/files.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 /// One window of reads, by threads and by the kernel's queue: both must bring the same.
-#include "probes/collect/storage_reader.hpp"
+#include "probes/collect/storage/reader.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /// Names for addresses: of this very program, of the C library, of a kernel that we make up.
-#include "probes/collect/symbols.hpp"
+#include "probes/collect/perf/symbols.hpp"
 
 #include <doctest/doctest.h>
 #include <link.h>

@@ -1,4 +1,4 @@
-#include "probes/collect/tool_log.hpp"
+#include "probes/collect/run/tool_log.hpp"
 
 #include <doctest/doctest.h>
 #include <sys/resource.h>
@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "fake_root.hpp"
-#include "probes/collect/log_lines.hpp"
+#include "probes/collect/run/log_lines.hpp"
 
 namespace stallcast::collect {
 namespace {

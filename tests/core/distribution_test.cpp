@@ -1,4 +1,4 @@
-#include "analyzer/distribution.hpp"
+#include "analyzer/statistics/distribution.hpp"
 
 #include <doctest/doctest.h>
 

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "model/catalog.hpp"
+#include "model/scenario/catalog.hpp"
 
 namespace {
 

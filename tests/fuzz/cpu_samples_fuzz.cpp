@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 #include "probes/record/reader.hpp"
 #include "tests/fuzz/example_recording.hpp"
 

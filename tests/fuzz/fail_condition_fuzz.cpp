@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "analyzer/fail_condition.hpp"
+#include "analyzer/compare/fail_condition.hpp"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "reports/price.hpp"
+#include "reports/findings/price.hpp"
 
 /// What is taken for a price is an amount above zero in a short currency; the rest is told what to write.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

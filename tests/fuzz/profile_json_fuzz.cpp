@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 
 /// Whatever parses is a profile: written and read again it says the same. Whatever does not is the file's fault, by
 /// name.

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "core/utf8.hpp"
-#include "reports/plan.hpp"
+#include "reports/plan/plan.hpp"
 #include "reports/render.hpp"
 #include "sample_plans.hpp"
 #include "sample_predictions.hpp"

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/nodes.hpp"
-#include "analyzer/profile_json.hpp"
+#include "analyzer/load/nodes.hpp"
+#include "analyzer/profile/json.hpp"
 #include "probes/record/reader.hpp"
 #include "tests/fuzz/example_recording.hpp"
 

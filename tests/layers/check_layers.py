@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Fails on an include that breaks the order of the layers.
+"""Fails on an include that breaks the order of the layers, or of the rooms in a layer.
 
-Data flows down the list below; includes point only up it. Run as `check_layers.py ROOT`; prints one line
+Data flows down the lists below; includes point only up them. Run as `check_layers.py ROOT`; prints one line
 "file:line: folder may not include ..." for each breach and exits with 1 if there was one, 2 if nothing was checked.
 """
 
@@ -10,9 +10,9 @@ import re
 import sys
 
 # What each layer may include besides itself: folders (ending in /) or single headers.
-PROFILE = ["analyzer/profile.hpp", "analyzer/profile_gpu.hpp", "analyzer/distribution.hpp", "analyzer/dataset_bytes.hpp",
-           "analyzer/loader_terms.hpp"]
-MODEL_RESULTS = ["model/prediction.hpp", "model/catalog.hpp", "model/plan.hpp"]
+PROFILE = ["analyzer/profile/profile.hpp", "analyzer/profile/gpu.hpp", "analyzer/statistics/distribution.hpp",
+           "analyzer/profile/dataset_bytes.hpp", "analyzer/profile/loader_terms.hpp"]
+MODEL_RESULTS = ["model/scenario/prediction.hpp", "model/scenario/catalog.hpp", "model/plan/plan.hpp"]
 LAYERS = {
     "include/": [],
     "core/": [],
@@ -23,13 +23,23 @@ LAYERS = {
     "simulation/": ["core/"],
     "analyzer/": ["core/", "probes/record/", "simulation/"],
     "model/": ["core/", "simulation/", *PROFILE],
-    "reports/": ["core/", *MODEL_RESULTS, "analyzer/profile_json.hpp", "analyzer/comparison.hpp", *PROFILE],
+    "reports/": ["core/", *MODEL_RESULTS, "analyzer/profile/json.hpp", "analyzer/compare/comparison.hpp", *PROFILE],
     "cli/": ["core/", "probes/record/", "probes/collect/", "simulation/", "analyzer/", "model/", "reports/"],
     "samples/": ["include/"],
 }
 # Headers that others may include one by one: what *they* include must be open to everybody who includes them.
-SHARED_HEADERS = {*PROFILE, *MODEL_RESULTS, "analyzer/profile_json.hpp", "analyzer/comparison.hpp"}
+SHARED_HEADERS = {*PROFILE, *MODEL_RESULTS, "analyzer/profile/json.hpp", "analyzer/compare/comparison.hpp"}
 SHARED_MAY_INCLUDE = {"model/": ["core/", *PROFILE, *MODEL_RESULTS], "analyzer/": ["core/", *PROFILE]}
+
+# Rooms of a layer: a room may include those before it, and what lies in the layer itself may include all. A layer
+# without rooms is not here.
+ROOMS = {
+    "analyzer/": ["statistics", "profile", "compare", "load", "steps", "reads", "blocks", "stalls", "resources", "ranks",
+                  "storage", "warnings"],
+    "model/": ["scenario", "analytic", "job", "setting", "predict", "recommend", "plan", "validate"],
+    "probes/collect/": ["system", "pages", "storage", "launch", "perf", "emulation", "schedule", "run", "doctor"],
+    "reports/": ["words", "findings", "text", "html", "export", "diff", "plan"],
+}
 
 SOURCES = {".c", ".cc", ".cpp", ".h", ".hpp", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
@@ -55,9 +65,29 @@ def resolve(root, source, bracket, name):
     return name if layer_of(name) else None  # ours by its name, though the file is gone
 
 
+def room_of(path, layer):
+    """The place in the layer's list of the room that `path` lies in; None for what lies in the layer itself."""
+    folder, _, rest = path.removeprefix(layer).partition("/")
+    if not rest:
+        return None
+    return ROOMS[layer].index(folder) if folder in ROOMS[layer] else -1
+
+
+def in_order(source, target, layer):
+    """True unless the room of `source` stands before that of `target`, or one of them is not in the list."""
+    if layer not in ROOMS or not target.startswith(layer):
+        return True
+    of_source, of_target = room_of(source, layer), room_of(target, layer)
+    if of_source is None:
+        return of_target is None or of_target >= 0
+    return of_target is not None and 0 <= of_target <= of_source
+
+
 def allowed(source, target):
     """True if `source` may include `target` (both relative to the root)."""
     layer = layer_of(source)
+    if not in_order(source, target, layer):
+        return False
     if source in SHARED_HEADERS:
         return any(target == entry or target.startswith(entry) for entry in SHARED_MAY_INCLUDE[layer])
     return any(target == entry or target.startswith(entry) for entry in [layer, *LAYERS[layer]])

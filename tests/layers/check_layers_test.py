@@ -22,9 +22,9 @@ def check(files):
 
 GOOD = {
     "core/units.hpp": "#include <string>\n",
-    "analyzer/profile.hpp": '#include "core/units.hpp"\n',
-    "analyzer/analyze.hpp": '#include "analyzer/profile.hpp"\n',
-    "model/predict.cpp": '#include "analyzer/profile.hpp"\n#include <vector>\n',
+    "analyzer/profile/profile.hpp": '#include "core/units.hpp"\n',
+    "analyzer/analyze.hpp": '#include "analyzer/profile/profile.hpp"\n',
+    "model/predict/predict.cpp": '#include "analyzer/profile/profile.hpp"\n#include <vector>\n',
     "cli/main.cpp": '#include "analyzer/analyze.hpp"\nint main() { std::cout << 1; }\n',
 }
 
@@ -43,8 +43,8 @@ class LayerCheck(unittest.TestCase):
         self.assertEqual(check({"README.md": ""})[0], 2)
 
     def test_an_include_against_the_flow(self):
-        self.assert_breach({"core/bad.cpp": '#include "analyzer/profile.hpp"\n'},
-                           "core/bad.cpp:1: core/ may not include analyzer/profile.hpp")
+        self.assert_breach({"core/bad.cpp": '#include "analyzer/profile/profile.hpp"\n'},
+                           "core/bad.cpp:1: core/ may not include analyzer/profile/profile.hpp")
 
     def test_model_sees_the_profile_but_not_the_analysis(self):
         self.assert_breach({"model/bad.cpp": '\n#include "analyzer/analyze.hpp"\n'},
@@ -54,8 +54,8 @@ class LayerCheck(unittest.TestCase):
         self.assert_breach({"model/bad.cpp": '#  include "../analyzer/analyze.hpp"\n'}, "analyzer/analyze.hpp")
 
     def test_a_shared_header_must_not_carry_others_along(self):
-        self.assert_breach({"analyzer/profile.hpp": '#include "analyzer/analyze.hpp"\n'},
-                           "analyzer/profile.hpp:1:")
+        self.assert_breach({"analyzer/profile/profile.hpp": '#include "analyzer/analyze.hpp"\n'},
+                           "analyzer/profile/profile.hpp:1:")
 
     def test_a_header_that_does_not_exist_is_still_a_breach(self):
         self.assert_breach({"probes/record/bad.hpp": '#include "cli/gone.hpp"\n'}, "probes/record/ may not include")

@@ -1,4 +1,4 @@
-#include "model/applied.hpp"
+#include "model/validate/applied.hpp"
 
 #include <doctest/doctest.h>
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "model/predict.hpp"
+#include "model/predict/predict.hpp"
 
 namespace stallcast::made {
 

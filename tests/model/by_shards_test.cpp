@@ -1,5 +1,5 @@
 /// Streams: the kernel reads ahead of them, and a cache holds their shards whole.
-#include "model/by_shards.hpp"
+#include "model/setting/by_shards.hpp"
 
 #include <doctest/doctest.h>
 

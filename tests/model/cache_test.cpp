@@ -1,4 +1,4 @@
-#include "model/cache.hpp"
+#include "model/analytic/cache.hpp"
 
 #include <doctest/doctest.h>
 

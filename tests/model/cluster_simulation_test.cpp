@@ -5,9 +5,9 @@
 #include <cmath>
 #include <string>
 
-#include "model/cache.hpp"
-#include "model/cluster.hpp"
-#include "model/prediction_json.hpp"
+#include "model/analytic/cache.hpp"
+#include "model/analytic/cluster.hpp"
+#include "model/predict/prediction_json.hpp"
 #include "tests/model/asking.hpp"
 #include "tests/model/made_profile.hpp"
 

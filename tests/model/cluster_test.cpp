@@ -1,4 +1,4 @@
-#include "model/cluster.hpp"
+#include "model/analytic/cluster.hpp"
 
 #include <doctest/doctest.h>
 

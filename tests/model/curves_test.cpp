@@ -1,11 +1,11 @@
-#include "model/curves.hpp"
+#include "model/predict/curves.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "model/cache.hpp"
-#include "model/predict.hpp"
+#include "model/analytic/cache.hpp"
+#include "model/predict/predict.hpp"
 #include "tests/model/made_profile.hpp"
 
 namespace stallcast {

@@ -1,4 +1,4 @@
-#include "model/discrepancy.hpp"
+#include "model/predict/discrepancy.hpp"
 
 #include <doctest/doctest.h>
 

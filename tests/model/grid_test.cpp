@@ -1,11 +1,11 @@
-#include "model/grid.hpp"
+#include "model/predict/grid.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "model/bandwidth_words.hpp"
-#include "model/predict.hpp"
+#include "model/predict/predict.hpp"
+#include "model/scenario/bandwidth_words.hpp"
 #include "tests/model/made_profile.hpp"
 
 namespace stallcast {

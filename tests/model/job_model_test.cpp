@@ -1,10 +1,10 @@
-#include "model/job_model.hpp"
+#include "model/job/job_model.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "model/calibrate.hpp"
+#include "model/predict/calibrate.hpp"
 #include "tests/model/made_profile.hpp"
 
 namespace stallcast {

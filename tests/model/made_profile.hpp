@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <random>
 
-#include "analyzer/profile.hpp"
+#include "analyzer/profile/profile.hpp"
 #include "simulation/loader.hpp"
 
 namespace stallcast::made {

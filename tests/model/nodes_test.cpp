@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string>
 
-#include "model/cluster.hpp"
+#include "model/analytic/cluster.hpp"
 #include "tests/model/asking.hpp"
 #include "tests/model/made_profile.hpp"
 

@@ -1,9 +1,10 @@
-#include "model/operators.hpp"
+#include "model/job/operators.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 
+#include "model/predict/without_operators.hpp"
 #include "tests/model/asking.hpp"
 #include "tests/model/made_profile.hpp"
 

@@ -1,7 +1,7 @@
 /// Loaders that fetch and prepare side by side: rate = min(1/max(F, P), G), and what cannot be asked of them.
-#include "model/overlapped.hpp"
+#include "model/job/overlapped.hpp"
 
-#include "model/recommend.hpp"
+#include "model/recommend/recommend.hpp"
 #include "tests/model/asking.hpp"
 
 namespace stallcast {

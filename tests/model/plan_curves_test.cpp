@@ -1,4 +1,4 @@
-#include "model/plan_curves.hpp"
+#include "model/plan/curves.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/plan_json.hpp"
+#include "model/plan/json.hpp"
 #include "tests/model/made_profile.hpp"
 
 namespace stallcast {

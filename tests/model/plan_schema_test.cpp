@@ -10,7 +10,7 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
-#include "model/plan_json.hpp"
+#include "model/plan/json.hpp"
 #include "tests/model/made_profile.hpp"
 
 namespace stallcast {

@@ -1,4 +1,4 @@
-#include "model/plan.hpp"
+#include "model/plan/plan.hpp"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "model/plan_json.hpp"
+#include "model/plan/json.hpp"
 #include "tests/model/made_profile.hpp"
 
 namespace stallcast {

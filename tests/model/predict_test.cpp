@@ -1,4 +1,4 @@
-#include "model/predict.hpp"
+#include "model/predict/predict.hpp"
 
 #include <doctest/doctest.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "model/prediction_json.hpp"
-#include "reports/predictions_json.hpp"
+#include "model/predict/prediction_json.hpp"
+#include "reports/export/predictions_json.hpp"
 #include "tests/model/asking.hpp"
 #include "tests/model/made_profile.hpp"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/bounds.hpp"
-#include "model/calibrate.hpp"
-#include "model/predict.hpp"
+#include "model/predict/bounds.hpp"
+#include "model/predict/calibrate.hpp"
+#include "model/predict/predict.hpp"
 #include "tests/model/made_profile.hpp"
 
 namespace stallcast {

@@ -1,4 +1,4 @@
-#include "model/quick.hpp"
+#include "model/analytic/closed_form.hpp"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "model/bounds.hpp"
+#include "model/predict/bounds.hpp"
 #include "simulation/loader.hpp"
 
 namespace stallcast {

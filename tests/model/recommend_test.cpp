@@ -1,10 +1,11 @@
-#include "model/recommend.hpp"
+#include "model/recommend/recommend.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 
-#include "model/prediction_json.hpp"
+#include "model/predict/prediction_json.hpp"
+#include "model/recommend/recommendation_json.hpp"
 #include "tests/model/made_profile.hpp"
 
 namespace stallcast {

@@ -1,4 +1,4 @@
-#include "model/recursion.hpp"
+#include "model/predict/recursion.hpp"
 
 #include <doctest/doctest.h>
 

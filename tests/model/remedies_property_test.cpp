@@ -16,7 +16,8 @@ using made::ask;
 using made::TrueJob;
 using Words = std::vector<std::string>;
 
-/// The analytic form is off by a percent where cores are crowded (model/quick.hpp), for a larger cache as for these.
+/// The analytic form is off by a percent where cores are crowded (model/analytic/closed_form.hpp), for a larger cache
+/// as for these.
 constexpr double k_form_misses = 0.985;
 
 /// The rates of `settings` in their order, by the analytic form, and the first that is lower than one before it.

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "model/job_model.hpp"
-#include "model/prediction_json.hpp"
-#include "model/recommend.hpp"
+#include "model/job/job_model.hpp"
+#include "model/predict/prediction_json.hpp"
+#include "model/recommend/recommend.hpp"
+#include "model/recommend/recommendation_json.hpp"
 #include "tests/model/asking.hpp"
 #include "tests/model/data_in_files.hpp"
 #include "tests/model/made_profile.hpp"

@@ -1,4 +1,4 @@
-#include "model/scenario.hpp"
+#include "model/scenario/scenario.hpp"
 
 #include <doctest/doctest.h>
 
@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "model/nearest_word.hpp"
+#include "model/scenario/nearest_word.hpp"
 
 namespace stallcast {
 namespace {

@@ -1,4 +1,4 @@
-#include "model/shards.hpp"
+#include "model/analytic/shards.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "model/read_requests.hpp"
+#include "model/job/read_requests.hpp"
 
 using namespace stallcast;
 using namespace stallcast::shards;

@@ -1,4 +1,4 @@
-#include "model/staging.hpp"
+#include "model/analytic/staging.hpp"
 
 #include <doctest/doctest.h>
 

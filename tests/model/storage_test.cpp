@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "model/job_model.hpp"
-#include "model/setting.hpp"
-#include "model/storage_cost.hpp"
+#include "model/job/job_model.hpp"
+#include "model/setting/setting.hpp"
+#include "model/setting/storage_cost.hpp"
 #include "tests/model/asking.hpp"
 #include "tests/model/made_profile.hpp"
 

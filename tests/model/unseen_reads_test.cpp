@@ -1,6 +1,6 @@
 /// Data read through maps of their files: what cannot be asked of such a profile, and how little more workers may
 /// bring.
-#include "model/unseen_reads.hpp"
+#include "model/job/unseen_reads.hpp"
 
 #include <algorithm>
 

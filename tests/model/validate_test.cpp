@@ -1,11 +1,12 @@
-#include "model/validate.hpp"
+#include "model/validate/validate.hpp"
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "model/prediction_json.hpp"
+#include "model/predict/prediction_json.hpp"
+#include "model/validate/ledger_json.hpp"
 
 namespace stallcast {
 namespace {

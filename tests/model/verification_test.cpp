@@ -1,11 +1,11 @@
-#include "model/verification.hpp"
+#include "model/validate/verification.hpp"
 
 #include <doctest/doctest.h>
 
 #include <cmath>
 #include <map>
 
-#include "model/predict.hpp"
+#include "model/predict/predict.hpp"
 #include "tests/model/made_profile.hpp"
 
 namespace stallcast {

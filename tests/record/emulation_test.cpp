@@ -10,7 +10,7 @@
 #include <thread>
 #include <vector>
 
-#include "model/cache.hpp"
+#include "model/analytic/cache.hpp"
 
 namespace stallcast::record {
 namespace {

@@ -1,12 +1,12 @@
 /// A comparison as text, JSON, Markdown and HTML: the same numbers in each, and nothing that a string starts.
-#include "reports/diff.hpp"
+#include "reports/diff/diff.hpp"
 
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "analyzer/compare.hpp"
-#include "analyzer/fail_condition.hpp"
+#include "analyzer/compare/compare.hpp"
+#include "analyzer/compare/fail_condition.hpp"
 #include "sample_profiles.hpp"
 
 namespace stallcast::testing {

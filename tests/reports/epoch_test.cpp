@@ -1,13 +1,13 @@
 /// What an epoch takes and costs: the intervals, what is absent and why, and that all formats say the same.
-#include "reports/epoch.hpp"
+#include "reports/findings/epoch.hpp"
 
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "reports/format.hpp"
 #include "reports/render.hpp"
+#include "reports/words/format.hpp"
 #include "sample_profiles.hpp"
 
 namespace stallcast::reports {

@@ -1,10 +1,10 @@
-#include "reports/escape.hpp"
+#include "reports/words/escape.hpp"
 
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "reports/text_layout.hpp"
+#include "reports/text/text_layout.hpp"
 #include "sample_profiles.hpp"
 
 namespace stallcast::reports {

@@ -1,4 +1,4 @@
-#include "reports/findings.hpp"
+#include "reports/findings/findings.hpp"
 
 #include <doctest/doctest.h>
 
@@ -8,8 +8,8 @@
 #include <random>
 
 #include "random_profile.hpp"
-#include "reports/derived.hpp"
-#include "reports/facts.hpp"
+#include "reports/findings/derived.hpp"
+#include "reports/findings/facts.hpp"
 #include "sample_profiles.hpp"
 
 namespace stallcast::reports {

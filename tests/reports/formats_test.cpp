@@ -9,12 +9,12 @@
 #include <set>
 #include <sstream>
 
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 #include "random_profile.hpp"
-#include "reports/escape.hpp"
-#include "reports/findings.hpp"
-#include "reports/predictions_json.hpp"
+#include "reports/export/predictions_json.hpp"
+#include "reports/findings/findings.hpp"
 #include "reports/render.hpp"
+#include "reports/words/escape.hpp"
 #include "sample_predictions.hpp"
 #include "sample_profiles.hpp"
 

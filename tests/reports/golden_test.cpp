@@ -7,11 +7,11 @@
 #include <fstream>
 #include <sstream>
 
-#include "analyzer/compare.hpp"
-#include "analyzer/fail_condition.hpp"
-#include "analyzer/profile_json.hpp"
-#include "reports/diff.hpp"
-#include "reports/plan.hpp"
+#include "analyzer/compare/compare.hpp"
+#include "analyzer/compare/fail_condition.hpp"
+#include "analyzer/profile/json.hpp"
+#include "reports/diff/diff.hpp"
+#include "reports/plan/plan.hpp"
 #include "reports/render.hpp"
 #include "sample_plans.hpp"
 #include "sample_predictions.hpp"

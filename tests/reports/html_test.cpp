@@ -9,7 +9,7 @@
 
 #include "page_tags.hpp"
 #include "random_profile.hpp"
-#include "reports/html_charts.hpp"
+#include "reports/html/html_charts.hpp"
 #include "reports/render.hpp"
 #include "sample_predictions.hpp"
 #include "sample_profiles.hpp"

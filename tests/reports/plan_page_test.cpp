@@ -6,7 +6,7 @@
 
 #include "page_tags.hpp"
 #include "random_profile.hpp"
-#include "reports/plan_words.hpp"
+#include "reports/plan/plan_words.hpp"
 #include "sample_plans.hpp"
 #include "sample_profiles.hpp"
 

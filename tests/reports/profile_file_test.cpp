@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 #include "sample_profiles.hpp"
 
 namespace stallcast::testing {

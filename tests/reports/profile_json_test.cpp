@@ -1,5 +1,5 @@
 /// profile.json: what is written comes back, and what is not a profile is refused by the name of its fault.
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 
 #include <doctest/doctest.h>
 

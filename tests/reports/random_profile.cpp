@@ -5,7 +5,7 @@
 #include <string>
 #include <type_traits>
 
-#include "analyzer/profile_fields.hpp"
+#include "analyzer/profile/fields.hpp"
 #include "sample_profiles.hpp"
 
 namespace stallcast::testing {

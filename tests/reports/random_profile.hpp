@@ -3,7 +3,7 @@
 
 #include <random>
 
-#include "analyzer/profile.hpp"
+#include "analyzer/profile/profile.hpp"
 
 namespace stallcast::testing {
 

@@ -1,7 +1,7 @@
 /// Sections of the sample profiles.
 #pragma once
 
-#include "analyzer/profile.hpp"
+#include "analyzer/profile/profile.hpp"
 
 namespace stallcast::testing {
 

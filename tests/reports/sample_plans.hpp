@@ -1,7 +1,7 @@
 /// Plans with plausible numbers for tests of reports, built by hand.
 #pragma once
 
-#include "reports/plan.hpp"
+#include "reports/plan/plan.hpp"
 
 namespace stallcast::testing {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "model/prediction.hpp"
+#include "model/scenario/prediction.hpp"
 #include "reports/render.hpp"
 
 namespace stallcast::testing {

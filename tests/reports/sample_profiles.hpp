@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analyzer/profile.hpp"
+#include "analyzer/profile/profile.hpp"
 
 namespace stallcast::testing {
 

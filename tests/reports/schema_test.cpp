@@ -9,7 +9,7 @@
 #include <valijson/validation_results.hpp>
 #include <valijson/validator.hpp>
 
-#include "analyzer/profile_json.hpp"
+#include "analyzer/profile/json.hpp"
 #include "random_profile.hpp"
 #include "sample_profiles.hpp"
 

@@ -6,8 +6,8 @@
 #include <numeric>
 #include <vector>
 
-#include "model/cache.hpp"
-#include "model/cluster.hpp"
+#include "model/analytic/cache.hpp"
+#include "model/analytic/cluster.hpp"
 #include "simulation/cluster.hpp"
 
 namespace stallcast::simulation {

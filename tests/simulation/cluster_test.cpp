@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "model/cluster.hpp"
+#include "model/analytic/cluster.hpp"
 #include "simulation/loader.hpp"
 
 namespace stallcast::simulation {

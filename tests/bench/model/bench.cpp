@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "model/calibrate.hpp"
-#include "model/predict.hpp"
+#include "model/predict/calibrate.hpp"
+#include "model/predict/predict.hpp"
 #include "simulation/loader.hpp"
 #include "tests/model/made_profile.hpp"
 

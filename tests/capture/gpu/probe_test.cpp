@@ -10,7 +10,7 @@
 #include <fstream>
 #include <string>
 
-#include "analyzer/gpu_recording.hpp"
+#include "analyzer/load/gpu_recording.hpp"
 
 namespace stallcast {
 namespace {

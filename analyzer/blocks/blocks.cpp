@@ -1,0 +1,350 @@
+#include "analyzer/blocks/blocks.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "analyzer/blocks/bursts.hpp"
+#include "analyzer/blocks/interruptions.hpp"
+#include "analyzer/blocks/production.hpp"
+#include "analyzer/blocks/sums.hpp"
+#include "analyzer/blocks/windows.hpp"
+#include "analyzer/steps/first_reads.hpp"
+
+namespace stallcast {
+namespace {
+
+using record::Phase;
+
+constexpr std::int64_t k_fewest_in_block = 4;
+
+double mean_end_s(std::span<const Delivery> block, std::size_t from, std::size_t count) {
+  double sum = 0.0;
+  const std::uint64_t origin = block.front().wait.begin_ns;
+  for (std::size_t i = from; i < from + count; ++i) sum += static_cast<double>(block[i].wait.end_ns - origin) * 1e-9;
+  return sum / static_cast<double>(count);
+}
+
+/// What the deliveries first + bunch .. last of a piece are made of, by groups of those that arrive together.
+void add_contents(std::span<const Delivery> deliveries, const LoaderFacts& loader, const BlockWindow& piece,
+                  std::size_t bunch, PhaseBlock& block) {
+  std::vector<ContentGroup> groups;
+  bool known = block.content.bytes >= 0.0;
+  for (std::size_t at = piece.first + bunch; at <= piece.last; at += bunch) {
+    const std::size_t end = std::min(at + bunch, piece.last + 1);
+    ContentGroup group;
+    double samples = 0.0;
+    for (std::size_t i = at; i < end; ++i) {
+      known = known && deliveries[i].made_known;
+      group.bytes += static_cast<double>(deliveries[i].made.io.read_bytes);
+      samples += samples_of(deliveries[i], loader);
+    }
+    block.content.bytes = known ? block.content.bytes + group.bytes : -1.0;
+    if (end < at + bunch) continue;
+    group.seconds = (mean_end_s(deliveries, at, bunch) - mean_end_s(deliveries, at - bunch, bunch)) / samples;
+    group.bytes /= samples;
+    groups.push_back(group);
+  }
+  if (known) add_groups(groups, block.content);
+}
+
+/// Deliveries first + bunch .. last of one piece, both ends averaged over a bunch of arrivals.
+void add_piece(std::span<const Delivery> deliveries, const LoaderFacts& loader, const BlockWindow& piece,
+               std::size_t bunch, PhaseBlock& block) {
+  if (piece.last < piece.first + bunch) return;
+  for (std::size_t i = piece.first + bunch; i <= piece.last; ++i) {
+    count_delivery(deliveries[i - 1], deliveries[i], loader, block);
+  }
+  block.seconds += mean_end_s(deliveries, piece.last + 1 - bunch, bunch) - mean_end_s(deliveries, piece.first, bunch);
+  add_contents(deliveries, loader, piece, bunch, block);
+  if (block.from_ns == 0) block.from_ns = deliveries[piece.first].wait.end_ns;
+  block.to_ns = deliveries[piece.last].wait.end_ns;
+}
+
+void check_measured(std::span<const Delivery> deliveries, const char* too_few, PhaseBlock& block) {
+  block.left_out = static_cast<std::int64_t>(deliveries.size()) - block.batches;
+  const bool counted = !block.in_batches || !block.run.stream.empty();
+  if (block.batches < k_fewest_in_block) {
+    block.rejected = too_few;
+  } else if (!counted || block.samples <= 0.0 || block.seconds <= 0.0) {
+    block.rejected = "the number of its samples is not known";
+  }
+}
+
+/// One block while it is measured.
+struct Measuring {
+  const Consumer& consumer;
+  const Pass& pass;
+  BlockCourse course{};
+  const LoaderFacts& loader;
+  const std::vector<std::uint64_t>& interruptions;
+  const BlockEvidence& evidence;
+  const FirstReads& first_reads;
+};
+
+/// What the makers of the deliveries from `first` to `last` have found.
+void take_evidence(const Measuring& m, const std::vector<BlockWindow>& pieces, std::size_t bunch, PhaseBlock& block) {
+  std::uint64_t begin_ns = UINT64_MAX;
+  std::uint64_t end_ns = 0;
+  for (const BlockWindow& piece : pieces) {
+    for (std::size_t i = piece.first + bunch; i <= piece.last; ++i) {
+      const Delivery& delivery = m.course.block[i];
+      count_evidence(delivery, m.loader, m.evidence, block.run.segment, block);
+      if (!delivery.made_known) continue;
+      begin_ns = std::min(begin_ns, delivery.made.begin_ns);
+      end_ns = std::max(end_ns, delivery.made.end_ns);
+    }
+  }
+  if (block.run.phase == Phase::cold) block.first_reads = m.first_reads.share(begin_ns, end_ns);
+}
+
+/// Whether the script waits for batches to be made in most of the time of the deliveries.
+bool mostly_waits(std::span<const Delivery> deliveries) {
+  constexpr double k_mostly = 0.5;  // batches do not pile up beside a job that waits so much
+  double late_s = 0.0;
+  for (const Delivery& delivery : deliveries.subspan(1)) late_s += seconds_until_made(delivery);
+  const std::uint64_t all_ns = deliveries.back().wait.end_ns - deliveries.front().wait.end_ns;
+  return late_s >= k_mostly * static_cast<double>(all_ns) * 1e-9;
+}
+
+/// Where the job waits for most of a block and its workers never rest, the block's rate is that of what they made.
+/// False where it does not, or that is not known.
+bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBlock& block) {
+  const std::span<const Delivery> deliveries = m.course.block;
+  if (block.run.at_once > 0 || deliveries.size() < 2 || !mostly_waits(deliveries)) return false;
+  const auto produced = [&](std::uint64_t from_ns) {
+    const auto batch = static_cast<double>(m.loader.batch_size);
+    return production_of(m.pass, m.course.alike, block.run.workers, batch, from_ns, window.closed_ns);
+  };
+  std::optional<Production> made;
+  if (window.all_at_it_ns != UINT64_MAX) made = produced(window.all_at_it_ns);
+  if (!made && !window.empty) made = produced(deliveries[window.first].wait.end_ns);
+  const auto fewest = std::max<std::size_t>(k_fewest_in_block, block.run.workers);
+  if (!made || made->groups.size() < fewest) return false;
+  std::size_t first = 1;
+  while (first < deliveries.size() && deliveries[first].made.begin_ns < window.opened_ns) ++first;
+  const BlockWindow piece{first, deliveries.size() - 1, false};
+  double own_s = 0.0;
+  for (std::size_t i = first; i < deliveries.size(); ++i) {
+    count_delivery(deliveries[i - 1], deliveries[i], m.loader, block);
+    own_s += static_cast<double>(deliveries[i].wait.begin_ns - deliveries[i - 1].wait.end_ns) * 1e-9;
+  }
+  if (block.batches < k_fewest_in_block) {
+    const SegmentRun run = block.run;
+    block = {};
+    block.run = run;
+    return false;
+  }
+  const double scale = made->samples / block.samples;
+  const double receive_s = block.wait_seconds - block.late_seconds;
+  for (double* sum : {&block.cpu_seconds, &block.made_cpu_s, &block.made_wall_s}) *sum *= *sum > 0.0 ? scale : 1.0;
+  block.samples = made->samples;
+  block.seconds = made->seconds;
+  block.wait_seconds = std::max(0.0, block.seconds - scale * own_s);
+  block.late_seconds = std::max(0.0, block.wait_seconds - scale * receive_s);
+  block.content = {.bytes = made->bytes};
+  add_groups(made->groups, block.content);
+  block.from_ns = deliveries[window.empty ? first - 1 : window.first].wait.end_ns;
+  block.to_ns = deliveries.back().wait.end_ns;
+  check_measured(deliveries, "", block);
+  if (block.rejected.empty()) take_evidence(m, {piece}, 0, block);
+  return true;
+}
+
+/// By deliveries: without workers or with, in one piece or in several.
+void measure_deliveries(const Measuring& m, const BlockWindow& window, PhaseBlock& block) {
+  const std::span<const Delivery> deliveries = m.course.block;
+  const bool by_workers = block.run.workers > 0;
+  const std::size_t bunch = by_workers ? static_cast<std::size_t>(block.run.makers()) : 1;
+  const bool is_long = !window.empty && window.last > window.first;
+  const auto interrupted =
+      is_long ? interrupted_steps(deliveries, window, m.interruptions) : std::vector<std::size_t>{};
+  std::vector<BlockWindow> pieces;
+  if (!window.empty) pieces = {window};
+  if (by_workers && !interrupted.empty()) pieces = pieces_of(deliveries, window, interrupted);
+  for (const BlockWindow& piece : pieces) add_piece(deliveries, m.loader, piece, bunch, block);
+  if (!by_workers) {  // no queue fills up meanwhile: the steps alone are left out
+    for (const std::size_t i : interrupted) discount_delivery(deliveries[i - 1], deliveries[i], m.loader, block);
+  }
+  const char* too_few = interrupted.empty() ? "too few batches between the transients of its two ends"
+                                            : "too few batches between evaluations or checkpoints";
+  check_measured(deliveries, too_few, block);
+  if (block.rejected.empty() || window.empty) {
+    const double waited = window.empty ? 0.0 : block.wait_seconds / block.seconds;
+    if (std::string stock = lived_on_stock(m.consumer, m.pass, block.run, waited); !stock.empty())
+      block.rejected = stock;
+  }
+  if (block.rejected.empty()) take_evidence(m, pieces, bunch, block);
+}
+
+/// Of a stream the kernel reads ahead, which lasts beyond a block: one that began with little of it has waited for more
+/// than it read, one that began with much for less. Where the job waits for storage, its time is that of the bytes that
+/// came from there.
+///
+/// Worked example. 60 MB were read in 4.0 s, and 66 MB came from storage: what was read took 3.64 s of them.
+void take_off_read_ahead(PhaseBlock& block) {
+  constexpr double k_waits = 0.1;  // share of the time: what waits less is not as slow as its storage
+  constexpr double k_most = 0.3;
+  const PhaseEvidence& seen = block.evidence;
+  if (!block.run.iterable || block.run.phase != Phase::cold || !seen.storage_known || seen.read_bytes <= 0.0) return;
+  if (block.late_seconds < k_waits * block.seconds) return;
+  const double share = seen.storage_bytes / seen.read_bytes;
+  if (share < 1.0 - k_most) return;  // its bytes were in memory, for whatever reason: its premise says so
+  if (share > 1.0 + k_most) {
+    block.rejected = "far more came from storage than it read: what the kernel reads ahead is not small beside it";
+    return;
+  }
+  const double more = block.seconds * (1.0 / share - 1.0);
+  block.seconds += more;
+  block.wait_seconds = std::max(0.0, block.wait_seconds + more);
+  block.late_seconds = std::max(0.0, block.late_seconds + more);
+}
+
+PhaseBlock block_of(const Measuring& m, const SegmentRun& run) {
+  PhaseBlock block;
+  block.run = run;
+  const std::span<const Delivery> deliveries = m.course.block;
+  block.run.batches = deliveries.size();
+  if (deliveries.empty() || deliveries.back().wait.batch - deliveries.front().wait.batch + 1 != deliveries.size()) {
+    block.rejected = deliveries.empty() ? "no batch of it was delivered" : k_records_miss;
+    return block;
+  }
+  const BlockWindow window = window_of(m.consumer, m.pass, m.course, run, m.loader);
+  const std::uint64_t until_ns = m.course.until_ns != UINT64_MAX ? m.course.until_ns : deliveries.back().wait.end_ns;
+  const bool whole = in_most_steps(deliveries, m.interruptions) ||
+                     !interrupted_between(m.interruptions, deliveries.front().wait.end_ns, until_ns);
+  const bool by_production = run.workers > 0 && whole && measure_production(m, window, block);
+  if (!by_production) measure_deliveries(m, window, block);
+  if (block.rejected.empty()) take_off_read_ahead(block);
+  return block;
+}
+
+/// All that one pass has, once.
+struct PassView {
+  const Pass* pass = nullptr;
+  LoaderFacts loader{};
+  BlockEvidence evidence{};
+  std::vector<std::uint64_t> interruptions{};  ///< none where they are part of the step
+};
+
+const BurstRun* burst_of(const std::vector<BurstRun>& bursts, const SegmentRun& run) {
+  const auto found = std::find_if(bursts.begin(), bursts.end(), [&](const BurstRun& burst) {
+    return burst.segment == run.segment && burst.iterator_id == run.iterator_id;
+  });
+  return found != bursts.end() ? &*found : nullptr;
+}
+
+/// The burst right behind a block, if its batches are made in the block's state.
+const SegmentRun* burst_behind(const std::vector<SegmentRun>& runs, const SegmentRun& run) {
+  if (run.at_once > 0) return nullptr;
+  const auto found = std::find_if(runs.begin(), runs.end(), [&](const SegmentRun& next) {
+    return next.phase == Phase::synthetic && next.made_as == run.phase && next.iterator_id == run.iterator_id &&
+           next.first == run.first + run.batches;
+  });
+  return found != runs.end() ? &*found : nullptr;
+}
+
+/// The blocks of one consumer's texts.
+class Blocks {
+ public:
+  Blocks(const Consumer& consumer, const std::vector<record::ProcessRecording>& processes)
+      : consumer_(consumer),
+        processes_(processes),
+        interruptions_(interruptions_of(consumer, processes)),
+        first_reads_(processes) {}
+
+  void add(const record::ProcessRecording& process) {
+    const std::vector<SegmentRun> runs = segments_of(process);
+    const std::vector<BurstRun> bursts = bursts_of(process);
+    for (const SegmentRun& run : runs) {
+      const PassView* view = view_of(run.iterator_id);
+      if (view == nullptr) continue;
+      if (run.phase == Phase::synthetic) {
+        add_burst(*view, run, burst_of(bursts, run));
+      } else {
+        add_block(*view, run, burst_behind(runs, run), bursts);
+      }
+    }
+  }
+
+  std::vector<PhaseBlock> blocks{};
+
+ private:
+  const PassView* view_of(std::uint64_t iterator_id) {
+    const auto known = views_.find(iterator_id);
+    if (known != views_.end()) return &known->second;
+    const auto pass = std::find_if(consumer_.passes.begin(), consumer_.passes.end(),
+                                   [&](const Pass& candidate) { return candidate.iterator_id == iterator_id; });
+    if (pass == consumer_.passes.end()) return nullptr;
+    PassView& view = views_[iterator_id];
+    view.pass = &*pass;
+    const auto loader = consumer_.loaders.find(pass->loader_id);
+    if (loader != consumer_.loaders.end()) view.loader = loader->second;
+    view.evidence = BlockEvidence(consumer_, *pass, processes_);
+    if (!in_most_steps(pass->deliveries, interruptions_)) view.interruptions = interruptions_;
+    return &view;
+  }
+
+  void add_burst(const PassView& view, const SegmentRun& run, const BurstRun* burst) {
+    const BurstView seen{*view.pass, run, burst, view.loader};
+    if (run.made_as == Phase::cold || run.made_as == Phase::cached) {
+      blocks.push_back(supply_block(seen, view.evidence));
+    }
+    blocks.push_back(synthetic_block(seen, view.interruptions));
+  }
+
+  void add_block(const PassView& view, const SegmentRun& run, const SegmentRun* behind,
+                 const std::vector<BurstRun>& bursts) {
+    BlockCourse course;
+    course.block = course.alike = deliveries_of(*view.pass, run.first, run.batches);
+    if (run.iterable && course.block.empty())
+      return;  // when the pass was over nobody knew before its end was asked for
+    if (behind != nullptr) {
+      course.alike = deliveries_of(*view.pass, run.first, run.batches + behind->batches);
+      const BurstRun* burst = burst_of(bursts, *behind);
+      course.until_ns = burst != nullptr ? burst->asked_ns : UINT64_MAX;
+    }
+    const Measuring measuring{consumer_, *view.pass, course, view.loader, interruptions_, view.evidence, first_reads_};
+    blocks.push_back(block_of(measuring, run));
+    const bool tells_steps = run.phase == Phase::cold || run.phase == Phase::cached || run.phase == Phase::as_is;
+    if (run.workers > 0 || !tells_steps) return;
+    auto beside = blocks_beside(course.block, run, view.loader, view.interruptions, view.evidence);
+    std::move(beside.begin(), beside.end(), std::back_inserter(blocks));
+  }
+
+  const Consumer& consumer_;
+  const std::vector<record::ProcessRecording>& processes_;
+  std::vector<std::uint64_t> interruptions_;
+  FirstReads first_reads_;
+  std::map<std::uint64_t, PassView> views_{};
+};
+
+}  // namespace
+
+std::vector<PhaseBlock> phase_blocks(const Consumer& consumer, const std::vector<record::ProcessRecording>& processes) {
+  Blocks all(consumer, processes);
+  for (const record::ProcessRecording& process : processes) {
+    if (process.info.pid == consumer.pid) all.add(process);
+  }
+  return std::move(all.blocks);
+}
+
+std::vector<Stretch> found_between_blocks(const Consumer& consumer,
+                                          const std::vector<record::ProcessRecording>& processes) {
+  std::vector<Stretch> found;
+  const bool is_stream = std::any_of(processes.begin(), processes.end(), [&](const record::ProcessRecording& process) {
+    const auto runs = process.info.pid == consumer.pid ? segments_of(process) : std::vector<SegmentRun>{};
+    return std::any_of(runs.begin(), runs.end(), [](const SegmentRun& run) { return !run.stream.empty(); });
+  });
+  if (!is_stream) return found;
+  for (const PhaseBlock& block : phase_blocks(consumer, processes)) {
+    const bool counts = block.run.phase == Phase::as_is && !block.run.stream.empty() && block.rejected.empty();
+    if (counts) found.push_back({block.from_ns, block.to_ns});
+  }
+  return found;
+}
+
+}  // namespace stallcast

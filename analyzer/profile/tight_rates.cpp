@@ -1,0 +1,37 @@
+#include "analyzer/profile/tight_rates.hpp"
+
+#include <algorithm>
+
+namespace stallcast {
+namespace {
+
+using Rate = MeasuredEstimate<SamplesPerSecond>;
+
+bool lies_beyond(const Rate& supply, const Rates& rates) {
+  double fastest = 0.0;
+  for (const Rate* rate : {&rates.cold, &rates.cached, &rates.synthetic}) {
+    if (*rate) fastest = std::max(fastest, (*rate)->ci95_high.value());
+  }
+  return supply && fastest > 0.0 && supply->ci95_low.value() > fastest;
+}
+
+}  // namespace
+
+bool is_tight(const Rate& rate, double target) {
+  if (!rate) return true;
+  return (rate->ci95_high - rate->ci95_low).value() / 2.0 <= target * rate->mean.value();
+}
+
+bool rates_are_tight(const Rates& rates, double target, const std::vector<record::Phase>& awaited) {
+  const auto misses = [&](const Rate& rate, record::Phase phase) {
+    return !rate && std::find(awaited.begin(), awaited.end(), phase) != awaited.end();
+  };
+  if (misses(rates.cold, record::Phase::cold) || misses(rates.cached, record::Phase::cached) ||
+      misses(rates.synthetic, record::Phase::synthetic)) {
+    return false;
+  }
+  return is_tight(rates.cold, target) && is_tight(rates.cached, target) && is_tight(rates.synthetic, target) &&
+         (is_tight(rates.supply_cached, target) || lies_beyond(rates.supply_cached, rates));
+}
+
+}  // namespace stallcast

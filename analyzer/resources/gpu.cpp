@@ -1,0 +1,172 @@
+/// What the job's GPUs did in its steps as found: busy, fed, idle, and idle because there was no batch.
+#include "analyzer/resources/gpu.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analyzer/statistics/statistics.hpp"
+#include "analyzer/steps/job.hpp"
+#include "analyzer/steps/rank_view.hpp"
+
+namespace stallcast::sections {
+namespace {
+
+constexpr double k_most_dropped = 0.01;  ///< of the records, from which the rest is no measure any more
+constexpr std::size_t k_fewest_traced = 8;
+
+/// One value for each step and device.
+struct StepSeries {
+  std::vector<double> step_s{};
+  std::vector<double> busy_s{};
+  std::vector<double> copy_in_s{};
+  std::vector<double> exposed_s{};
+  std::vector<double> idle_s{};
+  std::vector<double> starved_s{};  ///< of idle_s, while a batch was waited for
+  std::vector<double> bytes_in{};
+  std::vector<double> pageable{};
+  std::vector<double> kernels{};
+};
+
+void add_step(const GpuCourse& device, const SteadyStep& step, StepSeries& out) {
+  const double length = static_cast<double>(step.end_ns - step.begin_ns) * 1e-9;
+  const auto wait_ns = static_cast<std::uint64_t>(step.wait_s * 1e9);
+  const std::uint64_t asked_ns = step.end_ns - std::min(wait_ns, step.end_ns - step.begin_ns);
+  const double waited = static_cast<double>(step.end_ns - asked_ns) * 1e-9;
+  const auto in_step = [&](const Cumulative& of) { return of.between(step.begin_ns, step.end_ns); };
+  out.step_s.push_back(length);
+  out.busy_s.push_back(in_step(device.busy));
+  out.copy_in_s.push_back(in_step(device.copy_in));
+  out.exposed_s.push_back(device.exposed.between(step.begin_ns, asked_ns));
+  out.idle_s.push_back(std::max(0.0, length - in_step(device.any)));
+  out.starved_s.push_back(std::max(0.0, waited - device.any.between(asked_ns, step.end_ns)));
+  out.bytes_in.push_back(in_step(device.bytes_in));
+  out.pageable.push_back(in_step(device.pageable));
+  out.kernels.push_back(in_step(device.kernels));
+}
+
+/// Seconds in one optimizer step.
+MeasuredEstimate<Seconds> per_step(const std::vector<double>& of_batches, double batches_per_step) {
+  const std::vector<double> ones(of_batches.size(), 1.0);
+  const Estimate<double> each = ratio_of_sums(of_batches, ones);
+  return Estimate<Seconds>{Seconds(each.mean * batches_per_step),
+                           Seconds(std::max(0.0, each.ci95_low) * batches_per_step),
+                           Seconds(each.ci95_high * batches_per_step), each.n};
+}
+
+MeasuredEstimate<Fraction> share_of_step(const std::vector<double>& part, const StepSeries& series) {
+  const Estimate<double> share = ratio_of_sums(part, series.step_s);
+  return Estimate<Fraction>{share.mean, std::max(0.0, share.ci95_low), std::min(1.0, share.ci95_high), share.n};
+}
+
+double sum_of(const std::vector<double>& values) {
+  double sum = 0.0;
+  for (const double value : values) sum += value;
+  return sum;
+}
+
+void fill(const StepSeries& series, double batches_per_step, Gpu& out) {
+  out.busy = share_of_step(series.busy_s, series);
+  out.exposed = share_of_step(series.exposed_s, series);
+  out.idle = share_of_step(series.idle_s, series);
+  out.starved = share_of_step(series.starved_s, series);
+  out.busy_time = per_step(series.busy_s, batches_per_step);
+  out.copy_in_time = per_step(series.copy_in_s, batches_per_step);
+  out.exposed_time = per_step(series.exposed_s, batches_per_step);
+  const auto steps = static_cast<double>(series.step_s.size()) / batches_per_step;
+  out.bytes_in = Bytes(sum_of(series.bytes_in) / steps);
+  out.kernels = sum_of(series.kernels) / steps;
+  const double bytes = sum_of(series.bytes_in);
+  out.pageable = bytes > 0.0 ? Measured<Fraction>(sum_of(series.pageable) / bytes)
+                             : Measured<Fraction>::absent("nothing was copied to the device");
+}
+
+void mark_absent(const std::string& reason, Gpu& out) {
+  for (auto* share : {&out.busy, &out.exposed, &out.idle, &out.starved})
+    *share = MeasuredEstimate<Fraction>::absent(reason);
+  for (auto* time : {&out.busy_time, &out.copy_in_time, &out.exposed_time})
+    *time = MeasuredEstimate<Seconds>::absent(reason);
+  out.bytes_in = Measured<Bytes>::absent(reason);
+  out.kernels = Measured<double>::absent(reason);
+  out.pageable = Measured<Fraction>::absent(reason);
+}
+
+const GpuRecording* recording_of(const RunData& run, std::int64_t pid) {
+  const auto found =
+      std::find_if(run.gpus.begin(), run.gpus.end(), [&](const GpuRecording& gpu) { return gpu.pid == pid; });
+  return found != run.gpus.end() ? &*found : nullptr;
+}
+
+/// Why a rank's records cannot be used; empty if they can.
+std::string reason_against(const GpuRecording& recording) {
+  if (recording.devices.empty()) {
+    return recording.absent.empty() ? "no work was seen on a GPU" : recording.absent;
+  }
+  const double all = static_cast<double>(recording.records + recording.dropped);
+  if (static_cast<double>(recording.dropped) > k_most_dropped * all) {
+    return std::to_string(recording.dropped) + " of " + std::to_string(recording.records + recording.dropped) +
+           " records did not fit into the probe's memory";
+  }
+  return {};
+}
+
+void add_devices(const RankView& rank, const GpuRecording& recording, Gpu& out) {
+  for (const auto& [number, course] : recording.devices) {
+    GpuDevice device;
+    device.pid = recording.pid;
+    device.rank = static_cast<int>(std::max<std::int64_t>(0, rank.consumer->rank));
+    device.device = number;
+    device.name = course.name;
+    if (course.memory_bytes > 0) device.memory = Bytes(static_cast<double>(course.memory_bytes));
+    if (course.multiprocessors > 0) device.multiprocessors = course.multiprocessors;
+    device.pci = course.pci;
+    device.link = course.link;
+    out.devices.push_back(std::move(device));
+  }
+}
+
+}  // namespace
+
+Gpu gpu_of(const std::vector<RankView>& ranks, double batches_per_step) {
+  Gpu out;
+  StepSeries series;
+  std::string reason;
+  for (const RankView& rank : ranks) {
+    const GpuRecording* recording = recording_of(*rank.run, rank.consumer->pid);
+    if (recording == nullptr) continue;
+    out.source = "CUPTI";
+    out.library = recording->library;
+    out.dropped += recording->dropped;
+    const std::string against = reason_against(*recording);
+    if (!against.empty()) {
+      reason = against;
+      continue;
+    }
+    add_devices(rank, *recording, out);
+    for (const SteadyStep& step : rank.window.steps) {
+      if (step.begin_ns < recording->begin_ns || step.end_ns > recording->covered_ns) continue;
+      for (const auto& [number, course] : recording->devices) add_step(course, step, series);
+    }
+  }
+  const bool could = std::any_of(ranks.begin(), ranks.end(), uses_cuda);
+  if (out.source.empty() && could) out.source = "nothing";
+  if (out.source.empty()) reason = "no GPU was used";
+  if (out.source == "nothing") {
+    reason =
+        "the GPU probe was not loaded: it is not installed, switched off, or the job has an injection of its own "
+        "(CUDA_INJECTION64_PATH)";
+  }
+  if (reason.empty() && series.step_s.size() < k_fewest_traced) {
+    reason = "fewer than " + std::to_string(k_fewest_traced) + " steady steps lie within what the GPU probe saw";
+  }
+  if (!reason.empty()) {
+    mark_absent(reason, out);
+  } else {
+    fill(series, batches_per_step, out);
+  }
+  return out;
+}
+
+}  // namespace stallcast::sections

@@ -1,0 +1,197 @@
+/// What each operator of the workers costs. The rows add up to the workers' busy time: reads, operators, what samples
+/// and collates do beside them, and what lies outside of both.
+#include "analyzer/resources/operators.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "analyzer/resources/operator_times.hpp"
+#include "analyzer/statistics/statistics.hpp"
+#include "analyzer/steps/rank_view.hpp"
+
+namespace stallcast::sections {
+namespace {
+
+constexpr std::size_t k_fewest_samples = 32;
+constexpr double k_disagree = 0.03;  ///< of the busy time, in neither samples nor collates
+constexpr const char* k_reads_cpu = "what reads compute is not told from what they wait";
+constexpr const char* k_rest_cpu = "it is what the other rows leave of the wall time";
+
+template <class Q>
+Estimate<Q> as(const Estimate<double>& plain) {
+  return {Q(plain.mean), Q(plain.ci95_low), Q(plain.ci95_high), plain.n};
+}
+
+/// Of values none of which is negative: a few large ones make an interval that reaches below 0.
+Estimate<double> ratio(const std::vector<double>& top, const std::vector<double>& bottom) {
+  Estimate<double> estimate = ratio_of_sums(top, bottom);
+  estimate.ci95_low = std::max(0.0, estimate.ci95_low);
+  return estimate;
+}
+
+/// One row's values, whole by whole.
+struct Series {
+  std::vector<double> wall{};
+  std::vector<double> cpu{};
+  double calls = 0.0;
+  Distribution each{};  ///< of the wholes in which it ran
+};
+
+/// What they are divided by.
+struct Bases {
+  std::vector<double> samples{};
+  std::vector<double> busy{};
+  std::vector<double> busy_cpu{};
+};
+
+Bases bases_of(const std::vector<DividedWhole>& wholes) {
+  Bases bases;
+  for (const DividedWhole& whole : wholes) {
+    bases.samples.push_back(whole.samples);
+    bases.busy.push_back(whole.busy_s);
+    bases.busy_cpu.push_back(whole.busy_cpu_s);
+  }
+  return bases;
+}
+
+double sum(const std::vector<double>& values) {
+  double total = 0.0;
+  for (const double value : values) total += value;
+  return total;
+}
+
+void set_wall(Operator& row, const Series& series, const Bases& bases) {
+  row.samples = static_cast<std::int64_t>(std::llround(sum(bases.samples)));
+  row.calls_per_sample = series.calls / sum(bases.samples);
+  row.wall = as<SecondsPerSample>(ratio(series.wall, bases.samples));
+  row.busy = ratio(series.wall, bases.busy);
+  row.wall_s = series.each;
+}
+
+void set_cpu(Operator& row, const Series& series, const Bases& bases) {
+  row.cpu = as<SecondsPerSample>(ratio(series.cpu, bases.samples));
+  if (sum(bases.busy_cpu) > 0.0) {
+    row.cpu_share = ratio(series.cpu, bases.busy_cpu);
+  } else {
+    row.cpu_share = MeasuredEstimate<Fraction>::absent("the making thread's CPU clock was not recorded");
+  }
+}
+
+/// Rows of the operators in `wholes`, those that took no time left out.
+void add_operators(const OperatorTimes& times, const std::vector<DividedWhole>& wholes, std::vector<Operator>& rows) {
+  const Bases bases = bases_of(wholes);
+  std::vector<Series> all(times.names.size());
+  for (std::size_t i = 0; i < wholes.size(); ++i) {
+    for (const auto& [index, time] : wholes[i].operators) {
+      Series& own = all[index];
+      own.wall.resize(wholes.size(), 0.0);
+      own.cpu.resize(wholes.size(), 0.0);
+      own.wall[i] = time.wall_s;
+      own.cpu[i] = time.cpu_s;
+      own.calls += time.calls;
+      own.each.add(time.wall_s);
+    }
+  }
+  for (std::size_t index = 0; index < all.size(); ++index) {
+    if (all[index].wall.empty()) continue;
+    Operator row;
+    row.name = times.names[index].name;
+    row.where = times.names[index].where;
+    row.kind = index == k_rest_of_sample ? "getitem" : index == k_rest_of_collate ? "collate" : "operator";
+    if (row.kind == "operator" && times.names[index].in_collate && row.where.empty()) row.where = "collate";
+    set_wall(row, all[index], bases);
+    set_cpu(row, all[index], bases);
+    rows.push_back(std::move(row));
+  }
+}
+
+Operator reads_of(const std::vector<DividedWhole>& samples) {
+  Operator row;
+  row.name = "reading files";
+  row.kind = "read";
+  Series series;
+  for (const DividedWhole& sample : samples) {
+    series.wall.push_back(sample.read_s);
+    series.calls += sample.read_s > 0.0 ? 1.0 : 0.0;
+    series.each.add(sample.read_s);
+  }
+  set_wall(row, series, bases_of(samples));
+  row.cpu = MeasuredEstimate<SecondsPerSample>::absent(k_reads_cpu);
+  row.cpu_share = MeasuredEstimate<Fraction>::absent(k_reads_cpu);
+  return row;
+}
+
+/// What the rows leave of the busy time, with the intervals of all of them.
+Operator rest_of(const std::vector<Operator>& rows, const std::vector<DividedWhole>& wholes) {
+  double share = 1.0;
+  double variance = 0.0;
+  for (const Operator& row : rows) {
+    share -= row.busy->mean;
+    variance += std::pow(0.5 * (row.busy->ci95_high - row.busy->ci95_low), 2.0);
+  }
+  const Bases bases = bases_of(wholes);
+  const double busy = sum(bases.busy) / sum(bases.samples);
+  const double half = std::sqrt(variance);
+  Operator row;
+  row.name = "the rest of the batch";
+  row.kind = "rest";
+  row.samples = static_cast<std::int64_t>(std::llround(sum(bases.samples)));
+  row.calls_per_sample = 0.0;
+  const auto n = static_cast<std::int64_t>(wholes.size());
+  row.busy = Estimate<Fraction>{share, share - half, share + half, n};
+  row.wall = as<SecondsPerSample>({share * busy, (share - half) * busy, (share + half) * busy, n});
+  row.wall_s = Measured<Distribution>::absent(k_rest_cpu);
+  row.cpu = MeasuredEstimate<SecondsPerSample>::absent(k_rest_cpu);
+  row.cpu_share = MeasuredEstimate<Fraction>::absent(k_rest_cpu);
+  return row;
+}
+
+void check(const OperatorTimes& times, const Operator& rest, std::vector<DataIssue>& issues) {
+  const double off = std::abs(rest.busy->mean);
+  if (off - 0.5 * (rest.busy->ci95_high - rest.busy->ci95_low) > k_disagree) {
+    char text[160];
+    std::snprintf(
+        text, sizeof text,
+        "samples and collates make up %.1f %% of the time that workers spent on batches: the cost per operator "
+        "is that much uncertain",
+        100.0 * (1.0 - rest.busy->mean));
+    add_issue(issues, {"operators-do-not-add-up", Severity::warning, 1, text, ""});
+  }
+  if (times.undivided > 0) {
+    add_issue(issues, {"operators-undivided", Severity::info, times.undivided,
+                       "calls of operators were too many or too deep within one sample to be told apart: their time "
+                       "counts for what called them",
+                       ""});
+  }
+}
+
+}  // namespace
+
+std::vector<Operator> operators_of(Nodes nodes, const std::vector<RankView>& ranks,
+                                   const std::vector<Premise>& premises, std::vector<DataIssue>& issues) {
+  const bool proven =
+      std::none_of(premises.begin(), premises.end(), [](const Premise& p) { return p.phase == "cached" && !p.holds; });
+  const OperatorTimes times = operator_times(nodes, ranks, proven);
+  std::vector<Operator> rows;
+  if (times.samples.size() < k_fewest_samples) {
+    if (times.samples.empty() && times.collates.size() >= k_fewest_samples) {
+      add_issue(issues, {"operators-not-seen", Severity::info, 1,
+                         "no sample was seen being made (an iterable data set, or one with __getitems__): what each "
+                         "operator costs is not known",
+                         ""});
+    }
+    return rows;
+  }
+  add_operators(times, times.samples, rows);
+  if (times.collates.size() >= 2) add_operators(times, times.collates, rows);
+  rows.push_back(reads_of(times.samples));
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const Operator& a, const Operator& b) { return a.busy->mean > b.busy->mean; });
+  rows.push_back(rest_of(rows, times.samples));
+  for (Operator& row : rows) row.state = times.state;
+  check(times, rows.back(), issues);
+  return rows;
+}
+
+}  // namespace stallcast::sections

@@ -1,0 +1,20 @@
+/// Who ran what: the job and its ranks.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/profile/profile.hpp"
+#include "analyzer/steps/rank_view.hpp"
+
+namespace stallcast::sections {
+
+/// Job facts from the first rank's loader and descriptions.
+[[nodiscard]] Job job_of(Nodes nodes, const std::vector<RankView>& ranks);
+
+/// Rank table: deliveries, rate and wait share of each.
+[[nodiscard]] std::vector<Rank> ranks_of(const std::vector<RankView>& ranks);
+
+/// Whether the rank's torch could use a GPU.
+[[nodiscard]] bool uses_cuda(const RankView& rank);
+
+}  // namespace stallcast::sections

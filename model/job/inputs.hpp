@@ -1,0 +1,76 @@
+/// How the model reads values of a profile, and the parts of reading that have a file of their own.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "analyzer/profile/profile.hpp"
+#include "model/job/job_model.hpp"
+
+namespace stallcast::inputs {
+
+inline constexpr double k_least_relative_sd = 0.003;
+
+/// Standard deviation over mean, from the interval; within [0.003, 1].
+template <class Q>
+[[nodiscard]] double relative_sd(const Estimate<Q>& estimate) {
+  constexpr double k_hardly_known = 1.0;
+  const double half = 0.5 * (estimate.ci95_high - estimate.ci95_low).value();
+  const double sd = half / 1.96 / std::abs(estimate.mean.value());
+  return std::isfinite(sd) ? std::clamp(sd, k_least_relative_sd, k_hardly_known) : k_hardly_known;
+}
+
+/// Times and rates that a training job can have; anything else in a profile is damage, and counts as absent.
+[[nodiscard]] inline bool plausible(double value) {
+  constexpr double k_most = 1e9;
+  return std::isfinite(value) && value >= 0.0 && value <= k_most;
+}
+
+/// The same of bytes, and of bytes a second.
+[[nodiscard]] inline bool plausible_bytes(double value) {
+  constexpr double k_most = 1e18;
+  return std::isfinite(value) && value >= 0.0 && value <= k_most;
+}
+
+template <class Q>
+[[nodiscard]] bool known(const MeasuredEstimate<Q>& estimate) {
+  return estimate.has_value() && plausible(estimate->mean.value());
+}
+
+[[nodiscard]] inline bool known(const MeasuredEstimate<BytesPerSecond>& estimate) {
+  return estimate.has_value() && plausible_bytes(estimate->mean.value());
+}
+
+template <class Q>
+[[nodiscard]] double mean_or(const MeasuredEstimate<Q>& estimate, double otherwise) {
+  return known(estimate) ? estimate->mean.value() : otherwise;
+}
+
+[[nodiscard]] inline bool known_rate(const MeasuredEstimate<SamplesPerSecond>& rate) {
+  constexpr double k_slowest = 1e-6;
+  return known(rate) && rate->mean.value() > k_slowest;
+}
+
+/// Whether the run as found had nothing in memory: its rate is then that of the cold blocks.
+[[nodiscard]] inline bool as_found_is_cold(const Profile& profile) {
+  const auto& cold = profile.rates.cold;
+  return cold && profile.rates.as_is && cold->mean == profile.rates.as_is->mean &&
+         profile.stalls.method == "differential";
+}
+
+/// Appends the rates that the model must reproduce: the one as found, and all that were measured by taking something
+/// away. Clears `attributed` where there are any of the latter.
+void collect_observations(const Profile& profile, JobModel& job);
+
+/// What remedies of the data's layout need to know: opens and stats, requests, one stream of reads. Called while
+/// storage_s is that of the run as found.
+void read_access(const Profile& profile, JobModel& job);
+
+/// What ranks exchange in a step, and behind how much of it. Called once the step is known.
+void read_exchange(const Profile& profile, JobModel& job);
+
+/// The cost of a miss from cold and cached rates, where both were observed: surer than what the run as found happened
+/// to read from storage. It is where the fit begins.
+void storage_from_phases(JobModel& job);
+
+}  // namespace stallcast::inputs

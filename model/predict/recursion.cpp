@@ -1,0 +1,159 @@
+#include "model/predict/recursion.hpp"
+
+#include <algorithm>
+#include <boost/math/distributions/gamma.hpp>
+#include <cmath>
+#include <numeric>
+#include <random>
+
+#include "simulation/loader.hpp"
+
+namespace stallcast {
+namespace {
+
+constexpr std::size_t k_batches = 6000;
+constexpr double k_least_share = 0.05;  ///< no batch takes less than this of the mean, however they vary
+
+/// Values with the quantiles of `measured` (or of a gamma distribution), in random order, mean 1.
+std::vector<double> shape(const Distribution& measured, double cv, std::uint32_t seed) {
+  std::vector<double> values(k_batches, 1.0);
+  if (cv <= 1e-6) return values;
+  const bool known = measured.n >= 8 && measured.mean > 0.0;
+  const boost::math::gamma_distribution<double> gamma(1.0 / (cv * cv), cv * cv);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < k_batches; ++i) {
+    const double q = (static_cast<double>(i) + 0.5) / static_cast<double>(k_batches);
+    values[i] = known ? measured.quantile(q) : boost::math::quantile(gamma, q);
+    sum += values[i];
+  }
+  for (double& value : values) value *= static_cast<double>(k_batches) / sum;
+  std::mt19937 random(seed);
+  for (std::size_t i = k_batches - 1; i > 0; --i) std::swap(values[i], values[random() % (i + 1)]);
+  return values;
+}
+
+double around_one(double value, double spread) {
+  return std::max(k_least_share, 1.0 + (value - 1.0) * spread);
+}
+
+}  // namespace
+
+Recursion::Recursion(const JobModel& job)
+    : batch_(job.batch),
+      measured_step_s_(job.batch / job.rate),
+      measured_own_s_(job.compute_s + job.receive_s),
+      making_(shape(job.making, job.cv_make, 1)),
+      step_(shape(job.step, job.cv_step, 2)) {}
+
+std::vector<double> Recursion::making_factors(double batch) const {
+  // A batch of more samples varies less, as far as its samples are independent.
+  const double spread = std::sqrt(batch_ / batch);
+  std::vector<double> factors(making_);
+  for (double& factor : factors) factor = making_factor_ * around_one(factor, spread);
+  return factors;
+}
+
+std::vector<double> Recursion::step_factors() const {
+  std::vector<double> factors(step_);
+  for (double& factor : factors) factor *= step_factor_;
+  return factors;
+}
+
+double Recursion::receiving_s(const QuickInput& input, double batch) const {
+  return input.workers > 0 ? input.receive_s + more_receiving_s_ * batch / batch_ : 0.0;
+}
+
+/// What storage or network give at most holds the workers back: they wait, and do not stand in anybody's way meanwhile.
+/// How long each waits follows from what is missing: where the limit lets them, they take up some of it by queueing.
+Played Recursion::play(const QuickInput& input, double batch) const {
+  constexpr double k_nearly = 0.98;  ///< of what is missing; the rest of it is waited for by the consumer alone
+  constexpr double k_enough = 0.005;
+  const double limit_s = std::max({limit_factor(input) * input.limit_s, input.beyond_s, input.prep_elsewhere_s});
+  const Played unlimited = play_held_back(input, batch, 0.0);
+  const double missing_s = limit_s - unlimited.step_s;
+  Played played = unlimited;
+  if (missing_s > k_enough * limit_s) {
+    double held_back_s = k_nearly * missing_s * std::max(1, input.workers);
+    for (int i = 0; i < 3; ++i) {
+      const Played held = play_held_back(input, batch, held_back_s);
+      if (held.step_s <= (1.0 + k_enough) * limit_s) {
+        played = held;
+        break;
+      }
+      held_back_s *= k_nearly * missing_s / (held.step_s - unlimited.step_s);
+    }
+  }
+  const double limited_s = std::max(0.0, limit_s - played.step_s);
+  played.step_s += limited_s;
+  played.wait_s += limited_s;
+  return played;
+}
+
+Played Recursion::play_held_back(const QuickInput& input, double batch, double held_back_s) const {
+  const std::vector<double> makings = making_factors(batch);
+  std::vector<simulation::BatchWork> work(k_batches);
+  std::vector<simulation::StepWork> steps(k_batches);
+  const double receive_s = receiving_s(input, batch);
+  const double receive_cpu_s = std::min(input.workers > 0 ? input.receive_cpu_s : 0.0, receive_s);
+  const bool disk_shared = input.disk_s > 0.0 && input.workers > 1;
+  const bool cores_shared = input.workers + input.step_threads > input.cores;
+  for (std::size_t i = 0; i < k_batches; ++i) {
+    const double making = makings[i];
+    // What nobody else disturbs can be done in one go.
+    work[i].read_s = disk_shared ? making * input.disk_s : 0.0;
+    work[i].cpu_s = making * input.cpu_s;
+    work[i].other_s = making * (input.other_s + input.latency_s + held_back_s + (disk_shared ? 0.0 : input.disk_s));
+    const double step = step_factor_ * step_[i];
+    steps[i] = {.device_s = step * input.device_s + receive_s - receive_cpu_s,
+                .cpu_s = step * input.step_cpu_s + receive_cpu_s};
+  }
+  const simulation::LoaderSetup setup{input.workers, input.prefetch, input.in_order};
+  // Workers alternate sample by sample; four turns a batch are as good as all of them, and one is not.
+  const int slices = std::clamp(static_cast<int>(batch), 1, 4);
+  const simulation::SharedMachine machine{input.cores, disk_shared, 1.0, input.step_threads, slices};
+  const auto run = disk_shared || cores_shared ? simulation::run_loader_shared(setup, machine, work, steps)
+                                               : simulation::run_loader(setup, work, steps);
+  const auto in_flight = static_cast<std::size_t>(input.workers) * static_cast<std::size_t>(input.prefetch);
+  const std::size_t first = std::min(2 * in_flight + 2, k_batches / 4);
+  const std::size_t last = k_batches - 1;
+  const double count = static_cast<double>(last - first);
+  Played played;
+  played.step_s = (run.delivered_s[last] - run.delivered_s[first]) / count;
+  played.wait_s =
+      std::accumulate(run.wait_s.begin() + static_cast<std::ptrdiff_t>(first) + 1, run.wait_s.end(), 0.0) / count;
+  played.own_s = played.step_s - played.wait_s;
+  played.wait_s += receive_s;
+  return played;
+}
+
+void Recursion::fit(const QuickInput& as_found) {
+  constexpr double k_near = 0.001;
+  constexpr double k_starved = 0.1;  ///< of a step: who waits so much goes at the workers' pace
+  const double waited_s = std::max(0.0, measured_step_s_ - measured_own_s_);
+  const bool starved = waited_s > k_starved * measured_step_s_;
+  double low = starved ? 1.0 / 1.5 : 0.9;
+  double high = starved ? 1.5 : 1.0;
+  constexpr double k_at_limit = 0.05;
+  const bool limited = std::abs(as_found.limit_s - measured_step_s_) < k_at_limit * measured_step_s_;
+  if (limited) limit_factor_ = measured_step_s_ / as_found.limit_s;
+  double missing_s = 0.0;
+  for (int i = 0; i < 20; ++i) {
+    const Played played = play(as_found, batch_);
+    missing_s = waited_s - (played.step_s - played.own_s);
+    const bool own_fits = std::abs(played.own_s - measured_own_s_) <= k_near * measured_step_s_;
+    if (!own_fits && played.own_s > 0.0 && i % 3 != 2) {  // every third round goes to the workers, come what may
+      step_factor_ *= std::clamp(measured_own_s_ / played.own_s, 0.9, 1.1);
+      continue;
+    }
+    if (limited || std::abs(missing_s) < k_near * measured_step_s_) {
+      if (own_fits) break;
+      continue;
+    }
+    if (missing_s > 0.0 && making_factor_ >= high) break;
+    (missing_s < 0.0 ? high : low) = making_factor_;
+    making_factor_ = std::sqrt(low * high);
+  }
+  if (missing_s > k_near * measured_step_s_ && as_found.workers > 0) more_receiving_s_ = missing_s;
+}
+
+}  // namespace stallcast

@@ -1,0 +1,54 @@
+/// The loader recursion fed by the measured distributions: the answer to single scenarios.
+#pragma once
+
+#include <vector>
+
+#include "model/setting/setting.hpp"
+
+namespace stallcast {
+
+struct Played {
+  double step_s = 0.0;  ///< from delivery to delivery
+  double own_s = 0.0;   ///< of it, the consumer itself, receiving included
+  double wait_s = 0.0;  ///< of it, until the consumer had the batch: receiving is part of both
+};
+
+/// Plays a fixed, seeded sequence of batches, the same one for every setting, so that two settings differ by what is
+/// set and not by luck. Batches and steps vary as measured (or by a gamma distribution where that is not known).
+class Recursion {
+ public:
+  explicit Recursion(const JobModel& job);
+
+  [[nodiscard]] Played play(const QuickInput& input, double batch) const;
+
+  /// What fit() has found, for others that play the same job: making and steps relative to what demands() says, one
+  /// value a batch, for batches of `batch` samples.
+  [[nodiscard]] std::vector<double> making_factors(double batch) const;
+  [[nodiscard]] std::vector<double> step_factors() const;
+  /// Seconds to receive a batch that is ready; none without workers.
+  [[nodiscard]] double receiving_s(const QuickInput& input, double batch) const;
+  /// What the run as found tells of its storage's limit says nothing of one that a scenario gives.
+  [[nodiscard]] double limit_factor(const QuickInput& input) const { return input.limit_given ? 1.0 : limit_factor_; }
+
+  /// From here on stretches what workers and consumer do so that `as_found` gives the measured times: the consumer's
+  /// own time, and the wait. A wait of little more than receiving says little about the workers, whose times were
+  /// measured themselves: what they do not explain of it stays, as time to receive a batch. For passive profiles: what
+  /// blocks say of other settings is not to be stretched by one of them.
+  void fit(const QuickInput& as_found);
+
+ private:
+  /// Nothing limits, but a worker waits for `held_back_s` in the making of each batch.
+  [[nodiscard]] Played play_held_back(const QuickInput& input, double batch, double held_back_s) const;
+
+  double batch_;
+  double measured_step_s_;
+  double measured_own_s_;  ///< receiving included
+  double making_factor_ = 1.0;
+  double limit_factor_ = 1.0;
+  double more_receiving_s_ = 0.0;  ///< of a batch of batch_ samples
+  double step_factor_ = 1.0;
+  std::vector<double> making_{};  ///< relative to their mean, which is 1
+  std::vector<double> step_{};
+};
+
+}  // namespace stallcast

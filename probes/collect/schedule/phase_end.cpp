@@ -1,0 +1,71 @@
+/// When measuring ends: by its estimates, or by its budget.
+#include <algorithm>
+#include <cmath>
+
+#include "probes/collect/schedule/phase_schedule.hpp"
+#include "probes/collect/schedule/phase_timing.hpp"
+
+namespace stallcast::collect {
+
+using record::Phase;
+using record::Segment;
+
+/// Whether the estimates are tight, and no wanted state is still to come.
+bool PhaseSchedule::has_enough() const {
+  if (!enough_ || complete_rounds_ < wants_.fewest_rounds) return false;
+  if (!wants(Phase::cached) || !why_not_cached_.empty()) return true;
+  const View now = view();
+  return now.hold_only || cached_rounds_ >= wants_.fewest_rounds || !memory_may_come(now);
+}
+
+/// Whether a pass in which files can be told ahead comes within the budget.
+bool PhaseSchedule::memory_may_come(const View& view) const {
+  if (files_ == nullptr) return false;
+  if (view.passes >= 2) return true;
+  if (view.pass_end == UINT64_MAX) return elapsed_s_ < wants_.budget.value() / 2.0;
+  const double left = static_cast<double>(view.pass_end - std::min(view.pass_end, view.slowest_turn));
+  return left / std::max(rate_as_found_, 1e-3) < wants_.budget.value() - elapsed_s_;
+}
+
+bool PhaseSchedule::has_time_for(const Group& group, const View& view) const {
+  double takes = 0.0;
+  std::uint64_t until = view.slowest_turn;
+  for (const Segment& segment : group) {
+    if (segment.first > until) takes += static_cast<double>(segment.first - until) / std::max(rate_as_found_, 1e-3);
+    takes += costs_.seconds_of(static_cast<Phase>(segment.phase), segment.batches, rate_as_found_);
+    until = segment.first + segment.batches;
+  }
+  return elapsed_s_ + takes <= wants_.budget.value();
+}
+
+/// The end needs nothing in advance: no rank goes further than a turn or two until it reads of it.
+void PhaseSchedule::publish_end(const View& view) {
+  Segment segment{};
+  segment.phase = static_cast<std::uint32_t>(Phase::end);
+  segment.round = round_;
+  segment.argument = wants_.stop ? 1 : 0;
+  segment.first = view.fastest_turn + 2 + static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_look_s));
+  publish(segment);
+  ended_ = true;
+  ended_s_ = elapsed_s_;
+  if (wants(Phase::cached) && why_not_cached_.empty() && cached_rounds_ == 0 && !view.hold_only) {
+    why_not_cached_ =
+        view.passes < 2
+            ? "measuring ended within the first pass over the data, when it is not known yet which files come next"
+            : "no block from memory fitted into the budget";
+  }
+  if (files_ != nullptr && asked_) {
+    files_->release();
+    asked_ = false;
+    held_until_turn_ = 0;
+  }
+}
+
+bool PhaseSchedule::is_over(std::uint64_t now_ns) const {
+  constexpr double k_busy_elsewhere_s = 30.0;
+  if (!ended_) return false;
+  const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
+  return view().all_at_end || elapsed >= ended_s_ + k_busy_elsewhere_s;
+}
+
+}  // namespace stallcast::collect

@@ -1,0 +1,146 @@
+/// What a round consists of, and how long each part of it is.
+#include <algorithm>
+#include <cmath>
+
+#include "probes/collect/schedule/phase_schedule.hpp"
+#include "probes/collect/schedule/phase_timing.hpp"
+
+namespace stallcast::collect {
+namespace {
+
+using record::Phase;
+using record::Segment;
+
+constexpr double k_cached_s = 2.0;        ///< of blocks from memory, at the rate that they have had so far
+constexpr double k_stream_block_s = 4.0;  ///< of a stream, which is read ahead and comes in lumps
+constexpr double k_most_held_share = 1.0 / 3.0;
+constexpr std::uint64_t k_burst_turns = 8;  ///< of a group, where holds are short enough
+constexpr int k_most_bursts = 4;
+constexpr double k_long_burst_s = 2.0;  ///< that the batches of one last
+constexpr std::uint64_t k_added_read_ns = 500'000;
+constexpr std::uint64_t k_added_cpu_ns = 500'000;
+
+}  // namespace
+
+/// Turns of a block of `batches`, where it goes on over the ends of passes: what the beginning and the end of each take
+/// comes on top.
+///
+/// Worked example. Passes of 30 turns, 4 under way, 2 workers: 20 of a pass are measured. A block of 24 takes two
+/// passes.
+std::uint64_t PhaseSchedule::over_passes(std::uint64_t batches, const View& view) const {
+  const std::uint64_t length = view.pass_length();
+  if (!spans_ || length == 0) return batches;
+  const std::uint64_t lost = 2ULL * view.in_flight + view.workers;
+  const std::uint64_t measured = batches - std::min(batches, transients_);
+  const std::uint64_t each = length > lost + 4 ? length - lost : std::max<std::uint64_t>(1, length / 4);
+  return std::min((measured + each - 1) / each * length, k_most_batches);
+}
+
+/// A block that the script goes through in the state of `phase`.
+Segment PhaseSchedule::block(Phase phase, const View& view) const {
+  std::uint64_t batches = block_batches_;
+  const double rate = costs_.batches_per_s(phase);
+  if (phase == Phase::cold && rate > 0.0 && rate < rate_as_found_) {
+    batches = std::min(batches, transients_ + std::max<std::uint64_t>(measured_batches(rate), view.workers));
+  }
+  if (phase == Phase::cached && rate > rate_as_found_) {
+    const auto wanted = static_cast<std::uint64_t>(std::ceil(rate * k_cached_s)) + transients_;
+    batches = std::clamp(wanted, batches, std::min(2 * batches, k_most_batches));
+  }
+  if (phase == Phase::as_is || view.not_ahead) {
+    const double expected = rate > 0.0 && phase != Phase::as_is ? rate : rate_as_found_;
+    batches = std::max(batches, static_cast<std::uint64_t>(std::ceil(expected * k_stream_block_s)));
+    batches = std::min(batches, k_most_batches);
+  }
+  const double every = std::max(1.0, std::round(view.batches_a_step));
+  const auto steps = static_cast<std::uint64_t>(every);
+  Segment segment{};
+  segment.phase = static_cast<std::uint32_t>(phase);
+  segment.batches = static_cast<std::uint32_t>((over_passes(batches, view) + steps - 1) / steps * steps);
+  segment.round = round_;
+  return segment;
+}
+
+/// A hold, and what was made in it at once.
+Segment PhaseSchedule::burst(Phase made_as, const View& view) const {
+  Segment segment{};
+  segment.phase = static_cast<std::uint32_t>(Phase::synthetic);
+  segment.made_as = static_cast<std::uint32_t>(made_as);
+  segment.round = round_;
+  segment.batches = view.in_flight;
+  const auto steps = static_cast<std::uint32_t>(std::max(1.0, std::round(view.batches_a_step)));
+  if (steps > 1 && steps <= segment.batches) segment.batches -= segment.batches % steps;
+  return segment;
+}
+
+/// How many bursts end a group. A job that does not wait has its queue full when it is held: what its loader could do
+/// shows in a second hold, which begins with an empty one. Fewer where the script has been held for its share.
+int PhaseSchedule::bursts(const View& view) const {
+  constexpr double k_hardly_waits = 0.2;
+  if (view.workers == 0 || !(wants(Phase::synthetic) || wants(Phase::supply_cached))) return 0;
+  if (static_cast<double>(view.held_ns) > k_most_held_share * elapsed_s_ * k_second_ns) return 1;
+  const auto for_turns = static_cast<int>((k_burst_turns + view.in_flight - 1) / view.in_flight);
+  return std::clamp(std::max(for_turns, waited_share_ < k_hardly_waits ? 2 : 1), 1, k_most_bursts);
+}
+
+PhaseSchedule::Group PhaseSchedule::cold_group(const View& view) const {
+  Group group;
+  if (!wants(Phase::cold)) return group;
+  group.push_back(block(Phase::cold, view));
+  for (int i = bursts(view); i > 0; --i) group.push_back(burst(Phase::cold, view));
+  return group;
+}
+
+PhaseSchedule::Group PhaseSchedule::cached_group(const View& view) const {
+  Group group{block(Phase::cached, view)};
+  // Of a job of long steps the first groups have no bursts: they are a third of what is to be read into memory, and a
+  // single one tells nothing that those of cold groups do not, as the queue is full.
+  const bool is_slow = view.in_flight > k_long_burst_s * rate_as_found_;
+  int count = bursts(view);
+  if (is_slow && count > 0) count = cached_rounds_ < wants_.fewest_rounds ? 0 : std::max(2, count);
+  for (int i = count; i > 0; --i) group.push_back(burst(Phase::cached, view));
+  const auto more = wants_.extras && !spans_ ? extra(view) : std::nullopt;
+  if (more && (view.pass_length() == 0 || turns_of(group) + more->batches + view.in_flight < view.pass_length())) {
+    group.push_back(*more);
+  }
+  return group;
+}
+
+std::uint64_t PhaseSchedule::turns_of(const Group& group) {
+  std::uint64_t turns = 0;
+  for (const Segment& segment : group) turns += segment.batches;
+  return turns;
+}
+
+/// Of a loader whose files nobody can choose: as found, then alone.
+PhaseSchedule::Group PhaseSchedule::found_group(const View& view) const {
+  Group group{block(Phase::as_is, view)};
+  for (int i = std::max(1, bursts(view)); i > 0 && view.workers > 0; --i) group.push_back(burst(Phase::as_is, view));
+  return group;
+}
+
+/// One further block a round, so that the model has something to be fitted on.
+std::optional<Segment> PhaseSchedule::extra(const View& view) const {
+  Segment segment = block(Phase::cached, view);
+  const bool maps = control_.maps_read.load(std::memory_order_relaxed) != 0;  // no delay of their reads
+  if (maps && view.workers < 2) return std::nullopt;
+  // One block has no interval: two of a kind come before the next, and a job of few rounds has one kind at least.
+  constexpr std::uint32_t k_order[] = {0, 0, 1, 1, 2, 2};
+  const std::uint32_t left_out = view.workers < 2 ? 2 : 0;  // no fewer at a time to be had
+  const auto done = static_cast<std::uint32_t>(cached_rounds_);
+  switch (maps ? 0U : k_order[left_out + done % (std::size(k_order) - left_out)]) {
+    case 0:
+      segment.at_once = std::max(1U, view.workers / 2);
+      return segment;
+    case 1:
+      segment.phase = static_cast<std::uint32_t>(Phase::perturb_cpu);
+      segment.argument = k_added_cpu_ns;
+      return segment;
+    default:
+      segment.phase = static_cast<std::uint32_t>(Phase::perturb_read);
+      segment.argument = k_added_read_ns;
+      return segment;
+  }
+}
+
+}  // namespace stallcast::collect

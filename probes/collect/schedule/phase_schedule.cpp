@@ -1,0 +1,321 @@
+#include "probes/collect/schedule/phase_schedule.hpp"
+
+#include <signal.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <utility>
+
+#include "probes/collect/schedule/phase_timing.hpp"
+
+namespace stallcast::collect {
+namespace {
+
+using record::Phase;
+using record::Segment;
+
+constexpr int k_most_late = 2;
+
+const char* name_of(std::uint32_t phase) {
+  constexpr const char* k_names[] = {"as found", "from storage", "from memory",  "computing alone", "",
+                                     "",         "half cached",  "slower reads", "slower prep"};
+  return phase < std::size(k_names) ? k_names[phase] : "end";
+}
+
+}  // namespace
+
+PhaseSchedule::PhaseSchedule(record::ControlBlock& control, PhaseWants wants, FilesAhead* files)
+    : control_(control), wants_(std::move(wants)), files_(files) {}
+
+PhaseSchedule::View PhaseSchedule::view() const {
+  View view;
+  std::uint64_t batches = 0;
+  std::uint64_t steps = 0;
+  for (std::uint32_t rank = 0; rank < record::k_max_ranks; ++rank) {
+    const record::PhaseSlot& slot = control_.phases[rank];
+    const auto support = static_cast<record::PhaseSupport>(slot.support.load(std::memory_order_relaxed));
+    view.refused = view.refused || support == record::PhaseSupport::none;
+    if (slot.armed.load(std::memory_order_acquire) == 0) continue;
+    const std::uint64_t turns = slot.turns.load(std::memory_order_relaxed);
+    view.slowest_turn = view.armed ? std::min(view.slowest_turn, turns) : turns;
+    view.fastest_turn = std::max(view.fastest_turn, turns);
+    view.hold_only = view.hold_only || support == record::PhaseSupport::hold_only;
+    view.not_ahead = view.not_ahead || support == record::PhaseSupport::not_ahead;
+    view.all_at_end = view.all_at_end && slot.at_end.load(std::memory_order_relaxed) != 0;
+    view.missed += slot.missed.load(std::memory_order_relaxed);
+    view.waited_ns += control_.ranks[rank].waited_ns.load(std::memory_order_relaxed);
+    view.held_ns = std::max(view.held_ns, slot.held_ns.load(std::memory_order_relaxed));
+    view.ready = std::min(view.ready, slot.ready.load(std::memory_order_relaxed));
+    view.passes = std::min(view.armed ? view.passes : UINT32_MAX, slot.passes.load(std::memory_order_relaxed));
+    view.pass_first = slot.pass_first.load(std::memory_order_relaxed);
+    view.pass_end = std::min(view.pass_end, slot.pass_end.load(std::memory_order_relaxed));
+    view.workers = slot.workers.load(std::memory_order_relaxed);
+    view.in_flight = view.workers * std::max(1U, slot.prefetch.load(std::memory_order_relaxed));
+    batches += control_.ranks[rank].batches.load(std::memory_order_relaxed);
+    steps += control_.ranks[rank].steps.load(std::memory_order_relaxed);
+    ++view.ranks;
+    view.armed = true;
+  }
+  if (steps > 0) view.batches_a_step = static_cast<double>(batches) / static_cast<double>(steps);
+  return view;
+}
+
+/// The segment that the slowest rank is in; nullptr: as found.
+const Segment* PhaseSchedule::current(const View& view) const {
+  for (std::uint32_t i = control_.segment_count.load(std::memory_order_relaxed); i-- > 0;) {
+    const Segment& segment = control_.segments[i];
+    if (segment.phase == static_cast<std::uint32_t>(Phase::end)) continue;
+    if (segment.first + segment.batches <= view.slowest_turn) return nullptr;
+    if (segment.first <= view.slowest_turn) return &segment;
+  }
+  return nullptr;
+}
+
+bool PhaseSchedule::wants(Phase phase) const {
+  return std::find(wants_.phases.begin(), wants_.phases.end(), phase) != wants_.phases.end();
+}
+
+/// Rates as the ranks pass turns.
+void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
+  costs_.follow(current(view), view.slowest_turn, now_ns);
+  const double since_look = static_cast<double>(now_ns - last_look_ns_) / k_second_ns;
+  if (since_look >= 0.2) {
+    fastest_rate_ = std::max(fastest_rate_, static_cast<double>(view.fastest_turn - last_turn_) / since_look);
+    last_look_ns_ = now_ns;
+    last_turn_ = view.fastest_turn;
+  }
+}
+
+/// How long blocks are, from the rate as found and the length of a pass.
+void PhaseSchedule::plan_blocks(const View& view) {
+  const bool is_slow = elapsed_s_ >= k_found_at_most_s && view.slowest_turn > 0;
+  if (elapsed_s_ < k_found_s || (view.slowest_turn < k_found_turns && !is_slow)) return;
+  if (view.hold_only && !wants(Phase::synthetic)) {
+    obstacle_ = "where this loader's data come from cannot be chosen; it can be profiled with --phases synthetic";
+    return;
+  }
+  rate_as_found_ = static_cast<double>(view.slowest_turn - first_turn_) / elapsed_s_;
+  const double share = static_cast<double>(view.waited_ns - waited_before_) / (elapsed_s_ * k_second_ns);
+  waited_share_ = share / std::max(1U, view.ranks);
+  const std::uint64_t measured = std::max<std::uint64_t>(measured_batches(rate_as_found_), view.workers);
+  transients_ = view.workers == 0 ? 1 : view.in_flight + view.workers;
+  block_batches_ = std::min(measured + transients_, k_most_batches);
+  spans_ = view.pass_length() > 0 && view.pass_length() < block_batches_ + view.in_flight + 2;
+  next_turn_ = std::max(next_turn_, view.fastest_turn);
+}
+
+void PhaseSchedule::publish(const Segment& segment) {
+  const std::uint32_t count = control_.segment_count.load(std::memory_order_relaxed);
+  if (count >= record::k_max_segments) return;
+  control_.segments[count] = segment;
+  control_.segment_count.store(count + 1, std::memory_order_release);
+}
+
+void PhaseSchedule::publish(const Group& group) {
+  for (const Segment& segment : group) publish(segment);
+  next_turn_ = group.back().first + group.back().batches;
+}
+
+/// First turn whose index list no rank can have put before it reads what is published now.
+std::uint64_t PhaseSchedule::earliest_turn(const View& view) const {
+  return view.fastest_turn + view.in_flight + 2 + static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_look_s));
+}
+
+/// Sets the turns of a group that begins at `from` or later. Within a pass where it fits; a burst never lies across the
+/// end of one, as its batches must be under way together. Absent while it is not known where it may go.
+std::optional<std::uint64_t> PhaseSchedule::place(Group& group, std::uint64_t from, const View& view) const {
+  std::uint64_t first = from;
+  const std::uint64_t length = view.pass_length();
+  if (length > 0) {
+    const std::uint64_t turns = turns_of(group);
+    std::uint64_t end = view.pass_end;
+    while (end <= first) end += length;
+    if (!spans_ && first + turns > end) {
+      if (turns <= length) {
+        first = end;
+        end += length;
+      }
+    }
+    if (first >= view.pass_end + length) return std::nullopt;  // too far ahead to be told
+  }
+  for (Segment& segment : group) {
+    if (length > 0 && segment.phase == static_cast<std::uint32_t>(Phase::synthetic)) {
+      std::uint64_t end = view.pass_end;
+      while (end <= first) end += length;
+      if (first + segment.batches > end) first = end;
+      segment.batches = static_cast<std::uint32_t>(std::min<std::uint64_t>(segment.batches, length));
+    }
+    segment.first = first;
+    first += segment.batches;
+  }
+  return group.front().first;
+}
+
+void PhaseSchedule::end_round() {
+  round_ends_.push_back(next_turn_);
+  ++round_;
+  cached_next_ = false;
+}
+
+/// Publishes the next group where there is time for it.
+void PhaseSchedule::advance(const View& view) {
+  if (static_cast<double>(next_turn_) > static_cast<double>(earliest_turn(view)) + fastest_rate_ * k_look_s) return;
+  if (asked_ || cached_next_) {
+    advance_cached(view);
+    return;
+  }
+  Group group = view.hold_only ? found_group(view) : cold_group(view);
+  const bool memory = !view.hold_only && wants(Phase::cached) && why_not_cached_.empty() && memory_may_come(view);
+  if (group.empty()) {
+    cached_next_ = memory;
+    if (!memory) publish_end(view);
+    return;
+  }
+  // In the first pass only so many rounds as tell the state: what is missing comes with the next.
+  const bool waits = memory && view.passes < 2 && complete_rounds_ >= 2 * wants_.fewest_rounds;
+  if (waits) return;
+  // What is still held could not be evicted.
+  if (held_until_turn_ > 0 || (files_ != nullptr && files_->state() != FilesAhead::State::idle)) return;
+  if (!place(group, std::max(next_turn_, earliest_turn(view)), view)) return;
+  if (!has_time_for(group, view)) {
+    publish_end(view);
+    return;
+  }
+  publish(group);
+  const bool in_later_pass = view.passes >= 2 || group.front().first >= view.pass_end;
+  if (memory && in_later_pass) {
+    cached_next_ = true;
+  } else {
+    end_round();
+  }
+}
+
+/// Asks for the files of the group from memory, and publishes it once they are there.
+void PhaseSchedule::advance_cached(const View& view) {
+  if (view.passes < 2) return;
+  Group group = cached_group(view);
+  const std::uint64_t turns = turns_of(group);
+  const std::uint64_t from = std::max(next_turn_, earliest_turn(view));
+  // Reading beside cold batches would slow them, and what it brings in would not be cold.
+  if (!asked_ && view.slowest_turn < next_turn_) return;
+  if (!asked_) {
+    // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are
+    // held.
+    const auto lead = static_cast<std::uint64_t>(std::ceil(read_s_ * 1.3 * std::max(rate_as_found_, 0.1)));
+    const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
+    asked_all_ = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late;
+    asked_first_ = from + lead;
+    asked_end_ = asked_first_ + turns + lead / 2 + view.in_flight;
+    if (!asked_all_ && asked_end_ > view.pass_end) {
+      if (from + turns > view.pass_end) return;  // with the next pass
+      asked_first_ = std::min(asked_first_, view.pass_end - turns);
+      asked_end_ = view.pass_end;
+    }
+    asked_ = true;
+    asked_s_ = elapsed_s_;
+    if (asked_all_) {
+      files_->ask_all();
+    } else {
+      files_->ask(asked_first_, static_cast<std::uint32_t>(asked_end_ - asked_first_));
+    }
+    return;
+  }
+  if (files_->state() == FilesAhead::State::failed) {
+    files_->release();
+    asked_ = false;
+    if (!asked_all_) {
+      asked_all_ = true;  // what comes next cannot be told: all of it, then
+      return;
+    }
+    why_not_cached_ = files_->why_not();
+    end_round();
+    return;
+  }
+  if (files_->state() != FilesAhead::State::held || held_until_turn_ > 0) return;
+  read_s_ = std::max(0.5, elapsed_s_ - asked_s_);
+  const auto first = place(group, asked_all_ ? from : std::max(from, asked_first_), view);
+  if (!first) return;
+  const std::uint64_t end = group.back().first + group.back().batches;
+  if (!asked_all_ && end > asked_end_) {  // reading took longer than was foreseen
+    ++late_;
+    files_->release();
+    asked_ = false;
+    return;
+  }
+  if (!has_time_for(group, view)) {
+    publish_end(view);
+    return;
+  }
+  publish(group);
+  held_until_turn_ = end;
+  last_burst_ = group.back().phase == static_cast<std::uint32_t>(Phase::synthetic)
+                    ? control_.segment_count.load(std::memory_order_relaxed)
+                    : 0;
+  ++cached_rounds_;
+  end_round();
+}
+
+/// Files are needed until the last batch of their group is made: cold blocks after it evict what is held no more.
+void PhaseSchedule::release_when_passed(const View& view) {
+  if (held_until_turn_ == 0) return;
+  const bool all_made = last_burst_ > 0 && view.ready >= last_burst_;
+  if (!all_made && view.slowest_turn < held_until_turn_) return;
+  files_->release();
+  asked_ = false;
+  held_until_turn_ = 0;
+}
+
+/// A rank that has died takes no turn any more, and nobody waits for it.
+void PhaseSchedule::forget_the_dead() {
+  for (std::uint32_t rank = 0; rank < record::k_max_ranks; ++rank) {
+    const auto pid = static_cast<pid_t>(control_.ranks[rank].pid.load(std::memory_order_relaxed));
+    if (pid <= 0 || control_.phases[rank].armed.load(std::memory_order_relaxed) == 0) continue;
+    if (kill(pid, 0) != 0 && errno == ESRCH) control_.phases[rank].armed.store(0, std::memory_order_release);
+  }
+}
+
+void PhaseSchedule::step(std::uint64_t now_ns) {
+  forget_the_dead();
+  const View now = view();
+  if (!now.armed) return;
+  if (armed_ns_ == 0) {
+    armed_ns_ = last_look_ns_ = now_ns;
+    waited_before_ = now.waited_ns;
+    first_turn_ = last_turn_ = now.slowest_turn;
+  }
+  elapsed_s_ = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
+  complete_rounds_ = static_cast<int>(std::count_if(round_ends_.begin(), round_ends_.end(),
+                                                    [&](std::uint64_t end) { return end <= now.slowest_turn; }));
+  release_when_passed(now);
+  if (ended_) return;
+  follow(now, now_ns);
+  if (elapsed_s_ >= wants_.budget.value() || has_enough()) {
+    publish_end(now);
+    return;
+  }
+  if (!obstacle_.empty()) return;
+  if (block_batches_ == 0) plan_blocks(now);
+  if (block_batches_ > 0) advance(now);
+}
+
+PhaseProgress PhaseSchedule::progress(std::uint64_t now_ns) const {
+  PhaseProgress progress;
+  const View now = view();
+  progress.armed = now.armed;
+  progress.refused = !now.armed && now.refused;
+  progress.ended = ended_;
+  progress.rounds = complete_rounds_;
+  if (!now.armed || armed_ns_ == 0) return progress;
+  progress.elapsed_s = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
+  progress.left_s = std::max(0.0, wants_.budget.value() - progress.elapsed_s);
+  progress.phase = "as found";
+  progress.batches_per_s = costs_.batches_per_s(Phase::as_is);
+  if (const Segment* segment = current(now)) {
+    progress.phase = name_of(segment->phase);
+    progress.batches_per_s = costs_.batches_per_s(static_cast<Phase>(segment->phase));
+  }
+  return progress;
+}
+
+}  // namespace stallcast::collect

@@ -1,0 +1,181 @@
+/// Which state when: publishes segments to the job's ranks, a little ahead of where they are, and the end of measuring.
+///
+///   armed -> some seconds as found -> round 0: cold, bursts | cached, bursts, extra -> round 1: ... -> end
+///
+/// A round has two groups, each published as a whole. The ranks switch at the same turn (batch number) without talking,
+/// so a group is published before any rank's loader puts its first index list: W k turns ahead, and what the fastest
+/// rank may take until we look again. The group from memory begins once the files of its turns are held there
+/// (FilesAhead); meanwhile the job goes on as found. In the first pass over the data nobody knows which files a sample
+/// needs: rounds have the cold group alone.
+///
+/// Groups lie within a pass where they fit. Where passes are too short for that, blocks go on over their ends, and
+/// count without the beginning and the end of each.
+///
+/// Worked example. W = 2, k = 2, 8 batches/s as found. A block follows an empty queue, which fills with W k batches,
+/// and ends with a hold, up to which it counts; arrivals come in bunches of W. For 3 s it takes 4 + 2 + 24 = 30
+/// batches; a burst takes 4.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/quantity.hpp"
+#include "probes/collect/schedule/files_ahead.hpp"
+#include "probes/collect/schedule/phase_costs.hpp"
+#include "probes/record/control.hpp"
+
+namespace stallcast::collect {
+
+struct PhaseWants {
+  std::vector<record::Phase> phases{};  ///< of each round
+  bool extras = true;                   ///< half-cached, perturbed and fewer-at-a-time blocks, one a round
+  Seconds budget = Seconds(300.0);      ///< from the moment when the job is armed
+  int fewest_rounds = 3;                ///< before the estimates may end the measuring
+  bool stop = false;                    ///< ranks wait at the end to be ended
+};
+
+/// What the user may be shown while it goes on.
+struct PhaseProgress {
+  bool armed = false;
+  bool refused = false;    ///< not armed: a loader was found that no states can be made of
+  bool ended = false;      ///< the end was published
+  int rounds = 0;          ///< complete
+  std::string phase{};     ///< that the script is in
+  double elapsed_s = 0.0;  ///< since arming
+  double left_s = 0.0;     ///< of the budget
+  double batches_per_s = 0.0;
+};
+
+class PhaseSchedule {
+ public:
+  /// `files`: nullptr where none can be held: no blocks from memory are then run.
+  PhaseSchedule(record::ControlBlock& control, PhaseWants wants, FilesAhead* files);
+
+  /// Looks at the ranks and publishes what is due. Called about ten times a second.
+  void step(std::uint64_t now_ns);
+
+  /// Whether the estimates are as tight as wanted, by the last look: measuring ends as soon as that holds and each
+  /// wanted state had its fewest rounds.
+  void set_enough(bool enough) { enough_ = enough; }
+
+  [[nodiscard]] PhaseProgress progress(std::uint64_t now_ns) const;
+
+  /// Rounds all blocks of which have been passed by every rank.
+  [[nodiscard]] int complete_rounds() const { return complete_rounds_; }
+
+  /// Whether every rank has come to the end of measuring, or had 30 s to do so: it may be busy with something else, or
+  /// hang. The ranks that come later let go then.
+  [[nodiscard]] bool is_over(std::uint64_t now_ns) const;
+
+  /// Segments that ranks could not run, because they read of them too late.
+  [[nodiscard]] std::uint64_t missed() const { return view().missed; }
+
+  /// Why there are no blocks from memory, or fewer than were wanted; empty where there are.
+  [[nodiscard]] const std::string& why_not_cached() const { return why_not_cached_; }
+
+  /// Why no blocks can be run at all; empty otherwise.
+  [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
+
+ private:
+  /// The ranks taken together.
+  struct View {
+    bool armed = false;
+    bool refused = false;    ///< by a rank
+    bool hold_only = false;  ///< a rank's files cannot be chosen
+    bool not_ahead = false;  ///< nobody knows what comes next in a rank
+    bool all_at_end = true;
+    std::uint64_t slowest_turn = 0;
+    std::uint64_t fastest_turn = 0;
+    std::uint64_t pass_first = 0;
+    std::uint64_t pass_end = UINT64_MAX;
+    std::uint64_t missed = 0;
+    std::uint64_t waited_ns = 0;  ///< by all of them since they began
+    std::uint64_t held_ns = 0;    ///< of the rank that was held longest
+    std::uint32_t ranks = 0;      ///< that are armed
+    std::uint32_t passes = 0;     ///< of the rank that began the fewest
+    std::uint32_t ready = UINT32_MAX;
+    std::uint32_t workers = 0;
+    std::uint32_t in_flight = 0;  ///< W k
+    double batches_a_step = 1.0;  ///< gradient accumulation
+
+    [[nodiscard]] std::uint64_t pass_length() const { return pass_end == UINT64_MAX ? 0 : pass_end - pass_first; }
+  };
+
+  /// Segments that follow each other, `first` of each still to be set.
+  using Group = std::vector<record::Segment>;
+
+  [[nodiscard]] View view() const;
+  void forget_the_dead();
+  void follow(const View& view, std::uint64_t now_ns);
+  [[nodiscard]] const record::Segment* current(const View& view) const;
+  [[nodiscard]] bool wants(record::Phase phase) const;
+  void plan_blocks(const View& view);
+  void advance(const View& view);
+  void advance_cached(const View& view);
+  void release_when_passed(const View& view);
+
+  // What groups consist of (schedule/phase_groups.cpp)
+  [[nodiscard]] record::Segment block(record::Phase phase, const View& view) const;
+  [[nodiscard]] record::Segment burst(record::Phase made_as, const View& view) const;
+  [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
+  [[nodiscard]] int bursts(const View& view) const;
+  [[nodiscard]] Group cold_group(const View& view) const;
+  [[nodiscard]] Group cached_group(const View& view) const;
+  [[nodiscard]] Group found_group(const View& view) const;
+  [[nodiscard]] static std::uint64_t turns_of(const Group& group);
+  [[nodiscard]] std::uint64_t over_passes(std::uint64_t batches, const View& view) const;
+
+  // Where they go
+  [[nodiscard]] std::uint64_t earliest_turn(const View& view) const;
+  [[nodiscard]] std::optional<std::uint64_t> place(Group& group, std::uint64_t from, const View& view) const;
+  void publish(const Group& group);
+  void publish(const record::Segment& segment);
+  void end_round();
+
+  // When it ends (schedule/phase_end.cpp)
+  [[nodiscard]] bool has_enough() const;
+  [[nodiscard]] bool has_time_for(const Group& group, const View& view) const;
+  [[nodiscard]] bool memory_may_come(const View& view) const;
+  void publish_end(const View& view);
+
+  record::ControlBlock& control_;
+  PhaseWants wants_;
+  FilesAhead* files_;
+  bool cached_next_ = false;       ///< the group from memory comes next
+  bool asked_ = false;             ///< files are asked for, or held
+  bool asked_all_ = false;         ///< of the whole data set
+  std::uint64_t asked_first_ = 0;  ///< turns whose files are asked for
+  std::uint64_t asked_end_ = 0;
+  std::uint64_t held_until_turn_ = 0;  ///< they are needed until this turn is taken; 0: no block of them is published
+  std::uint32_t last_burst_ = 0;       ///< 1 + the segment after whose hold they are needed no more; 0: none
+  int late_ = 0;                       ///< times that reading took longer than was foreseen
+  double asked_s_ = 0.0;               ///< when they were asked for
+  double read_s_ = 2.0;                ///< that reading took the last time
+  std::uint32_t round_ = 0;
+  std::uint64_t next_turn_ = 0;      ///< after everything published
+  std::uint64_t block_batches_ = 0;  ///< 0: not decided yet
+  std::uint64_t transients_ = 0;     ///< of these
+  bool spans_ = false;               ///< passes are too short for blocks
+  PhaseCosts costs_{};
+  std::uint64_t armed_ns_ = 0;
+  std::uint64_t first_turn_ = 0;     ///< when it was armed
+  double elapsed_s_ = 0.0;           ///< since then
+  std::uint64_t waited_before_ = 0;  ///< nanoseconds that ranks had waited until then
+  std::uint64_t last_look_ns_ = 0;
+  std::uint64_t last_turn_ = 0;
+  double fastest_rate_ = 0.0;   ///< turns per second seen over 0.2 s or more
+  double rate_as_found_ = 0.0;  ///< turns per second
+  double waited_share_ = 0.0;   ///< of the time as found
+  std::vector<std::uint64_t> round_ends_{};
+  int complete_rounds_ = 0;
+  int cached_rounds_ = 0;  ///< published
+  bool enough_ = false;
+  bool ended_ = false;
+  double ended_s_ = 0.0;
+  std::string why_not_cached_{};
+  std::string obstacle_{};
+};
+
+}  // namespace stallcast::collect

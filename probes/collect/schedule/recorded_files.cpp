@@ -1,0 +1,123 @@
+#include "probes/collect/schedule/recorded_files.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace stallcast::collect {
+namespace {
+
+using nlohmann::json;
+
+/// Of the samples of a block that a job has never read, so many may be among them: its premise would fail with more.
+constexpr double k_most_unknown = 0.01;
+
+std::uint32_t armed_ranks(const record::ControlBlock& control) {
+  std::uint32_t count = 0;
+  for (const record::PhaseSlot& slot : control.phases) {
+    if (slot.armed.load(std::memory_order_acquire) != 0 && slot.at_end.load(std::memory_order_relaxed) == 0) ++count;
+  }
+  return count;
+}
+
+}  // namespace
+
+RecordedFiles::RecordedFiles(const std::filesystem::path& run_folder, record::ControlBlock& control)
+    : control_(control), follower_(run_folder) {}
+
+void RecordedFiles::poll() {
+  const Followed followed = follower_.poll();
+  samples_.take(followed);
+  for (const AheadText& text : followed.ahead) take_answer(text);
+}
+
+void RecordedFiles::ask(std::uint64_t first, std::uint32_t batches) {
+  release();
+  asking_ = true;
+  serial_ = control_.ahead_serial.load(std::memory_order_relaxed) + 1;
+  control_.ahead_first.store(first, std::memory_order_relaxed);
+  control_.ahead_batches.store(batches, std::memory_order_relaxed);
+  control_.ahead_serial.store(serial_, std::memory_order_release);
+}
+
+void RecordedFiles::ask_all() {
+  release();
+  if (samples_.is_full()) return fail("the data set has too many files to remember");
+  std::vector<FileStretch> parts;
+  for (DataFile& file : samples_.data_files()) {
+    FileStretch whole;
+    whole.path = std::move(file.path);
+    whole.size_bytes = file.size_bytes;
+    parts.push_back(std::move(whole));
+  }
+  if (parts.empty()) return fail("no file was seen that its samples are read from");
+  holding_ = true;
+  holder_.hold(std::move(parts));
+}
+
+FilesAhead::State RecordedFiles::state() const {
+  if (!why_not_.empty()) return State::failed;
+  if (asking_) return State::asked;
+  if (!holding_) return holder_.state().phase == HoldPhase::idle ? State::idle : State::reading;
+  switch (holder_.state().phase) {
+    case HoldPhase::held:
+      return State::held;
+    case HoldPhase::failed:
+      return State::failed;
+    default:
+      return State::reading;
+  }
+}
+
+std::string RecordedFiles::why_not() const {
+  return !why_not_.empty() ? why_not_ : holder_.state().reason;
+}
+
+void RecordedFiles::release() {
+  if (holding_) holder_.release();
+  asking_ = holding_ = false;
+  answered_.clear();
+  indices_.clear();
+  why_not_.clear();
+}
+
+void RecordedFiles::fail(std::string why) {
+  asking_ = false;
+  why_not_ = std::move(why);
+}
+
+/// One part of a rank's answer.
+void RecordedFiles::take_answer(const AheadText& text) {
+  const json answer = json::parse(text.json, nullptr, /*allow_exceptions=*/false);
+  if (!asking_ || !answer.is_object()) return;
+  const auto serial = answer.find("serial");
+  if (serial == answer.end() || !serial->is_number_unsigned() || serial->get<std::uint64_t>() != serial_) return;
+  if (const auto refused = answer.find("refused"); refused != answer.end() && refused->is_string()) {
+    return fail(refused->get<std::string>());
+  }
+  if (const auto lists = answer.find("indices"); lists != answer.end() && lists->is_array()) {
+    for (const json& list : *lists) {
+      for (const json& index : list) {
+        if (!index.is_number_integer()) return fail("the sampler gives no whole numbers");
+        indices_.push_back(index.get<std::int64_t>());
+      }
+    }
+  }
+  if (!answer.contains("done")) return;
+  answered_.insert(text.pid);
+  if (answered_.size() >= armed_ranks(control_)) hold_what_was_told();
+}
+
+void RecordedFiles::hold_what_was_told() {
+  asking_ = false;
+  FoundFiles found = samples_.find(indices_);
+  const double unknown =
+      static_cast<double>(found.unknown_samples) / static_cast<double>(std::max<std::size_t>(1, indices_.size()));
+  if (unknown > k_most_unknown || found.unnamed_parts > 0) {
+    return fail("which files the next samples are read from is not known");
+  }
+  holding_ = true;
+  holder_.hold(std::move(found.parts));
+}
+
+}  // namespace stallcast::collect

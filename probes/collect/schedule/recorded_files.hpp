@@ -1,0 +1,52 @@
+/// FilesAhead of a real job: what its recordings told of its samples, what its ranks answer when they are asked what
+/// comes next, and a holder that keeps these files in memory.
+///
+///   asked -> control block -> ranks write their index lists into their recordings -> files of these samples -> held
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "probes/collect/pages/files_of_samples.hpp"
+#include "probes/collect/pages/page_holder.hpp"
+#include "probes/collect/pages/recording_follower.hpp"
+#include "probes/collect/schedule/files_ahead.hpp"
+#include "probes/record/control.hpp"
+
+namespace stallcast::collect {
+
+/// One thread's; poll() is to be called now and then.
+class RecordedFiles : public FilesAhead {
+ public:
+  RecordedFiles(const std::filesystem::path& run_folder, record::ControlBlock& control);
+
+  /// Takes over what was recorded since the last call.
+  void poll();
+
+  void ask(std::uint64_t first, std::uint32_t batches) override;
+  void ask_all() override;
+  [[nodiscard]] State state() const override;
+  [[nodiscard]] std::string why_not() const override;
+  void release() override;
+
+ private:
+  void take_answer(const AheadText& text);
+  void hold_what_was_told();
+  void fail(std::string why);
+
+  record::ControlBlock& control_;
+  RecordingFollower follower_;
+  FilesOfSamples samples_{};
+  PageHolder holder_{};
+  bool asking_ = false;
+  bool holding_ = false;
+  std::uint32_t serial_ = 0;
+  std::unordered_set<std::int32_t> answered_{};  ///< ranks, by pid
+  std::vector<std::int64_t> indices_{};
+  std::string why_not_{};  ///< not empty: the request has failed
+};
+
+}  // namespace stallcast::collect
