@@ -8,9 +8,9 @@
 #include "core/utf8.hpp"
 #include "reports/plan/plan.hpp"
 #include "reports/render.hpp"
-#include "sample_plans.hpp"
-#include "sample_predictions.hpp"
-#include "sample_profiles.hpp"
+#include "tests/reports/sample_plans.hpp"
+#include "tests/reports/sample_predictions.hpp"
+#include "tests/reports/sample_profiles.hpp"
 
 namespace {
 

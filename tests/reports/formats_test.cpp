@@ -10,13 +10,13 @@
 #include <sstream>
 
 #include "analyzer/profile/json.hpp"
-#include "random_profile.hpp"
 #include "reports/export/predictions_json.hpp"
 #include "reports/findings/findings.hpp"
 #include "reports/render.hpp"
 #include "reports/words/escape.hpp"
-#include "sample_predictions.hpp"
-#include "sample_profiles.hpp"
+#include "tests/reports/random_profile.hpp"
+#include "tests/reports/sample_predictions.hpp"
+#include "tests/reports/sample_profiles.hpp"
 
 namespace stallcast::testing {
 namespace {

@@ -13,9 +13,9 @@
 #include "reports/diff/diff.hpp"
 #include "reports/plan/plan.hpp"
 #include "reports/render.hpp"
-#include "sample_plans.hpp"
-#include "sample_predictions.hpp"
-#include "sample_profiles.hpp"
+#include "tests/reports/sample_plans.hpp"
+#include "tests/reports/sample_predictions.hpp"
+#include "tests/reports/sample_profiles.hpp"
 
 namespace stallcast::testing {
 namespace {

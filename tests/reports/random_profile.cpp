@@ -1,4 +1,4 @@
-#include "random_profile.hpp"
+#include "tests/reports/random_profile.hpp"
 
 #include <cmath>
 #include <limits>
@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "analyzer/profile/fields.hpp"
-#include "sample_profiles.hpp"
+#include "tests/reports/sample_profiles.hpp"
 
 namespace stallcast::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "sample_parts.hpp"
+#include "tests/reports/sample_parts.hpp"
 
 namespace stallcast::testing {
 

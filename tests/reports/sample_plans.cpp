@@ -1,6 +1,6 @@
-#include "sample_plans.hpp"
+#include "tests/reports/sample_plans.hpp"
 
-#include "sample_profiles.hpp"
+#include "tests/reports/sample_profiles.hpp"
 
 namespace stallcast::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "sample_predictions.hpp"
+#include "tests/reports/sample_predictions.hpp"
 
 namespace stallcast::testing {
 

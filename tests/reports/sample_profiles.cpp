@@ -1,10 +1,10 @@
-#include "sample_profiles.hpp"
+#include "tests/reports/sample_profiles.hpp"
 
 #include <cmath>
 #include <random>
 #include <utility>
 
-#include "sample_parts.hpp"
+#include "tests/reports/sample_parts.hpp"
 
 namespace stallcast::testing {
 namespace {
