@@ -41,6 +41,13 @@ ROOMS = {
     "reports/": ["words", "findings", "text", "html", "export", "diff", "plan"],
 }
 
+# The same for the modules inside a training process: each may import those at the top of the package, and the rooms
+# before its own. What brings the rooms together may import all.
+SHIM = "probes/capture/python/stallcast_shim/"
+SHIM_ROOMS = ["", "states", "torch_loader", "loaders", "steps"]
+SHIM_BRINGS_TOGETHER = {"api.py", "hooks.py"}
+FROM = re.compile(r"^\s*from (\.+)(\w*)[\w.]* import ")
+
 SOURCES = {".c", ".cc", ".cpp", ".h", ".hpp", ".inc"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Results go to stdout through one place; a layer that prints or exits on its own cannot be used by another tool.
@@ -51,6 +58,13 @@ MAY_PRINT = ("cli/", "samples/", "core/check.cpp")
 def layer_of(path):
     """The layer that the file `path` (relative to the root) belongs to, or None."""
     return next((layer for layer in LAYERS if path.startswith(layer)), None)
+
+
+def place_of(path):
+    """What a breach calls the place of `path`: its layer, or its room."""
+    layer = layer_of(path)
+    folder, _, rest = path.removeprefix(layer).partition("/")
+    return layer + folder if layer in ROOMS and rest else layer
 
 
 def resolve(root, source, bracket, name):
@@ -101,9 +115,25 @@ def breaches_of(root, source):
         if include:
             target = resolve(root, source, *include.groups())
             if target and not allowed(source, target):
-                yield f"{source}:{number}: {layer_of(source)} may not include {target}"
+                yield f"{source}:{number}: {place_of(source)} may not include {target}"
         elif not source.startswith(MAY_PRINT) and PRINTS.search(line.split("//")[0]):
             yield f"{source}:{number}: only cli/ prints or exits"
+
+
+def shim_breaches_of(root, path):
+    """Yields the breaches of one Python module of the shim as text."""
+    room = path.parent.name if path.parent != root / SHIM else ""
+    if path.name in SHIM_BRINGS_TOGETHER:
+        return
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        found = FROM.match(line)
+        if not found:
+            continue
+        dots, name = found.groups()
+        within = len(dots) == 1 and room != ""  # of its own room
+        target = name if not within and name in SHIM_ROOMS else ("" if not within else room)
+        if SHIM_ROOMS.index(target) > SHIM_ROOMS.index(room):
+            yield f"{path.relative_to(root)}:{number}: {room or 'the top'} may not import from {target}"
 
 
 def main():
@@ -115,6 +145,9 @@ def main():
         if path.suffix in SOURCES and path.is_file()
     ]
     breaches = [breach for source in sources for breach in breaches_of(root, source)]
+    modules = sorted((root / SHIM).rglob("*.py"))
+    breaches += [breach for module in modules for breach in shim_breaches_of(root, module)]
+    sources += modules
     print("\n".join([*breaches, f"{len(sources)} files, {len(breaches)} breaches"]))
     if not sources:
         return 2

@@ -60,6 +60,25 @@ class LayerCheck(unittest.TestCase):
     def test_a_header_that_does_not_exist_is_still_a_breach(self):
         self.assert_breach({"probes/record/bad.hpp": '#include "cli/gone.hpp"\n'}, "probes/record/ may not include")
 
+    def test_a_room_may_not_include_one_that_stands_after_it(self):
+        self.assert_breach({"analyzer/load/bad.cpp": '#include "analyzer/blocks/blocks.hpp"\n'},
+                           "analyzer/load/bad.cpp:1: analyzer/load may not include analyzer/blocks/blocks.hpp")
+
+    def test_a_room_may_not_include_what_brings_the_rooms_together(self):
+        self.assert_breach({"analyzer/load/bad.cpp": '#include "analyzer/analyze.hpp"\n'}, "analyzer/analyze.hpp")
+
+    def test_a_folder_that_is_no_room_of_its_layer(self):
+        self.assert_breach({"model/attic/bad.cpp": '#include "model/predict/predict.hpp"\n',
+                            "model/predict/predict.hpp": ""}, "model/attic may not include")
+
+    def test_modules_of_the_shim_keep_their_order(self):
+        shim = "probes/capture/python/stallcast_shim/"
+        self.assert_breach({shim + "states/bad.py": "from .. import capture\nfrom ..steps import optimizer\n"},
+                           "states/bad.py:2: states may not import from steps")
+        self.assert_breach({shim + "bad.py": "from .loaders import passes\n"}, "bad.py:1: the top may not import from loaders")
+        self.assertEqual(check({**GOOD, shim + "hooks.py": "from .loaders import passes\n",
+                                shim + "steps/fine.py": "from . import exchange\nfrom ..loaders.passes import wait\n"})[0], 0)
+
     def test_only_the_command_line_prints(self):
         self.assert_breach({"reports/bad.cpp": 'void f() { printf("x"); }\n'}, "only cli/ prints")
         self.assert_breach({"analyzer/bad.cpp": "void f() { std::exit(1); }\n"}, "only cli/ prints")

@@ -103,7 +103,7 @@ class Texts(unittest.TestCase):
 
     def test_frames_of_the_shim(self):
         frame = 'Traceback:\n  File "a.py", line 1, in f\n    g()\n'
-        ours = '  File "/x/stallcast_shim/wait.py", line 9, in __next__\n    real()\n    ^^^^\n'
+        ours = '  File "/x/stallcast_shim/torch_loader/wait.py", line 9, in __next__\n    real()\n    ^^^^\n'
         self.assertEqual(compare.texts(frame, frame, frame + ours), ([], ["frames of the shim in a traceback"]))
 
     def test_logs(self):

@@ -176,8 +176,9 @@ class ApiTest(ShimTest):
         self.assertEqual({text["dataset_type"] for text in result.run.consumer.texts["loader"]}, {"outer"})
 
     def test_a_failure_of_ours_is_one_issue(self):
-        for place in ("loader.announce", "phases.before_known", "api._describe", "loader.Pass"):
-            module, name = place.split(".")
+        for place in ("torch_loader.loader.announce", "states.phases.before_known", "api._describe",
+                      "torch_loader.loader.Pass"):
+            module, name = place.rsplit(".", 1)
             result = self.run_script(
                 LOOP.replace("import stallcast\n", "import stallcast, stallcast_shim.%s as module\n"
                              "def broken(*arguments):\n    raise ZeroDivisionError('of ours')\n"

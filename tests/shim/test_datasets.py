@@ -140,7 +140,7 @@ for batch in wrap(map(lambda batch: batch, dataset.iter(4)), workers=0, samples=
             run = self.same(
                 """
 import sys
-module = sys.modules.get("stallcast_shim.datasets_iter")
+module = sys.modules.get("stallcast_shim.loaders.datasets_iter")
 def broken(*arguments):
     raise ZeroDivisionError("of ours")
 if module is not None:

@@ -193,7 +193,7 @@ process.join()
             run = self.same(
                 """
 import sys
-module = sys.modules.get("stallcast_shim.grain")
+module = sys.modules.get("stallcast_shim.loaders.grain")
 def broken(*arguments):
     raise ZeroDivisionError("of ours")
 if module is not None:

@@ -104,7 +104,7 @@ for number, batch in enumerate(DataLoader(Numbers(), batch_size=2)):
 
     def test_a_failure_of_ours_is_one_issue(self):
         body = """
-if "stallcast_shim.wait" in sys.modules:
+if "stallcast_shim.torch_loader.wait" in sys.modules:
     def broken(*arguments):
         raise ZeroDivisionError("of ours")
     for module, name in %r:
@@ -113,7 +113,8 @@ for workers in (0, 1):
     for batch in DataLoader(Numbers(), batch_size=5, num_workers=workers):
         print(batch.tolist())
 """
-        places = [("wait", "_before"), ("wait", "_number"), ("wait", "_taken"), ("loader", "Pass"), ("fetcher", "_mark")]
+        places = [("torch_loader." + module, name) for module, name in (
+            ("wait", "_before"), ("wait", "_number"), ("wait", "_taken"), ("loader", "Pass"), ("fetcher", "_mark"))]
         for place in places + [("describe", "loader")]:
             result = self.same(body % [place])
             self.assertEqual([issue["id"] for issue in result.run.issues], ["shim-failed"], place)
@@ -122,8 +123,8 @@ for workers in (0, 1):
     def test_a_failure_of_ours_in_a_worker(self):
         result = self.same(
             """
-if "stallcast_shim.worker" in sys.modules:
-    sys.modules["stallcast_shim.worker"].sizes = None
+if "stallcast_shim.torch_loader.worker" in sys.modules:
+    sys.modules["stallcast_shim.torch_loader.worker"].sizes = None
 for batch in DataLoader(Numbers(), batch_size=5, num_workers=1):
     print(batch.tolist())
 """

@@ -114,8 +114,8 @@ class HookTest(ShimTest):
         content = """
             import inspect, sys
             import torch.optim.optimizer as module
-            import stallcast_shim.optimizer
-            assert module.hooks == [stallcast_shim.optimizer._after_step]
+            import stallcast_shim.steps.optimizer
+            assert module.hooks == [stallcast_shim.steps.optimizer._after_step]
             assert type(module.__spec__.loader).__name__ == "SourceFileLoader"
             assert "exec_module" not in vars(module.__spec__.loader)
             assert "hooks = []" in inspect.getsource(module)

@@ -172,7 +172,7 @@ class Device(harness.ShimTest):
 
     def test_time_is_told_once_the_device_has_passed(self):
         sys.path.insert(0, harness.SHIM)
-        from stallcast_shim import device_clock
+        from stallcast_shim.states import device_clock
 
         now = {"ms": 0.0, "passed": False}
 

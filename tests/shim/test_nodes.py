@@ -36,7 +36,7 @@ class ScriptedTest(ShimTest):
             run = self.same(
                 """
 import sys
-module = sys.modules.get("stallcast_shim.%s")
+module = sys.modules.get("stallcast_shim.loaders.%s")
 def broken(*arguments):
     raise ZeroDivisionError("of ours")
 if module is not None:

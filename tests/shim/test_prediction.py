@@ -34,7 +34,7 @@ class Prediction(harness.ShimTest):
 
     def test_lists_are_those_that_are_drawn(self):
         import torch
-        from stallcast_shim.prediction import Prediction as Told
+        from stallcast_shim.states.prediction import Prediction as Told
 
         for name, sampler in self.samplers():
             with self.subTest(name):
@@ -55,7 +55,7 @@ class Prediction(harness.ShimTest):
 
     def test_two_passes_are_as_without_it(self):
         import torch
-        from stallcast_shim.prediction import Prediction as Told
+        from stallcast_shim.states.prediction import Prediction as Told
 
         for name, _ in self.samplers():
             with self.subTest(name):
@@ -75,7 +75,7 @@ class Prediction(harness.ShimTest):
                 self.assertEqual(seen[0], seen[1])
 
     def test_one_that_is_steered_is_given_up(self):
-        from stallcast_shim.prediction import Prediction as Told
+        from stallcast_shim.states.prediction import Prediction as Told
         from torch.utils.data import BatchSampler, SequentialSampler
 
         told = Told(BatchSampler(SequentialSampler(range(40)), 4, False), 40)
@@ -86,7 +86,7 @@ class Prediction(harness.ShimTest):
         self.assertEqual(told.lists(2, 2), [])
 
     def test_a_sampler_of_the_users_own_is_never_run(self):
-        from stallcast_shim.prediction import Prediction as Told
+        from stallcast_shim.states.prediction import Prediction as Told
         from torch.utils.data import BatchSampler, RandomSampler
 
         class Mine(RandomSampler):
@@ -97,7 +97,7 @@ class Prediction(harness.ShimTest):
         self.assertIn("Mine", told.why_not)
 
     def test_the_length_of_the_users_data_set_is_not_asked_again(self):
-        from stallcast_shim.prediction import Prediction as Told
+        from stallcast_shim.states.prediction import Prediction as Told
         from torch.utils.data import BatchSampler, RandomSampler
 
         data = Numbers(40)

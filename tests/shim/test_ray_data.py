@@ -146,7 +146,7 @@ over.acquire()
             run = self.same(
                 """
 import sys
-module = sys.modules.get("stallcast_shim.ray_data")
+module = sys.modules.get("stallcast_shim.loaders.ray_data")
 def broken(*arguments, **options):
     raise ZeroDivisionError("of ours")
 if module is not None:

@@ -116,7 +116,7 @@ class DataTest(ScriptedTest):
                 """
                 import sys
                 from tensorflow.python.data.ops.iterator_ops import pipeline
-                module = sys.modules.get("stallcast_shim.tfdata")
+                module = sys.modules.get("stallcast_shim.loaders.tfdata")
                 def broken(*arguments):
                     raise ZeroDivisionError("of ours")
                 if module is not None:
@@ -171,9 +171,9 @@ def _make_function(self, step_function):
     return lambda iterator: step_function(next(iterator._made))
 real = keras.TensorFlowTrainer._make_function
 import sys
-if "stallcast_shim.keras" in sys.modules:
+if "stallcast_shim.loaders.keras" in sys.modules:
     keras.TensorFlowTrainer._make_function = _make_function
-    sys.modules["stallcast_shim.keras"].patch(keras)
+    sys.modules["stallcast_shim.loaders.keras"].patch(keras)
 else:
     keras.TensorFlowTrainer._make_function = _make_function
 trainer.seen = []

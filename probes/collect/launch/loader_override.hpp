@@ -1,7 +1,7 @@
 /// Settings that a run shall give to the job's training loader, on their way to the Python part.
 ///
 /// They travel as loader.json in the run folder, which every process of the job finds through STALLCAST_RUN_DIR; the
-/// shim (stallcast_shim/wish.py) reads it once, when torch's loader module is imported.
+/// shim (stallcast_shim/torch_loader/override.py) reads it once, when torch's loader module is imported.
 #pragma once
 
 #include <cstdint>

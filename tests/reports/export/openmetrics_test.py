@@ -18,7 +18,7 @@ except ImportError:
     sys.exit(77)
 
 CLI = os.environ.get("STALLCAST_CLI") or sys.exit("STALLCAST_CLI names no stallcast")
-GOLDEN = pathlib.Path(__file__).resolve().parent.parent / "golden"
+GOLDEN = pathlib.Path(__file__).resolve().parents[2] / "golden"
 
 
 def samples(profile):

@@ -3,8 +3,10 @@
 import functools
 import sys
 
-from . import capture, jax_steps, passes, phases, sizes
+from . import capture, sizes
 from .capture import calls
+from .loaders import jax_steps, passes
+from .states import phases
 from .thread import current
 
 _NAMES = (("torch", "pytorch"), ("tensorflow", "tensorflow"), ("jax", "jax"))
@@ -125,7 +127,7 @@ def step():
     if not calls.enabled and not capture.start():
         return
     jax_steps.told()
-    optimizer = sys.modules.get(__package__ + ".optimizer")
+    optimizer = sys.modules.get("stallcast_shim.steps.optimizer")
     if optimizer is None or not optimizer.seen["steps"]:
         calls.step()
         phases.count_step()

@@ -1,0 +1,15 @@
+"""Loaders that are not torch's, an adapter each.
+
+    passes     passes and waits of any of them
+    adapters   what the adapters share: where a pull counts
+    counting   samples of a batch of theirs
+    tfdata     tf.data, where Python pulls its batches
+    keras      Model.fit of Keras on TensorFlow: lets Python pull
+    dali       DALI's iterators
+    grain      Grain's DataLoader, IterDataset and MapDataset
+    datasets_iter  Hugging Face's datasets, iterated by the loop itself
+    nodes      torchdata.nodes' Loader
+    spdl       SPDL's pipelines
+    ray_data   Ray Data's batches, and clusters whose workers nobody sees
+    jax_steps  which loader trains, of a JAX job
+"""

@@ -1,0 +1,77 @@
+"""Steps of a JAX job: which loader trains, where another one evaluates.
+
+Calls of a jitted function are not to be seen: it is an object of C++, and one that takes and gives the parameters may
+also update metrics. But it is traced in Python, at its first call: right after the first batch of the loader that it is
+called for.
+
+    batch of the training loader -> step(state, batch) is traced, a gradient in it -> that loader trains
+    batch of the other loader    -> evaluate(state, batch) is traced, without one  -> not known to
+
+From there on each batch of a loader that trains is a step, made when the next batch is asked for. Where nothing is
+traced within the loop (compiled before it) no step is told, and batches are the steps, as everywhere without steps.
+"""
+
+import functools
+import sys
+import threading
+
+from .. import capture
+from ..capture import calls
+from ..frames import unseen
+from ..states import phases
+
+_state = {"active": False, "told": False}
+
+
+class _Thread(threading.local):
+    loader = None  # loader.Loader of the batch that this thread has
+    is_pending = False  # it asked for no other one since
+
+
+_thread = _Thread()
+
+
+def patch(module):
+    """Called with jax._src.api just imported. What looks at the value that a gradient is taken of is called once for
+    each, and is over before anything else is traced: no frame of ours is in what JAX keeps of the stack."""
+    real = getattr(module, "_check_scalar", None)
+    if real is None:
+        return
+
+    @functools.wraps(real)
+    @unseen
+    def _check_scalar(*args, **kwargs):
+        loader = _thread.loader
+        if loader is not None:
+            loader.trains = True
+        return real(*args, **kwargs)
+
+    module._check_scalar = _check_scalar
+    _state["active"] = True
+
+
+def told():
+    """The script tells its steps itself (stallcast.step)."""
+    _state["told"] = True
+
+
+def before_wait():
+    """This thread asks for a batch: with the one before it, a step was made."""
+    if not _thread.is_pending:
+        return
+    _thread.is_pending = False
+    try:
+        optimizer = sys.modules.get("stallcast_shim.steps.optimizer")
+        is_seen = optimizer is not None and optimizer.seen["steps"]
+        if calls.enabled and not _state["told"] and not is_seen and getattr(_thread.loader, "trains", False):
+            calls.step()
+            phases.count_step()
+    except Exception as error:
+        capture.fail("counting a step of JAX", error)
+
+
+def delivered(loader):
+    """This thread has a batch of the loader."""
+    if _state["active"]:
+        _thread.loader = loader
+        _thread.is_pending = True

@@ -1,0 +1,109 @@
+"""Passes and waits of loaders that are not torch's: tf.data, DALI, and what a script has wrapped itself.
+
+    pass begins -> its loader is described -> wait_begin -> the loader's own next -> wait_end
+"""
+
+from .. import capture, sizes
+from ..capture import calls
+from ..frames import unseen
+from ..states import phases
+from ..thread import current
+from ..torch_loader import loader
+
+
+class Known:
+    """What is told of a loader of another library. `text` is its loader text without the id."""
+
+    def __init__(self, framework, text, count=sizes.of_batch, end=StopIteration, makes_here=False):
+        self.framework = framework
+        self.text = text
+        self.count = count  # samples of a batch
+        self.end = end  # the exception that means the end of the pass
+        self.makes_here = makes_here  # a batch is made inside the wait for it, by the same thread
+
+    def pass_over(self, source):
+        """A new pass over `source`, the object that stands for the loader over all its passes."""
+        new = loader.Pass(loader.loader_of(source))
+        if new.loader.text is None:
+            new.loader.text = dict(self.text, loader_id=new.loader.loader_id)
+        new.known = self
+        return new
+
+
+def loader_text(kind, **facts):
+    """A loader text; what is not said is not known. `composition` overlapped: batches are fetched and prepared at the
+    same time, in threads of the process that trains."""
+    text = dict.fromkeys(
+        ("dataset_type", "batch_size", "num_workers", "prefetch_factor", "pin_memory", "persistent_workers",
+         "drop_last", "shuffled", "dataset_samples", "multiprocessing_context", "batches")
+    )
+    text.update(kind=kind, in_order=True)
+    text.update(facts)
+    return text
+
+
+@unseen
+def wait(current_pass, pull):
+    """pull() is the loader's own next: one wait, recorded. Whoever calls has looked at current.busy. Raises what pull()
+    does."""
+    try:
+        loader.announce(None, current_pass, current_pass.known.framework)
+        phases.before_known(current_pass)
+    except Exception as error:
+        capture.fail("beginning a wait", error)
+        return pull()
+    known = current_pass.known
+    _begin(current_pass)
+    current.busy = True
+    try:
+        batch = pull()
+    except known.end:
+        _ended(current_pass)
+        raise
+    except BaseException:
+        if known.makes_here and calls.enabled:
+            calls.batch_end(0)
+        raise
+    else:
+        _delivered(current_pass, batch)
+        return batch
+    finally:
+        current.busy = False
+
+
+def _begin(current_pass):
+    if not calls.enabled:
+        return
+    calls.wait_begin()
+    if current_pass.known.makes_here:
+        calls.batch_begin(current_pass.iterator_id, current_pass.delivered, capture.UNKNOWN)
+
+
+def _delivered(current_pass, batch):
+    """Records the wait."""
+    if not calls.enabled:
+        return
+    try:
+        number = current_pass.delivered
+        samples = current_pass.known.count(batch)
+        if current_pass.known.makes_here:
+            calls.batch_end(samples)
+        calls.wait_end(current_pass.iterator_id, number, samples, capture.UNKNOWN, 0 if number else capture.FIRST)
+        current_pass.delivered = number + 1
+        current_pass.loader.delivered += 1
+    except Exception as error:
+        capture.fail("ending a wait", error)
+
+
+def _ended(current_pass):
+    current_pass.is_over = True
+    current_pass.loader.whole = current_pass.delivered
+    if not calls.enabled:
+        return
+    try:
+        if current_pass.known.makes_here:
+            calls.batch_end(0)
+        flags = capture.END_OF_EPOCH | (0 if current_pass.delivered else capture.FIRST)
+        calls.wait_end(current_pass.iterator_id, current_pass.delivered, 0, capture.UNKNOWN, flags)
+    except Exception as error:
+        capture.fail("ending an epoch", error)

@@ -1,0 +1,113 @@
+"""tf.data where Python pulls: each eager _next_internal of an iterator is a wait.
+
+That is under `for batch in dataset`, next(), get_next() and as_numpy_iterator(). Inside a tf.function the pull is a node
+of the graph: Python runs it once, while it is traced, and sees no batch; that is one data issue.
+"""
+
+import functools
+
+from .. import capture
+from ..capture import calls
+from ..frames import unseen
+from ..thread import current
+from . import passes
+
+_PASS = "_stallcast_pass"
+_SOURCES = 64  # of a chain of transformations, looked at
+_told = set()
+
+
+def patch(module):
+    """Called with tensorflow.python.data.ops.iterator_ops just imported, in the middle of `import tensorflow`."""
+    owner = module.OwnedIterator
+    real = owner._next_internal
+    out_of_range = module.errors.OutOfRangeError
+
+    @functools.wraps(real)
+    @unseen
+    def _next_internal(self):
+        if current.busy or current.worker is not None or not calls.enabled:
+            return real(self)
+        current_pass = None
+        try:
+            if module.context.executing_eagerly():
+                current_pass = _pass_of(self, out_of_range)
+            else:
+                _tell_of_graph()
+        except Exception as error:
+            capture.fail("starting a pass over tf.data", error)
+        if current_pass is None:
+            return real(self)
+        return passes.wait(current_pass, functools.partial(real, self))
+
+    owner._next_internal = _next_internal
+
+
+def _pass_of(iterator, out_of_range):
+    """The pass of an iterator, which begins with its first batch; None for one that was made within a graph."""
+    found = iterator.__dict__.get(_PASS)
+    if found is None:
+        dataset = getattr(iterator, "_dataset", None)
+        if dataset is None:
+            return None
+        known = passes.Known("tensorflow", describe(dataset), end=out_of_range)
+        found = known.pass_over(dataset)
+        iterator.__dict__[_PASS] = found
+    return found
+
+
+def _tell_of_graph():
+    if "graph" in _told:
+        return
+    _told.add("graph")
+    capture.issue(
+        "tf-data-in-graph",
+        "warning",
+        "batches of tf.data are pulled inside a tf.function, where Python does not see them: their waits are missing",
+        "pull them in Python while profiling: for batch in dataset: train_step(batch)",
+    )
+
+
+def describe(dataset):
+    """The loader text of a data set: what its chain of transformations tells without running anything."""
+    chain = _chain(dataset)
+    batches = next((stage for stage in chain if "Batch" in type(stage).__name__), None)
+    samples = None if batches is None else _cardinality(getattr(batches, "_input_dataset", None))
+    return passes.loader_text(
+        "tf.data",
+        composition="overlapped",
+        dataset_type=type(chain[-1]).__name__[:200],
+        stages=[type(stage).__name__.strip("_")[:60] for stage in chain][:32],
+        batch_size=None if batches is None else _constant(getattr(batches, "_batch_size", None)),
+        dataset_samples=samples,
+        shuffled=any("Shuffle" in type(stage).__name__ for stage in chain),
+    )
+
+
+def _chain(dataset):
+    """The data set and what it is made of, the outermost first; where several are merged, the first of them."""
+    chain = [dataset]
+    while len(chain) < _SOURCES:
+        inner = getattr(chain[-1], "_input_dataset", None)
+        if inner is None:
+            inner = getattr(chain[-1], "_dataset", None)  # a data set with options
+        if inner is None:
+            break
+        chain.append(inner)
+    return chain
+
+
+def _cardinality(dataset):
+    """Elements of a data set; None where it does not say. It is worked out from the chain, nothing is read."""
+    try:
+        found = int(dataset.cardinality())
+    except Exception:
+        return None
+    return found if found >= 0 else None
+
+
+def _constant(value):
+    try:
+        return int(value)
+    except Exception:
+        return None

@@ -1,0 +1,11 @@
+"""What makes the states of a measured run: which batches may reach a worker, and when the script gets them.
+
+    plan         the segments that the tool publishes
+    phases       which passes states are made on
+    measured     one pass: what may reach a worker, what the script may get, what was done
+    segment_run  what of the segments this process runs, and letting go
+    gate         holds index lists back on their way to the workers' queues, and marks them
+    hold, room   holds the script in next() until all is made and the workers sleep; whether there is room for that
+    prediction   what a pass will draw, from copies of known samplers; checked against each draw
+    device_clock the device's own time of a burst
+"""

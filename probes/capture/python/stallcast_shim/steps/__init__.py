@@ -1,0 +1,8 @@
+"""Steps of the training.
+
+    optimizer  steps of torch's optimizers
+    exchange   what DistributedDataParallel timed of an exchange
+    gpu        lets torch.profiler have CUPTI
+    watch      looks at two steps of a loop that no loader serves
+    own_loop   times the function that makes its batches
+"""

@@ -1,0 +1,58 @@
+"""Optimizer steps: torch's global hook where it exists (2.0 on), else the no-op that 1.x calls after every step."""
+
+import functools
+import sys
+
+from .. import capture, describe
+from ..capture import calls
+from ..frames import unseen
+from ..states import phases
+from . import exchange, own_loop
+
+
+seen = {"steps": False}  # whether torch's optimizers step in this process
+
+
+def _count(optimizer):
+    """One step was made. While torch.compile traces the call, nothing: our call would break a full graph."""
+    if not calls.enabled or _is_compiling():
+        return
+    try:
+        describe.write_consumer(is_torch_complete=True)
+        describe.write_gradients(optimizer)
+        seen["steps"] = True
+        calls.step()
+        phases.count_step()
+        exchange.look()
+        own_loop.count(optimizer)
+    except Exception as error:
+        capture.fail("counting a step", error)
+
+
+def _is_compiling():
+    compiler = getattr(sys.modules.get("torch"), "compiler", None)
+    is_compiling = getattr(compiler, "is_compiling", None)
+    return is_compiling is not None and is_compiling()
+
+
+def patch(module):
+    """Called with torch.optim.optimizer just imported."""
+    register = getattr(module, "register_optimizer_step_post_hook", None)
+    if register is not None:
+        register(_after_step)
+        return
+    optimizer = module.Optimizer
+    real = optimizer._optimizer_step_code
+
+    @functools.wraps(real)
+    @unseen
+    def _optimizer_step_code(self):
+        # A Python function with `self` first: torch's profiler looks at its code object and that local.
+        _count(self)
+        return real(self)
+
+    optimizer._optimizer_step_code = _optimizer_step_code
+
+
+def _after_step(optimizer, args, kwargs):
+    _count(optimizer)

@@ -1,0 +1,242 @@
+"""Loops without a loader: batches that a function of the script makes between two steps (nanoGPT's get_batch).
+
+Where optimizers step and no loader delivers, two steps are watched (watch.py), and the function that makes the batches
+has its calls timed from then on: each is a wait, and the making of a batch by the training thread itself, as those of
+`stallcast.wrap(loader, workers=0)` are. The function stays the script's own object; its code calls what it was.
+Calls without gradients are evaluation, unless all are: these are told as a loader of their own.
+"""
+
+import functools
+import gc
+import os
+import sys
+import threading
+import types
+
+from .. import capture, sizes
+from ..capture import calls
+from ..frames import unseen
+from ..loaders import passes
+from ..thread import current
+from ..torch_loader import loader
+from . import watch
+
+_WATCHED = (3, 10, 30)  # steps of the first optimizer after which the loop is watched, until a function is found
+_GENERATOR, _COROUTINES = 0x20, 0x80 | 0x100 | 0x200  # flags of code
+
+_state = {"optimizer": None, "steps": 0, "watch": None, "until": 0, "thread": None, "over": False, "at": ""}
+
+
+def _enter_child():
+    """A forked child is not watched on."""
+    _end_watch()
+
+
+os.register_at_fork(after_in_child=_enter_child)
+
+
+def count(optimizer):
+    """An optimizer stepped. What fails here is said, and ends the looking alone: steps and waits are recorded on."""
+    if _state["over"]:
+        return
+    try:
+        _count(optimizer)
+    except Exception as error:
+        _state["over"] = True
+        _end_watch()
+        _say_none("looking for it failed: %s: %s" % (type(error).__name__, str(error)[:200]))
+
+
+def _count(optimizer):
+    state = _state
+    if loader.delivers():
+        _end_watch()
+        state["over"] = True
+        return
+    if state["optimizer"] is None:
+        state["optimizer"], state["thread"] = id(optimizer), threading.get_ident()
+    if id(optimizer) != state["optimizer"] or threading.get_ident() != state["thread"]:
+        return
+    state["steps"] += 1
+    if state["steps"] == 1:
+        state["at"] = _caller()
+    if state["watch"] is not None:
+        if state["steps"] >= state["until"]:
+            _judge()
+    elif state["steps"] in _WATCHED:
+        _begin_watch()
+
+
+def _begin_watch():
+    torch = sys.modules.get("torch")
+    new = watch.Watch(torch)
+    if new.begin():
+        _state["watch"], _state["until"] = new, _state["steps"] + watch.STEPS
+    elif _state["steps"] == _WATCHED[-1]:
+        _say_none("another profiler holds the training thread (sys.setprofile)")
+
+
+def _end_watch():
+    seen, _state["watch"] = _state["watch"], None
+    if seen is not None:
+        seen.end()
+    return seen
+
+
+def _judge():
+    seen = _end_watch()
+    codes, is_proven = ([], False) if seen.is_lost else seen.makers()
+    functions = [function for function in (_function_of(code) for code in codes) if function is not None]
+    if len(functions) == 1 and len(codes) == 1:
+        _state["over"] = True
+        _time(functions[0], is_proven, seen.is_without_gradients(codes[0]))
+    elif _state["steps"] >= _WATCHED[-1]:
+        _state["over"] = True
+        _say_none(_why(seen, codes))
+
+
+def _why(seen, codes):
+    if seen.is_lost:
+        return "a step makes too many calls to be watched"
+    if len(codes) > 1:
+        return "several functions make what a step is given: " + ", ".join(sorted(_place(code) for code in codes)[:4])
+    if codes:
+        return "the function that makes the batches cannot be timed: " + _place(codes[0])
+    return "no function of the script returns what the model is given: batches are made within the loop itself"
+
+
+def _say_none(reason):
+    capture.text(capture.TEXT_MARK, {"what": "no batch function", "reason": reason, "at": _state["at"]})
+
+
+def _caller():
+    """Where the script steps: file and line of its innermost frame."""
+    frame = sys._getframe(2)
+    while frame is not None and not watch.is_script(frame.f_code):
+        frame = frame.f_back
+    return "" if frame is None else "%s:%d" % (frame.f_code.co_filename, frame.f_lineno)
+
+
+def _place(code):
+    return "%s (%s:%d)" % (getattr(code, "co_qualname", code.co_name), code.co_filename, code.co_firstlineno)
+
+
+def _function_of(code):
+    """The one function object of this code; None where there is none, or several, or its calls are coroutines."""
+    if code.co_flags & _COROUTINES:
+        return None
+    found = [one for one in gc.get_referrers(code) if type(one) is types.FunctionType and one.__code__ is code]
+    return found[0] if len(found) == 1 else None
+
+
+class _Timed:
+    """Calls of the original function, timed."""
+
+    def __init__(self, original, code, is_without_gradients):
+        known = functools.partial(_known, original, code)
+        self._original = original
+        self._training = known("").pass_over(original)
+        self._evaluation = known(" without gradients").pass_over(_Source())
+        self._thread = threading.get_ident()
+        self._is_without_gradients = is_without_gradients
+
+    @unseen
+    def wait(self, pull):
+        if current.busy or not calls.enabled or threading.get_ident() != self._thread:
+            return pull()
+        return passes.wait(self._pass(), pull)
+
+    def _pass(self):
+        trains = self._is_without_gradients or sys.modules["torch"].is_grad_enabled()
+        return self._training if trains else self._evaluation
+
+    @unseen
+    def call(self, *args, **kwargs):
+        return self.wait(functools.partial(self._original, *args, **kwargs))
+
+    def generate(self, *args, **kwargs):
+        return _through(self._original(*args, **kwargs), self.wait)
+
+
+class _Source:
+    """Stands for the loader of the evaluation."""
+
+
+@unseen
+def _through(generator, wait):
+    """The generator, with each item waited for; what is sent and thrown reaches it."""
+    pull = generator.__next__
+    while True:
+        try:
+            item = wait(pull)
+        except StopIteration as end:
+            return end.value
+        try:
+            sent = yield item
+        except GeneratorExit:
+            generator.close()
+            raise
+        except BaseException as error:
+            pull = functools.partial(generator.throw, error)
+        else:
+            pull = generator.__next__ if sent is None else functools.partial(generator.send, sent)
+
+
+def _known(original, code, suffix):
+    text = passes.loader_text(
+        "function", composition="serial", num_workers=0,
+        dataset_type=(original.__qualname__ + suffix)[:200], function=original.__qualname__[:200],
+        function_file=code.co_filename[:400], function_line=code.co_firstlineno)
+    return passes.Known("pytorch", text, sizes.of_batch, makes_here=True)
+
+
+def _time(function, is_proven, is_without_gradients):
+    """From here on each call of the function is a wait for a batch."""
+    code = function.__code__
+    original = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__,
+                                  function.__closure__)
+    original.__kwdefaults__ = function.__kwdefaults__
+    original.__qualname__ = function.__qualname__
+    timed = _Timed(original, code, is_without_gradients)
+    capture.text(capture.TEXT_MARK, {"what": "batch function", "name": function.__qualname__, "file": code.co_filename,
+                                     "line": code.co_firstlineno, "proven": is_proven,
+                                     "generator": bool(code.co_flags & _GENERATOR)})
+    function.__code__ = _calling(code, _Target(original, timed.generate if code.co_flags & _GENERATOR else timed.call))
+    if not hasattr(function, "__wrapped__"):
+        function.__wrapped__ = original  # whoever asks for its source or its signature has the original's
+
+
+class _Target:
+    """What the function's code calls. A function that is sent to another process by value (cloudpickle) takes the
+    original along, and nothing of ours."""
+
+    def __init__(self, original, run):
+        self._original = original
+        self._run = run
+
+    @unseen
+    def __call__(self, *args, **kwargs):
+        return self._run(*args, **kwargs)
+
+    def __reduce__(self):
+        return functools.partial, (self._original,)
+
+
+def _calling(code, target):
+    """Code that calls `target` with all that it is given. A closure's cells are carried along unused."""
+    template = _template.__code__
+    constants = tuple(target if constant == _PLACE else constant for constant in template.co_consts)
+    names = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno, "co_consts": constants,
+             "co_freevars": code.co_freevars}
+    if hasattr(code, "co_qualname"):
+        names["co_qualname"] = code.co_qualname
+    return template.replace(**names)
+
+
+_PLACE = "stallcast: the function that is called"
+
+
+@unseen
+def _template(*args, **kwargs):
+    target = "stallcast: the function that is called"
+    return target(*args, **kwargs)

@@ -1,0 +1,205 @@
+"""Waits: the consumer asks an iterator for a batch and gets it. Also the batches that a wait makes itself (no workers).
+
+The number of samples of a batch comes from the index list that it was made from, which is exact whatever the batch
+looks like; only iterable data sets, which have no indices, are counted by looking at the batch.
+"""
+
+import functools
+from time import monotonic_ns
+
+from .. import capture, describe, sizes
+from ..capture import calls
+from ..frames import unseen
+from ..states import phases
+from ..thread import current
+
+ATTRIBUTE = phases.PASS
+
+
+def patch(base, announce):
+    """Wraps __next__ and _next_index of the base iterator class; announce(iterator, pass) comes before a first wait."""
+    _wrap_next(base, announce)
+    _wrap_next_index(base)
+
+
+def _wrap_next(base, announce):
+    real = base.__next__
+
+    @functools.wraps(real)
+    @unseen
+    def __next__(self):
+        current_pass = self.__dict__.get(ATTRIBUTE)
+        if current_pass is None or current.busy or not calls.enabled:
+            return real(self)
+        measured = None
+        try:
+            announce(self, current_pass)
+            measured = phases.before(self, current_pass)
+        except Exception as error:
+            capture.fail("beginning a wait", error)
+            phases.give_up()
+            return real(self)
+        return _wait(real, self, current_pass, measured)
+
+    base.__next__ = __next__
+
+
+@unseen
+def _wait(real, iterator, current_pass, measured):
+    """One wait, recorded. `measured`: of the pass, where states are made of it."""
+    try:
+        before = _before(iterator, current_pass)
+    except Exception as error:
+        capture.fail("beginning a wait", error)
+        phases.give_up()
+        return real(iterator)
+    current.busy = True
+    current.waiting = current_pass
+    received = getattr(iterator, "_rcvd_idx", None)
+    calls.wait_begin()
+    try:
+        batch = real(iterator)
+    except StopIteration:
+        _ended(current_pass, before)
+        raise
+    except Exception:
+        if measured is not None and getattr(iterator, "_rcvd_idx", None) != received:
+            measured.failed()
+        raise
+    else:
+        samples = _delivered(iterator, current_pass, before, batch)
+        if measured is not None:
+            _tell(measured, iterator, batch, samples)
+        return batch
+    finally:
+        current.busy = False
+        current.waiting = None
+
+
+def _tell(measured, iterator, batch, samples):
+    try:
+        measured.delivered(iterator, batch, samples)
+    except Exception as error:
+        capture.fail("handing a batch over", error)
+        phases.give_up()
+
+
+def _wrap_next_index(base):
+    real = base._next_index
+
+    @functools.wraps(real)
+    @unseen
+    def _next_index(self):
+        current_pass = self.__dict__.get(ATTRIBUTE)
+        if current_pass is None or not calls.enabled:
+            return real(self)
+        if current_pass.sent == 0:
+            _guarded(self, "arming a pass", phases.first_draw, self, current_pass)
+        begin_ns = monotonic_ns()
+        index = real(self)
+        current_pass.sampler.drawn(monotonic_ns() - begin_ns)
+        _guarded(self, "taking indices", _taken, self, current_pass, index)
+        return index
+
+    base._next_index = _next_index
+
+
+def _guarded(iterator, where, function, *arguments):
+    try:
+        if calls.enabled:
+            function(*arguments)
+    except Exception as error:
+        capture.fail(where, error)
+        phases.give_up()
+
+
+def _taken(iterator, current_pass, index):
+    """The sampler gave the indices of the next batch. Without workers its making begins now."""
+    number = current_pass.sent
+    current_pass.sent += 1
+    if iterator._dataset_kind == 0:
+        current_pass.sizes[number] = sizes.of_indices(index, iterator._auto_collation)
+    if iterator._num_workers == 0 and current.waiting is current_pass:
+        calls.batch_begin(current_pass.iterator_id, number, capture.UNKNOWN)
+    if current_pass.phased is not None and phases.is_phased():
+        current_pass.phased.drawn(iterator, number, index)
+
+
+def _before(iterator, current_pass):
+    """(batches ready, numbers of the batches under way where they may overtake each other)."""
+    tasks = getattr(iterator, "_task_info", None)
+    if tasks is None:
+        return capture.UNKNOWN, None
+    numbers = None if getattr(iterator, "_in_order", True) else set(tasks)
+    return _ready(iterator, current_pass, tasks), numbers
+
+
+def _ready(iterator, current_pass, tasks):
+    """Batches that have arrived and were not delivered: kept back because an earlier one is late, or in the queue."""
+    if not current_pass.counts_ready:
+        return capture.UNKNOWN
+    try:
+        if iterator._dataset_kind == 0:
+            kept = len(tasks) - iterator._tasks_outstanding
+        else:
+            kept = sum(len(task) == 2 for task in tasks.values())
+        return max(0, kept) + iterator._data_queue.qsize()
+    except (AttributeError, NotImplementedError, OSError):
+        current_pass.counts_ready = False
+        return capture.UNKNOWN
+
+
+def _number(iterator, current_pass, numbers_before):
+    """The number of the batch just delivered, as its worker knows it."""
+    if getattr(iterator, "_task_info", None) is None:
+        made_here = not iterator._num_workers and current_pass.sent > 0
+        return current_pass.sent - 1 if made_here else current_pass.delivered
+    if numbers_before is None:
+        return iterator._rcvd_idx - 1
+    gone = numbers_before.difference(iterator._task_info)
+    return max(gone) if gone else current_pass.delivered
+
+
+def _delivered(iterator, current_pass, before, batch):
+    """Records the wait; the samples of the batch."""
+    if not calls.enabled:
+        return 0
+    try:
+        ready, numbers_before = before
+        number = _number(iterator, current_pass, numbers_before)
+        samples = current_pass.sizes.pop(number, None)
+        if samples is None:
+            samples = sizes.of_stream(batch, iterator._auto_collation)
+            if not iterator._auto_collation and not current_pass.loader.delivered:
+                describe.write_counted(*sizes.of_item(batch))
+        if iterator._num_workers == 0:
+            calls.batch_end(samples)
+            if current_pass.phased is not None:
+                phases.end_batch()
+        flags = 0 if current_pass.delivered else capture.FIRST
+        calls.wait_end(current_pass.iterator_id, number, samples, ready, flags)
+        if not current_pass.loader.delivered and samples:
+            describe.write_prepared(current_pass.loader.loader_id, batch, samples)
+        current_pass.delivered += 1
+        current_pass.loader.delivered += 1
+        if current_pass.sampler.is_due():
+            current_pass.sampler.write(current_pass.iterator_id)
+        return samples
+    except Exception as error:
+        capture.fail("ending a wait", error)
+        return 0
+
+
+def _ended(current_pass, before):
+    current_pass.is_over = True
+    current_pass.loader.whole = current_pass.delivered
+    if not calls.enabled:
+        return
+    try:
+        current_pass.sampler.write(current_pass.iterator_id)
+        if current_pass.phased is not None and phases.is_phased():
+            current_pass.phased.ended()
+        flags = capture.END_OF_EPOCH | (0 if current_pass.delivered else capture.FIRST)
+        calls.wait_end(current_pass.iterator_id, current_pass.delivered, 0, before[0], flags)
+    except Exception as error:
+        capture.fail("ending an epoch", error)
