@@ -25,7 +25,7 @@ bool run_launch(const RecordOptions& launch, Launched& all) {
     all.status = recorded.value().exit_code;
     return false;
   }
-  recorded.value().own_pages.add(all.run.own_pages);
+  recorded.value().populated_pages.add(all.run.populated_pages);
   all.run = std::move(recorded).value();
   all.recordings = all.run.recordings;
   if (all.run.collect_error) {

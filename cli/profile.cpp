@@ -29,7 +29,7 @@ Result<std::string> report_run(const RecordedRun& run, const std::filesystem::pa
   Profile profile = analyze_launches(launches.value());
   clear_progress();
   if (storage > Seconds(0.0) && profile.outcome.status == "measured" && !run.interrupted) {
-    probe_storage_of(profile, launches.value(), recordings, {storage, options.evict, run.own_pages});
+    probe_storage_of(profile, launches.value(), recordings, {storage, options.evict, run.populated_pages});
   }
   STALLCAST_RETURN_IF_ERROR(deliver(profile, run.output, options.quiet));
   return profile.outcome.status;
@@ -92,13 +92,8 @@ int run_profile(ProfileOptions options, const Session& session) {
   return all.status.value_or(status);
 }
 
-}  // namespace
-
-void add_profile(CLI::App& app, Session& session) {
-  auto options = std::make_shared<ProfileOptions>();
-  CLI::App* command = app.add_subcommand("profile", "Run a command and measure how long it waits for data, and why");
-  command->add_option("-o,--output", options->output, "Folder for the results (default: ./stallcast-profile)")
-      ->type_name("DIR");
+/// What is measured, how, and for how long.
+void add_measuring(CLI::App* command, const std::shared_ptr<ProfileOptions>& options) {
   command
       ->add_option("--phases", options->phases,
                    "States to measure: a list of cold, cached, synthetic, supply (default: all of them, in turn,\n"
@@ -129,6 +124,9 @@ void add_profile(CLI::App& app, Session& session) {
       ->type_name("HOW");
   command->add_flag("--no-extras", options->no_extras,
                     "Measure the named states alone, and not the storage; predictions are then less certain");
+}
+
+void add_emulation(CLI::App* command, const std::shared_ptr<ProfileOptions>& options) {
   command
       ->add_option("--emulate", options->emulate,
                    "Emulate other hardware, without root: storage_bandwidth=200MB/s, storage_latency=2ms,\n"
@@ -142,6 +140,17 @@ void add_profile(CLI::App& app, Session& session) {
                    "kernel: enforced by control groups, needs root: storage_bandwidth, storage_iops (all local\n"
                    "disks), cpus (also fractions)")
       ->type_name("WHAT");
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, Session& session) {
+  auto options = std::make_shared<ProfileOptions>();
+  CLI::App* command = app.add_subcommand("profile", "Run a command and measure how long it waits for data, and why");
+  command->add_option("-o,--output", options->output, "Folder for the results (default: ./stallcast-profile)")
+      ->type_name("DIR");
+  add_measuring(command, options);
+  add_emulation(command, options);
   command
       ->add_option("--recording-budget", options->recording_budget,
                    "Largest size of the recordings on this machine (default: 256MiB)")

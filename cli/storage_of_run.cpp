@@ -17,7 +17,7 @@ void tell_unmeasured(Profile& profile, const std::string& reason) {
 }  // namespace
 
 void probe_storage_of(Profile& profile, std::span<const RunData> launches, const std::filesystem::path& recordings,
-                      const StorageWish& wish) {
+                      const StorageProbeSettings& settings) {
   const std::string& folder = profile.dataset.folder;
   if (folder.empty()) {
     return tell_unmeasured(profile, profile.dataset.files_seen ? "the files of the data set lie in no one folder"
@@ -27,9 +27,9 @@ void probe_storage_of(Profile& profile, std::span<const RunData> launches, const
   collect::StorageOptions options;
   options.path = folder;
   options.files = paths_read(launches);
-  options.budget = wish.budget;
-  options.evict = wish.evict == "all" ? collect::StorageEvict::all : collect::StorageEvict::own;
-  options.own = wish.own;
+  options.budget = settings.budget;
+  options.evict = settings.evict == "all" ? collect::StorageEvict::all : collect::StorageEvict::own;
+  options.own = settings.own;
   options.brief = true;
   options.usable_cpus = profile.host.usable_cpus;
   const auto seen = collect::probe_storage(options);

@@ -59,17 +59,17 @@ std::optional<T> optional_of(const Measured<T>& measured) {
 }
 
 /// The training loader is recognised by what the profile says of it.
-std::optional<collect::LoaderWish> wish_of(const AppliedSettings& applied, const Job& job) {
+std::optional<collect::LoaderOverride> loader_override_of(const AppliedSettings& applied, const Job& job) {
   if (!applied.workers && !applied.prefetch) return std::nullopt;
-  collect::LoaderWish wish;
-  wish.workers = applied.workers;
-  wish.prefetch = applied.prefetch;
-  wish.dataset_type = job.dataset_type;
-  wish.dataset_samples = optional_of(job.dataset_samples);
-  wish.batch_size = optional_of(job.batch_size);
-  wish.shuffled = optional_of(job.shuffled);
-  wish.drop_last = optional_of(job.drop_last);
-  return wish;
+  collect::LoaderOverride asked;
+  asked.workers = applied.workers;
+  asked.prefetch = applied.prefetch;
+  asked.dataset_type = job.dataset_type;
+  asked.dataset_samples = optional_of(job.dataset_samples);
+  asked.batch_size = optional_of(job.batch_size);
+  asked.shuffled = optional_of(job.shuffled);
+  asked.drop_last = optional_of(job.drop_last);
+  return asked;
 }
 
 Result<RecordOptions> record_options(const VerifyRequest& request, const AppliedSettings& applied,
@@ -82,7 +82,7 @@ Result<RecordOptions> record_options(const VerifyRequest& request, const Applied
   record.time_budget = request.budget.value_or(k_default_budget);
   record.stop_at_budget = true;  // nobody trains with a change on trial
   record.output_to_stderr = request.output_to_stderr;
-  record.loader = wish_of(applied, profile.job);
+  record.loader = loader_override_of(applied, profile.job);
   record.cpus = applied.cpus;
   if (applied.emulated.empty()) return record;
   auto emulation = parse_emulation(applied.emulated, request.emulate_with);

@@ -26,7 +26,7 @@ constexpr const char* k_made_elsewhere =
 constexpr const char* k_samples_unknown = "how many samples a batch holds is not known";
 
 /// Batches of the steps, by how far they came towards a mean per sample.
-struct Seen {
+struct SeenBatches {
   std::size_t made = 0;     ///< with a record of their making
   std::size_t counted = 0;  ///< of them, with their number of samples
 
@@ -41,7 +41,7 @@ struct Seen {
 /// A numerator per step over the samples of its batch, with an interval; absent where a step lacks its making.
 template <class Q, class Value>
 MeasuredEstimate<Q> per_sample_by_node(const std::vector<RankView>& ranks, Value value, const char* reason) {
-  Seen seen;
+  SeenBatches seen;
   std::vector<double> top;
   std::vector<double> bottom;
   for (const RankView& rank : ranks) {

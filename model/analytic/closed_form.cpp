@@ -56,14 +56,14 @@ double disk_crowding(int n, double p) {
 }
 
 /// Limits of what is shared, whatever the order of things: cores over CPU seconds, storage over service demand.
-double slowest_shared(const QuickInput& in) {
+double slowest_shared(const ServiceDemands& in) {
   return std::max({(in.cpu_s + in.receive_cpu_s + in.step_cpu_s * in.step_threads) / in.cores, in.disk_s, in.limit_s,
                    in.beyond_s, in.prep_elsewhere_s});
 }
 
 class SteadyState {
  public:
-  SteadyState(const QuickInput& input, StallCurves& curves)
+  SteadyState(const ServiceDemands& input, StallCurves& curves)
       : in_(input),
         curve_(curves.find({in_.workers, in_.prefetch, in_.in_order, in_.cv_make, in_.cv_step})),
         floor_(slowest_shared(in_)),
@@ -126,14 +126,14 @@ class SteadyState {
             std::min(receiving, 1.0 - stepping)};
   }
 
-  const QuickInput& in_;
+  const ServiceDemands& in_;
   StallCurve curve_;
   double floor_;
   bool cores_shared_;
 };
 
-QuickResult evaluate_alone(const QuickInput& in) {
-  QuickResult result;
+StepTimes evaluate_alone(const ServiceDemands& in) {
+  StepTimes result;
   result.own_s = in.device_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);
   result.core_slow = std::max(1.0, 1.0 / in.cores);
   result.disk_wait_s = in.disk_s;
@@ -161,7 +161,7 @@ double mean_crowding(int n, double p, double present, double servers) {
   return 1.0 / speed;
 }
 
-QuickResult evaluate(const QuickInput& input, StallCurves& curves) {
+StepTimes evaluate(const ServiceDemands& input, StallCurves& curves) {
   if (input.workers == 0) return evaluate_alone(input);
   const Met met = SteadyState(input, curves).solve();
   return {met.step_s, met.own_s, met.making_s, met.core_slow, met.disk_wait_s};

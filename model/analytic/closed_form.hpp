@@ -15,7 +15,7 @@
 namespace stallcast {
 
 /// Seconds per batch of one rank on an idle machine, and what it shares.
-struct QuickInput {
+struct ServiceDemands {
   int workers = 0;
   int prefetch = 2;
   bool in_order = true;
@@ -39,7 +39,7 @@ struct QuickInput {
   double cv_step = 0.0;
 };
 
-struct QuickResult {
+struct StepTimes {
   double step_s = 0.0;       ///< from delivery to delivery
   double own_s = 0.0;        ///< the step itself, receiving included, as slow as the workers make it
   double making_s = 0.0;     ///< of one batch in one worker, all queueing included
@@ -48,7 +48,7 @@ struct QuickResult {
 };
 
 /// Steady state. Never faster than any stage alone.
-[[nodiscard]] QuickResult evaluate(const QuickInput& input, StallCurves& curves);
+[[nodiscard]] StepTimes evaluate(const ServiceDemands& input, StallCurves& curves);
 
 /// How much longer service takes under processor sharing by `servers` among `present` others and Q more, each of `n`
 /// there with probability p: one over the mean of min(1, servers / (1 + present + Q)).

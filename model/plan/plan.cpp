@@ -147,7 +147,7 @@ class Planner {
     for (const auto& [key, value] : settings) {
       if (const Status set = set_key(scenario, key, value); !set.ok()) return refuse(set.error());
     }
-    auto prediction = predictor_.predict_quickly(scenario);
+    auto prediction = predictor_.predict_closed_form(scenario);
     if (!prediction) return refuse(prediction.error());
     options_.push_back(option(machine, nodes, workers, data, std::move(prediction).value()));
   }
@@ -253,7 +253,7 @@ class Planner {
       if (!set_key(scenario, item.key, item.value).ok()) return std::nullopt;
     }
     if (!set_key(scenario, "batch", formatted("%.0f", batch)).ok()) return std::nullopt;
-    auto prediction = predictor_.predict_quickly(scenario);
+    auto prediction = predictor_.predict_closed_form(scenario);
     if (!prediction) return std::nullopt;
     return option(machine, at.nodes, at.workers, at.data.c_str(), std::move(prediction).value());
   }

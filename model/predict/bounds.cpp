@@ -14,7 +14,7 @@ struct Stage {
 
 constexpr double k_most_headroom = 1000.0;
 
-std::array<Stage, 6> stages_of(const QuickInput& in) {
+std::array<Stage, 6> stages_of(const ServiceDemands& in) {
   const double step = in.device_s + in.receive_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);
   const std::string_view consumer = in.exchange_s > 0.5 * step ? "network" : "gpu";
   const std::string_view beyond = in.beyond_is_network ? "network" : "fetch";
@@ -38,7 +38,7 @@ std::array<Stage, 6> stages_of(const QuickInput& in) {
 
 }  // namespace
 
-Bounds bounds_of(const QuickInput& input) {
+Bounds bounds_of(const ServiceDemands& input) {
   const auto stages = stages_of(input);
   const auto slower = [](const Stage& a, const Stage& b) { return a.seconds < b.seconds; };
   const Stage first = *std::max_element(stages.begin(), stages.end(), slower);
@@ -51,7 +51,7 @@ Bounds bounds_of(const QuickInput& input) {
   return bounds;
 }
 
-double slowest_stage_s(const QuickInput& input) {
+double slowest_stage_s(const ServiceDemands& input) {
   const auto stages = stages_of(input);
   if (input.workers == 0) {
     double sum = 0.0;

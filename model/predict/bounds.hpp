@@ -16,9 +16,9 @@ struct Bounds {
 /// Compares what each stage needs for a batch when nothing else disturbs it: the step (gpu), a worker's share (prep or
 /// fetch, whichever takes more of it), all CPU seconds over the cores (cpu), storage that is shared (fetch), the
 /// network.
-[[nodiscard]] Bounds bounds_of(const QuickInput& input);
+[[nodiscard]] Bounds bounds_of(const ServiceDemands& input);
 
 /// The least time a batch can take by any one stage: no prediction may be faster.
-[[nodiscard]] double slowest_stage_s(const QuickInput& input);
+[[nodiscard]] double slowest_stage_s(const ServiceDemands& input);
 
 }  // namespace stallcast

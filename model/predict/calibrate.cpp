@@ -27,7 +27,7 @@ Parameters parameters_of(const Vector& v) {
 }
 
 double log_rate(const JobModel& job, const Setting& setting, const Vector& at, StallCurves& curves) {
-  const QuickResult result = evaluate(job, setting, {parameters_of(at), {}}, curves);
+  const StepTimes result = evaluate(job, setting, {parameters_of(at), {}}, curves);
   return std::log(setting.batch / std::max(result.step_s, 1e-12));
 }
 
@@ -195,7 +195,7 @@ void backtest(const JobModel& job, Calibration& calibration, StallCurves& curves
 
 }  // namespace
 
-QuickResult evaluate(const JobModel& job, const Setting& setting, const Draw& truth, StallCurves& curves) {
+StepTimes evaluate(const JobModel& job, const Setting& setting, const Draw& truth, StallCurves& curves) {
   return evaluate(demands(job, setting, truth.parameters, truth.error), curves);
 }
 

@@ -39,7 +39,7 @@ struct Calibration {
 };
 
 /// Step time of one batch at `setting` in one truth.
-[[nodiscard]] QuickResult evaluate(const JobModel& job, const Setting& setting, const Draw& truth, StallCurves& curves);
+[[nodiscard]] StepTimes evaluate(const JobModel& job, const Setting& setting, const Draw& truth, StallCurves& curves);
 
 [[nodiscard]] Calibration calibrate(const JobModel& job, StallCurves& curves);
 

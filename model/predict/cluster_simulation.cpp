@@ -117,7 +117,7 @@ void set_caches(const Setting& setting, double samples, int epochs, simulation::
   cluster.caches.random_share = band.high > band.low ? (band.mean - band.low) / (band.high - band.low) : 0.5;
 }
 
-void set_storage(const Setting& setting, const QuickInput& all_missed, double limit_factor,
+void set_storage(const Setting& setting, const ServiceDemands& all_missed, double limit_factor,
                  simulation::Cluster& cluster) {
   cluster.storage_share = setting.miss;
   cluster.node_storage_s = limit_factor * all_missed.limit_s / setting.batch / setting.ranks_per_node;
@@ -168,9 +168,9 @@ Stretch stretch(const simulation::Cluster& cluster, double miss, double remote_s
 
 /// Cores and a rank's storage are shared as in the closed form: everybody is slowed as much as on average. Returns
 /// MappedCluster::one_rank_off.
-double set_times(const JobModel& job, const Setting& setting, const QuickInput& usual, const QuickInput& all_missed,
+double set_times(const JobModel& job, const Setting& setting, const ServiceDemands& usual, const ServiceDemands& all_missed,
                  StallCurves& curves, const Recursion& recursion, simulation::Cluster& cluster) {
-  const QuickResult crowded = evaluate(usual, curves);
+  const StepTimes crowded = evaluate(usual, curves);
   const double receiving_s = recursion.receiving_s(usual, setting.batch);
   const double own_s = crowded.own_s - (usual.workers > 0 ? usual.receive_s : 0.0);
   const bool reads = setting.miss > 0.0 && usual.disk_s > 0.0;
@@ -181,7 +181,7 @@ double set_times(const JobModel& job, const Setting& setting, const QuickInput& 
                             .cpu_s = factor * usual.cpu_s * crowded.core_slow,
                             .other_s = factor * usual.other_s});
   }
-  QuickInput unlimited = usual;  // ceilings are the simulation's own
+  ServiceDemands unlimited = usual;  // ceilings are the simulation's own
   unlimited.limit_s = unlimited.beyond_s = 0.0;
   const double wanted_s = recursion.play(unlimited, setting.batch).step_s;
   const double remote_s = setting.batch * setting.remote * setting.remote_s;
@@ -324,8 +324,8 @@ Result<MappedCluster> cluster_of(const JobModel& job, const Scenario& scenario, 
   Setting all_missed = usual;
   all_missed.miss = all_missed.miss_least = all_missed.miss_most = 1.0;
   all_missed.remote = 0.0;
-  const QuickInput usually = demands(job, usual, parameters, {});
-  const QuickInput at_worst = demands(job, all_missed, parameters, {});
+  const ServiceDemands usually = demands(job, usual, parameters, {});
+  const ServiceDemands at_worst = demands(job, all_missed, parameters, {});
 
   simulation::Cluster cluster;
   cluster.nodes = setting.nodes;

@@ -19,7 +19,7 @@ double covariance(const Regime& a, const Regime& b) {
 
 }  // namespace
 
-Regime regime_of(const QuickInput& in, double step_s) {
+Regime regime_of(const ServiceDemands& in, double step_s) {
   const double workers = std::max(1, in.workers);
   const auto load = [&](double seconds) { return std::pow(std::clamp(seconds / step_s, 0.0, 1.0), 4.0); };
   const double fetching_s = std::max({in.limit_s, in.disk_s, in.beyond_s});
@@ -28,15 +28,15 @@ Regime regime_of(const QuickInput& in, double step_s) {
           load(in.device_s + in.receive_s + in.step_cpu_s), in.workers > 0 ? 1.0 : 0.0};
 }
 
-Discrepancy::Discrepancy(std::vector<Seen> seen) : seen_(std::move(seen)) {
-  const auto n = static_cast<Eigen::Index>(seen_.size());
+Discrepancy::Discrepancy(std::vector<Observed> seen) : observed_(std::move(seen)) {
+  const auto n = static_cast<Eigen::Index>(observed_.size());
   Eigen::MatrixXd covariances(n, n);
   Eigen::VectorXd ratios(n);
   for (Eigen::Index i = 0; i < n; ++i) {
-    const Seen& one = seen_[static_cast<std::size_t>(i)];
+    const Observed& one = observed_[static_cast<std::size_t>(i)];
     ratios[i] = one.log_ratio;
     for (Eigen::Index j = 0; j < n; ++j) {
-      covariances(i, j) = covariance(one.regime, seen_[static_cast<std::size_t>(j)].regime);
+      covariances(i, j) = covariance(one.regime, observed_[static_cast<std::size_t>(j)].regime);
     }
     covariances(i, i) += one.relative_sd * one.relative_sd;
   }
@@ -46,8 +46,8 @@ Discrepancy::Discrepancy(std::vector<Seen> seen) : seen_(std::move(seen)) {
 
 double Discrepancy::at(const Regime& regime) const {
   double sum = 0.0;
-  for (std::size_t i = 0; i < seen_.size(); ++i) {
-    sum += weights_[i] * covariance(regime, seen_[i].regime);
+  for (std::size_t i = 0; i < observed_.size(); ++i) {
+    sum += weights_[i] * covariance(regime, observed_[i].regime);
   }
   return sum;
 }

@@ -22,25 +22,25 @@ namespace stallcast {
 using Regime = std::array<double, 5>;
 
 /// Of `input`, whose step takes `step_s`.
-[[nodiscard]] Regime regime_of(const QuickInput& input, double step_s);
+[[nodiscard]] Regime regime_of(const ServiceDemands& input, double step_s);
 
 class Discrepancy {
  public:
-  struct Seen {
+  struct Observed {
     Regime regime{};
     double log_ratio = 0.0;    ///< ln of the measured rate over the model's
     double relative_sd = 0.0;  ///< of the measured rate
   };
 
   Discrepancy() = default;
-  explicit Discrepancy(std::vector<Seen> seen);
+  explicit Discrepancy(std::vector<Observed> seen);
 
   /// ln of the expected true rate over the model's; 0 far from everything that was measured.
   [[nodiscard]] double at(const Regime& regime) const;
 
  private:
-  std::vector<Seen> seen_{};
-  std::vector<double> weights_{};  ///< of seen_, each times its covariance with the regime asked for
+  std::vector<Observed> observed_{};
+  std::vector<double> weights_{};  ///< of observed_, each times its covariance with the regime asked for
 };
 
 }  // namespace stallcast

@@ -72,7 +72,7 @@ bool answerable(Predictor& predictor, const GridAxis& axis, PredictionGrid& grid
     Scenario scenario;
     if (value.empty()) continue;
     const Status set = set_key(scenario, axis.key, value);
-    const auto answer = set.ok() ? predictor.rate_quickly(scenario) : Result<double>(set.error());
+    const auto answer = set.ok() ? predictor.closed_form_rate(scenario) : Result<double>(set.error());
     if (answer.ok()) continue;
     grid.gaps.push_back({axis.key, answer.error().what});
     return false;

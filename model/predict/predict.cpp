@@ -18,7 +18,7 @@ namespace stallcast {
 namespace {
 
 constexpr double k_ninety = 1.6448536;   ///< two-sided 90 % of a normal, in standard deviations
-constexpr double k_forms_differ = 0.03;  ///< from here on the two forms' difference is worth a note
+constexpr double k_forms_apart = 0.03;  ///< from here on the two forms' difference is worth a note
 
 /// A value below which the share `q` of the sorted `values` lies, linear between them.
 double quantile(const std::vector<double>& values, double q) {
@@ -61,7 +61,7 @@ struct Predictor::State {
   /// Where blocks were run: what `step_of` (seconds of a step, by its demands) gets wrong of their rates.
   template <class StepOf>
   Discrepancy discrepancy_of(StepOf step_of) const {
-    std::vector<Discrepancy::Seen> seen;
+    std::vector<Discrepancy::Observed> seen;
     if (job.attributed) return Discrepancy(seen);
     for (const Observation& one : job.observations) {
       const bool is_cold_too =
@@ -70,7 +70,7 @@ struct Predictor::State {
             return other.phase == "cold" && other.rate == one.rate;  // one and the same measurement
           });
       if (is_cold_too) continue;
-      const QuickInput input = demands(job, setting_of(job, one), calibration.best, {});
+      const ServiceDemands input = demands(job, setting_of(job, one), calibration.best, {});
       const double step_s = std::max(1e-12, step_of(input));
       seen.push_back({regime_of(input, step_s), std::log(one.rate * step_s / job.batch), one.relative_sd});
     }
@@ -78,7 +78,7 @@ struct Predictor::State {
   }
 
   /// Seconds of a step, given what the model says: never less than the slowest stage needs.
-  static double corrected(const QuickInput& input, double step_s, const Discrepancy& discrepancy) {
+  static double corrected(const ServiceDemands& input, double step_s, const Discrepancy& discrepancy) {
     const double expected = step_s * std::exp(-discrepancy.at(regime_of(input, std::max(1e-12, step_s))));
     return std::max(expected, std::min(step_s, slowest_stage_s(input)));
   }
@@ -86,11 +86,11 @@ struct Predictor::State {
   /// Seconds of a step at `setting`, by the analytic form and by the recursion.
   double analytic_step_s(const Setting& setting) {
     if (!of_analytic) {
-      of_analytic = discrepancy_of([&](const QuickInput& input) { return evaluate(input, curves).step_s; });
+      of_analytic = discrepancy_of([&](const ServiceDemands& input) { return evaluate(input, curves).step_s; });
     }
     double step_s = 0.0;
     for (const PartOfTime& part : by_shards(job, setting)) {
-      const QuickInput input = demands(job, part.setting, calibration.best, {});
+      const ServiceDemands input = demands(job, part.setting, calibration.best, {});
       step_s += part.weight * corrected(input, evaluate(input, curves).step_s, *of_analytic);
     }
     return step_s;
@@ -104,11 +104,11 @@ struct Predictor::State {
 
   Course play(const Setting& setting) {
     if (!of_recursion) {
-      of_recursion = discrepancy_of([&](const QuickInput& input) { return fitted().play(input, job.batch).step_s; });
+      of_recursion = discrepancy_of([&](const ServiceDemands& input) { return fitted().play(input, job.batch).step_s; });
     }
     Course course;
     for (const PartOfTime& part : by_shards(job, setting)) {
-      const QuickInput input = demands(job, part.setting, calibration.best, {});
+      const ServiceDemands input = demands(job, part.setting, calibration.best, {});
       const Played run = fitted().play(input, setting.batch);
       course.run.step_s += part.weight * run.step_s;
       course.run.wait_s += part.weight * run.wait_s;
@@ -194,10 +194,10 @@ struct Predictor::State {
     return prediction;
   }
 
-  Prediction quick(const Scenario& scenario, const Setting& setting) {
+  Prediction closed_form(const Scenario& scenario, const Setting& setting) {
     if (setting.as_found) return measured(scenario, setting);
     Prediction prediction = describe(scenario, setting);
-    const QuickResult result = evaluate(job, setting, best(), curves);
+    const StepTimes result = evaluate(job, setting, best(), curves);
     const auto logs = spread(setting, nullptr);
     // The measured window is one of many: how far another would be off comes on top, in squares.
     const double window = k_ninety * job.window_relative_sd;
@@ -211,7 +211,7 @@ struct Predictor::State {
   }
 
   Prediction played(const Scenario& scenario, const Setting& setting) {
-    Prediction prediction = quick(scenario, setting);
+    Prediction prediction = closed_form(scenario, setting);
     if (setting.as_found) return prediction;
     const Course course = play(setting);
     const double rate = setting.batch / course.step_s;
@@ -222,7 +222,7 @@ struct Predictor::State {
     set_rate(prediction, rate, setting, low + 0.5 * std::min(0.0, apart), high + 0.5 * std::max(0.0, apart));
     prediction.stall = std::clamp(course.run.wait_s / course.run.step_s, 0.0, 1.0);
     set_first_epoch(prediction, setting);
-    if (std::abs(apart) > k_forms_differ) {
+    if (std::abs(apart) > k_forms_apart) {
       prediction.notes.push_back("the analytic form, which sweeps use, says " +
                                  formatted("%.1f", 100.0 * std::abs(std::expm1(apart))) +
                                  (apart > 0.0 ? " % more" : " % less"));
@@ -266,13 +266,13 @@ Result<Prediction> Predictor::predict_and_simulate(const Scenario& scenario, con
   return prediction;
 }
 
-Result<Prediction> Predictor::predict_quickly(const Scenario& scenario) {
+Result<Prediction> Predictor::predict_closed_form(const Scenario& scenario) {
   auto setting = resolve(state_->job, scenario);
   if (!setting) return setting.error();
-  return state_->quick(scenario, setting.value());
+  return state_->closed_form(scenario, setting.value());
 }
 
-Result<double> Predictor::rate_quickly(const Scenario& scenario) {
+Result<double> Predictor::closed_form_rate(const Scenario& scenario) {
   auto setting = resolve(state_->job, scenario);
   if (!setting) return setting.error();
   return setting.value().batch / std::max(1e-12, state_->analytic_step_s(setting.value())) * ranks_of(setting.value());
@@ -347,7 +347,7 @@ Result<std::vector<Prediction>> predict_all(const Profile& profile, std::span<co
   predictions.reserve(scenarios.size());
   const bool sweep = scenarios.size() > k_most_recursions;
   for (const Scenario& scenario : scenarios) {
-    auto one = sweep ? predictor.value().predict_quickly(scenario) : predictor.value().predict(scenario);
+    auto one = sweep ? predictor.value().predict_closed_form(scenario) : predictor.value().predict(scenario);
     if (!one) return one.error();
     predictions.push_back(std::move(one).value());
   }

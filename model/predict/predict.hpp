@@ -54,10 +54,10 @@ class Predictor {
   [[nodiscard]] Result<Prediction> predict_and_simulate(const Scenario& scenario, const SimulationAsk& ask);
 
   /// By the analytic form: for sweeps.
-  [[nodiscard]] Result<Prediction> predict_quickly(const Scenario& scenario);
+  [[nodiscard]] Result<Prediction> predict_closed_form(const Scenario& scenario);
 
   /// Samples per second of the whole job by the analytic form alone, without interval.
-  [[nodiscard]] Result<double> rate_quickly(const Scenario& scenario);
+  [[nodiscard]] Result<double> closed_form_rate(const Scenario& scenario);
 
   /// What `scenario` brings over `base` (the empty scenario: the run as found), paired truth by truth, so that what
   /// both share cancels.

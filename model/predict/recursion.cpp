@@ -59,13 +59,13 @@ std::vector<double> Recursion::step_factors() const {
   return factors;
 }
 
-double Recursion::receiving_s(const QuickInput& input, double batch) const {
+double Recursion::receiving_s(const ServiceDemands& input, double batch) const {
   return input.workers > 0 ? input.receive_s + more_receiving_s_ * batch / batch_ : 0.0;
 }
 
 /// What storage or network give at most holds the workers back: they wait, and do not stand in anybody's way meanwhile.
 /// How long each waits follows from what is missing: where the limit lets them, they take up some of it by queueing.
-Played Recursion::play(const QuickInput& input, double batch) const {
+Played Recursion::play(const ServiceDemands& input, double batch) const {
   constexpr double k_nearly = 0.98;  ///< of what is missing; the rest of it is waited for by the consumer alone
   constexpr double k_enough = 0.005;
   const double limit_s = std::max({limit_factor(input) * input.limit_s, input.beyond_s, input.prep_elsewhere_s});
@@ -89,7 +89,7 @@ Played Recursion::play(const QuickInput& input, double batch) const {
   return played;
 }
 
-Played Recursion::play_held_back(const QuickInput& input, double batch, double held_back_s) const {
+Played Recursion::play_held_back(const ServiceDemands& input, double batch, double held_back_s) const {
   const std::vector<double> makings = making_factors(batch);
   std::vector<simulation::BatchWork> work(k_batches);
   std::vector<simulation::StepWork> steps(k_batches);
@@ -126,7 +126,7 @@ Played Recursion::play_held_back(const QuickInput& input, double batch, double h
   return played;
 }
 
-void Recursion::fit(const QuickInput& as_found) {
+void Recursion::fit(const ServiceDemands& as_found) {
   constexpr double k_near = 0.001;
   constexpr double k_starved = 0.1;  ///< of a step: who waits so much goes at the workers' pace
   const double waited_s = std::max(0.0, measured_step_s_ - measured_own_s_);

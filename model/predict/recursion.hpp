@@ -19,26 +19,26 @@ class Recursion {
  public:
   explicit Recursion(const JobModel& job);
 
-  [[nodiscard]] Played play(const QuickInput& input, double batch) const;
+  [[nodiscard]] Played play(const ServiceDemands& input, double batch) const;
 
   /// What fit() has found, for others that play the same job: making and steps relative to what demands() says, one
   /// value a batch, for batches of `batch` samples.
   [[nodiscard]] std::vector<double> making_factors(double batch) const;
   [[nodiscard]] std::vector<double> step_factors() const;
   /// Seconds to receive a batch that is ready; none without workers.
-  [[nodiscard]] double receiving_s(const QuickInput& input, double batch) const;
+  [[nodiscard]] double receiving_s(const ServiceDemands& input, double batch) const;
   /// What the run as found tells of its storage's limit says nothing of one that a scenario gives.
-  [[nodiscard]] double limit_factor(const QuickInput& input) const { return input.limit_given ? 1.0 : limit_factor_; }
+  [[nodiscard]] double limit_factor(const ServiceDemands& input) const { return input.limit_given ? 1.0 : limit_factor_; }
 
   /// From here on stretches what workers and consumer do so that `as_found` gives the measured times: the consumer's
   /// own time, and the wait. A wait of little more than receiving says little about the workers, whose times were
   /// measured themselves: what they do not explain of it stays, as time to receive a batch. For passive profiles: what
   /// blocks say of other settings is not to be stretched by one of them.
-  void fit(const QuickInput& as_found);
+  void fit(const ServiceDemands& as_found);
 
  private:
   /// Nothing limits, but a worker waits for `held_back_s` in the making of each batch.
-  [[nodiscard]] Played play_held_back(const QuickInput& input, double batch, double held_back_s) const;
+  [[nodiscard]] Played play_held_back(const ServiceDemands& input, double batch, double held_back_s) const;
 
   double batch_;
   double measured_step_s_;

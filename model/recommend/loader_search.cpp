@@ -21,7 +21,7 @@ struct Candidate {
 };
 
 double rate_of(Predictor& predictor, const Scenario& settings, const LoaderChoice& choice) {
-  const auto rate = predictor.rate_quickly(with_loader(settings, choice));
+  const auto rate = predictor.closed_form_rate(with_loader(settings, choice));
   return rate.ok() ? rate.value() : 0.0;
 }
 

@@ -20,7 +20,7 @@ double saved_collating(const JobModel& job, const Setting& setting) {
 
 /// What is left to a worker is to take over batches. How many the extra hosts run is theirs to choose: as many as their
 /// cores are worth.
-void prepare_elsewhere(const Setting& setting, double making, QuickInput& in) {
+void prepare_elsewhere(const Setting& setting, double making, ServiceDemands& in) {
   in.prep_elsewhere_s = in.cpu_s / *setting.prep_cores;
   in.cpu_s = in.other_s = in.latency_s = in.disk_s = 0.0;
   const double carried_s = making * setting.carried_s;
@@ -53,7 +53,7 @@ double beside_factor(const JobModel& job, const Setting& setting, double beside)
 /// one more, and the worker that this wakes computes for a time slice of the scheduler's before the consumer goes on,
 /// where both have but one core. Receiving itself had the core before that, so that what the forms let it wait is part
 /// of this.
-double waited_for_turn(const JobModel& job, const Setting& setting, const QuickInput& in) {
+double waited_for_turn(const JobModel& job, const Setting& setting, const ServiceDemands& in) {
   const double more_turns = std::max(0.0, on_one_core(setting.cores) - on_one_core(job.cores));
   return more_turns * std::max(0.0, std::min(k_time_slice_s, in.cpu_s) - in.receive_cpu_s);
 }
@@ -61,7 +61,7 @@ double waited_for_turn(const JobModel& job, const Setting& setting, const QuickI
 /// Of the storage's demand of one batch, what its reader waits for. With workers, there is no pause of all of them to
 /// rely on. Without, nobody reads while a sample is computed or a step is taken, and storage that saves up has that
 /// much ready afterwards.
-double waited_at_storage(const JobModel& job, const Setting& setting, const QuickInput& in) {
+double waited_at_storage(const JobModel& job, const Setting& setting, const ServiceDemands& in) {
   constexpr double k_longest_pause_s = 0.1;  // twice of those that were probed: what longer ones save up is not known
   const double saved = saved_between_reads(job);
   if (setting.workers > 0) return in.limit_s * (1.0 - saved);
@@ -75,8 +75,8 @@ double waited_at_storage(const JobModel& job, const Setting& setting, const Quic
 
 }  // namespace
 
-QuickInput demands(const JobModel& job, const Setting& setting, const Parameters& parameters, const ModelError& error) {
-  QuickInput in;
+ServiceDemands demands(const JobModel& job, const Setting& setting, const Parameters& parameters, const ModelError& error) {
+  ServiceDemands in;
   in.workers = setting.loads ? setting.workers : 0;
   in.prefetch = setting.prefetch;
   in.in_order = job.in_order;

@@ -180,7 +180,7 @@ Status apply_storage(const JobModel& job, const Scenario& scenario, Setting& set
   if ((setting.demand_s || setting.latency_s) && setting.miss_most <= 0.0) {
     setting.notes.emplace_back("everything is read from memory here, so storage does not matter");
   } else if (setting.demand_s || setting.latency_s) {
-    const QuickInput found = demands(job, as_found(job), {}, {});
+    const ServiceDemands found = demands(job, as_found(job), {}, {});
     double away = 1.0;
     if (setting.demand_s && found.limit_s > 0.0 && job.miss > 0.0) {
       const double then = found.limit_s / (job.batch * job.miss);

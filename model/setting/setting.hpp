@@ -106,7 +106,7 @@ struct Setting {
 [[nodiscard]] std::optional<Setting> first_epoch(const Setting& setting);
 
 /// Service demands of one batch of one rank.
-[[nodiscard]] QuickInput demands(const JobModel& job, const Setting& setting, const Parameters& parameters,
+[[nodiscard]] ServiceDemands demands(const JobModel& job, const Setting& setting, const Parameters& parameters,
                                  const ModelError& error);
 
 }  // namespace stallcast

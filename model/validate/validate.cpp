@@ -23,7 +23,7 @@ constexpr const char* k_control = "negative control";
 /// Variability was not published, so none is assumed.
 double total_s(int workers, double alone_s, double step_s) {
   StallCurves curves;
-  QuickInput in;
+  ServiceDemands in;
   in.workers = workers;
   in.cores = 1e6;
   in.device_s = step_s;

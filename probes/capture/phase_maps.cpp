@@ -7,7 +7,7 @@
 #include "probes/capture/own_maps.hpp"
 #include "probes/capture/paths.hpp"
 #include "probes/capture/phase_calls.hpp"
-#include "probes/capture/phase_ours.hpp"
+#include "probes/capture/phase_populated.hpp"
 #include "probes/capture/phase_settle.hpp"
 #include "probes/capture/phase_storage.hpp"
 #include "probes/capture/thread.hpp"
@@ -169,7 +169,7 @@ void look_at(const FilePart& part, bool evicts, MapsSeen& seen) {
     evict_map(part, found, seen);
   } else {
     seen.resident_bytes += found.bytes;
-    if (found.bytes == 0) claim_ours(part.key);
+    if (found.bytes == 0) claim_populated(part.key);
   }
 }
 
@@ -190,7 +190,7 @@ void count_maps(MapsSeen& seen) {
     ++seen.files;
     seen.file_bytes += map.file_bytes;
     const std::uint64_t words[] = {record::own_file_key(map.device, map.inode), k_looked};
-    if (!is_ours(hash_words(words, 2))) with_file(map, [](const FilePart& part) { claim_absent(part.fd, *part.file); });
+    if (!is_populated_by_run(hash_words(words, 2))) with_file(map, [](const FilePart& part) { claim_absent(part.fd, *part.file); });
   });
 }
 
@@ -249,9 +249,9 @@ void claim_absent(int fd, const struct stat& file) {
   const auto size = static_cast<std::uint64_t>(file.st_size);
   if (size < k_least_bytes || emulating()) return;
   const std::uint64_t looked[] = {file_key(file), k_looked};
-  if (!claim_ours(hash_words(looked, 2))) return;
+  if (!claim_populated(hash_words(looked, 2))) return;
   const Resident found = resident_in(fd, file, {0, size});
-  if (found.known && found.bytes == 0) claim_ours(file_key(file));
+  if (found.known && found.bytes == 0) claim_populated(file_key(file));
 }
 
 void begin_maps(PhaseState& state, bool is_cold) {

@@ -15,7 +15,7 @@
 #include "probes/capture/hook.hpp"
 #include "probes/capture/phase.hpp"
 #include "probes/capture/phase_calls.hpp"
-#include "probes/capture/phase_ours.hpp"
+#include "probes/capture/phase_populated.hpp"
 #include "probes/capture/phase_settle.hpp"
 #include "probes/capture/stream_files.hpp"
 #include "probes/capture/touched.hpp"

@@ -6,7 +6,7 @@
 #include "probes/capture/hook.hpp"
 #include "probes/capture/paths.hpp"
 #include "probes/capture/phase.hpp"
-#include "probes/capture/phase_ours.hpp"
+#include "probes/capture/phase_populated.hpp"
 #include "probes/capture/stream_files.hpp"
 
 namespace stallcast::capture {
@@ -35,7 +35,7 @@ std::uint64_t evict(const FilePart& part) {
 }  // namespace
 
 bool is_own(const FilePart& part) {
-  return is_ours(part.key) || is_ours(file_key(*part.file));
+  return is_populated_by_run(part.key) || is_populated_by_run(file_key(*part.file));
 }
 
 void settle(PhaseSeen& seen, const FilePart& part) {
@@ -54,7 +54,7 @@ void settle(PhaseSeen& seen, const FilePart& part) {
     return;
   }
   if (found.bytes == 0) {
-    claim_ours(part.key);
+    claim_populated(part.key);
     return;
   }
   std::uint64_t left = found.bytes;
@@ -72,7 +72,7 @@ bool clear_pages(const FilePart& part) {
   const Resident found = resident_in(part.fd, *part.file, part.range);
   if (!found.known) return false;
   if (found.bytes == 0) {
-    claim_ours(part.key);
+    claim_populated(part.key);
     return true;
   }
   const record::Evict may = permission();

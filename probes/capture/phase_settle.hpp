@@ -3,7 +3,7 @@
 
 #include "probes/capture/phase_pages.hpp"
 #include "probes/capture/phase_state.hpp"
-#include "probes/record/own_pages.hpp"
+#include "probes/record/populated_pages.hpp"
 
 namespace stallcast::capture {
 

@@ -100,7 +100,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   for (std::size_t i = 0; i < std::min(k_most_asked, grid.value().size()); ++i) {
-    const auto answer = predictor().predict_quickly(grid.value()[i]);
+    const auto answer = predictor().predict_closed_form(grid.value()[i]);
     if (!answer.ok()) continue;
     const auto& rate = answer.value().throughput;
     require(std::isfinite(rate.mean.value()) && rate.mean.value() > 0.0);

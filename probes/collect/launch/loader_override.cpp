@@ -13,20 +13,20 @@ constexpr char k_loader_file[] = "loader.json";
 
 }  // namespace
 
-std::string wish_text(const LoaderWish& wish) {
+std::string override_text(const LoaderOverride& asked) {
   nlohmann::json where = nlohmann::json::object();
-  if (!wish.dataset_type.empty()) where["dataset_type"] = valid_utf8(wish.dataset_type);
-  if (wish.dataset_samples) where["dataset_samples"] = *wish.dataset_samples;
-  if (wish.batch_size) where["batch_size"] = *wish.batch_size;
-  if (wish.shuffled) where["shuffled"] = *wish.shuffled;
-  if (wish.drop_last) where["drop_last"] = *wish.drop_last;
+  if (!asked.dataset_type.empty()) where["dataset_type"] = valid_utf8(asked.dataset_type);
+  if (asked.dataset_samples) where["dataset_samples"] = *asked.dataset_samples;
+  if (asked.batch_size) where["batch_size"] = *asked.batch_size;
+  if (asked.shuffled) where["shuffled"] = *asked.shuffled;
+  if (asked.drop_last) where["drop_last"] = *asked.drop_last;
   const nlohmann::json text{
-      {"num_workers", or_null(wish.workers)}, {"prefetch_factor", or_null(wish.prefetch)}, {"where", std::move(where)}};
+      {"num_workers", or_null(asked.workers)}, {"prefetch_factor", or_null(asked.prefetch)}, {"where", std::move(where)}};
   return text.dump() + "\n";
 }
 
-Status write_wish(const std::filesystem::path& run_folder, const LoaderWish& wish) {
-  return write_private_file(run_folder / k_loader_file, wish_text(wish));
+Status write_loader_override(const std::filesystem::path& run_folder, const LoaderOverride& asked) {
+  return write_private_file(run_folder / k_loader_file, override_text(asked));
 }
 
 }  // namespace stallcast::collect

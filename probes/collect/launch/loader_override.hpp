@@ -13,7 +13,7 @@
 
 namespace stallcast::collect {
 
-struct LoaderWish {
+struct LoaderOverride {
   std::optional<int> workers{};   ///< num_workers; absent: as the script says
   std::optional<int> prefetch{};  ///< prefetch_factor; absent: as the script says, or torch's default
 
@@ -26,9 +26,9 @@ struct LoaderWish {
 };
 
 /// The content of loader.json.
-[[nodiscard]] std::string wish_text(const LoaderWish& wish);
+[[nodiscard]] std::string override_text(const LoaderOverride& asked);
 
 /// Writes loader.json into `run_folder`, mode 0600. environment error if that fails.
-[[nodiscard]] Status write_wish(const std::filesystem::path& run_folder, const LoaderWish& wish);
+[[nodiscard]] Status write_loader_override(const std::filesystem::path& run_folder, const LoaderOverride& asked);
 
 }  // namespace stallcast::collect

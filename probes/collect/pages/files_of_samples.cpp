@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "probes/record/own_pages.hpp"
+#include "probes/record/populated_pages.hpp"
 
 namespace stallcast::collect {
 namespace {

@@ -147,7 +147,7 @@ struct PageHolder::Work {
 
 PageHolder::~PageHolder() {
   if (!thread_.joinable()) return;
-  ask({.wish = Wish::end});
+  ask({.kind = Kind::end});
   thread_.join();
 }
 
@@ -168,17 +168,17 @@ void PageHolder::hold(std::vector<FileStretch> parts, std::uint64_t limit_bytes)
     reason_ = "no further thread can be started";
     return;
   }
-  ask({.wish = Wish::hold, .work = std::move(work)});
+  ask({.kind = Kind::hold, .work = std::move(work)});
 }
 
 void PageHolder::release(HeldPages pages) {
-  if (thread_.joinable()) ask({.wish = Wish::release, .pages = pages});
+  if (thread_.joinable()) ask({.kind = Kind::release, .pages = pages});
 }
 
 void PageHolder::fill(HoldState& state) const {
   state.phase = phase_;
   state.reason = reason_;
-  if (request_ && request_->wish == Wish::hold) state.phase = HoldPhase::reading;
+  if (request_ && request_->kind == Kind::hold) state.phase = HoldPhase::reading;
   if (work_ == nullptr) return;
   state.bytes = work_->budget.read_bytes.load();
   state.locked_bytes = work_->locked_bytes.load();
@@ -218,7 +218,7 @@ void PageHolder::serve(Request request, std::unique_lock<std::mutex>& lock) {
   }
   reason_.clear();
   phase_ = HoldPhase::idle;
-  if (request.wish != Wish::hold) return;
+  if (request.kind != Kind::hold) return;
   phase_ = HoldPhase::reading;
   const std::shared_ptr<Work> work = work_ = std::move(request.work);
   if (request_) work->stop.store(true);  // asked for something else meanwhile
@@ -254,7 +254,7 @@ void PageHolder::run() {
     asked_.wait(lock, [this] { return request_.has_value(); });
     Request request = std::move(*request_);
     request_.reset();
-    goes_on = request.wish != Wish::end;
+    goes_on = request.kind != Kind::end;
     serving_ = true;
     serve(std::move(request), lock);
     serving_ = false;

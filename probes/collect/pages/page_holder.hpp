@@ -66,9 +66,9 @@ class PageHolder {
 
  private:
   struct Work;
-  enum class Wish { hold, release, end };
+  enum class Kind { hold, release, end };
   struct Request {
-    Wish wish = Wish::release;
+    Kind kind = Kind::release;
     HeldPages pages = HeldPages::drop;
     std::shared_ptr<Work> work{};
   };

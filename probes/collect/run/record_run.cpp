@@ -96,7 +96,7 @@ void collect_run(Begun& begun, const OutputFolder& output, const RecordOptions& 
   }
   run.recordings = output.path / k_recordings_folder;
   if (!options.part.empty()) run.recordings /= options.part;
-  run.own_pages = OwnPages::load(begun.folder.path());
+  run.populated_pages = PopulatedPages::load(begun.folder.path());
   begun.log.append_kept(run.recordings / k_tool_log_file);
   begun.folder.remove();
 }

@@ -13,7 +13,7 @@
 #include "core/result.hpp"
 #include "probes/collect/emulation/emulation.hpp"
 #include "probes/collect/launch/loader_override.hpp"
-#include "probes/collect/pages/own_pages.hpp"
+#include "probes/collect/pages/populated_pages.hpp"
 #include "probes/collect/schedule/overhead_schedule.hpp"
 #include "probes/collect/schedule/phased_run.hpp"
 
@@ -32,7 +32,7 @@ struct RecordOptions {
   std::string tool_version{};
   std::optional<collect::PhasedOptions> phased{};        ///< absent: a passive run
   std::optional<collect::EmulationOptions> emulation{};  ///< absent: the hardware as it is
-  std::optional<collect::LoaderWish> loader{};           ///< for the training loader; absent: as the script says
+  std::optional<collect::LoaderOverride> loader{};           ///< for the training loader; absent: as the script says
   std::optional<int> cpus{};                             ///< that the command may use; absent: all that we may
   bool cpu_probe = false;                                ///< sample where its CPU time goes, where the kernel allows
   bool output_to_stderr = false;                         ///< of the command, so that stdout is ours alone
@@ -50,7 +50,7 @@ struct RecordedRun {
   std::string launch_failure{};  ///< why it could not be started
   std::filesystem::path output{};
   std::filesystem::path recordings{};    ///< folder to analyze
-  collect::OwnPages own_pages{};         ///< what it left in the page cache that nobody else had there
+  collect::PopulatedPages populated_pages{};         ///< what it left in the page cache that nobody else had there
   std::optional<Error> collect_error{};  ///< the recordings stayed in the run folder, which `recordings` then names
 };
 

@@ -68,7 +68,7 @@ Result<RunExtras> begin_extras(const RecordOptions& options, const RunFolder& fo
   if (!kernel) return kernel.error();
   auto phased = begin_phases(options, folder, log);
   if (!phased) return phased.error();
-  if (options.loader) STALLCAST_RETURN_IF_ERROR(write_wish(folder.path(), *options.loader));
+  if (options.loader) STALLCAST_RETURN_IF_ERROR(write_loader_override(folder.path(), *options.loader));
   RunExtras extras{std::move(emulation).value(), std::move(kernel).value(), std::move(phased).value(), nullptr};
   if (options.cpu_probe) extras.cpu = std::make_unique<CpuProbe>();
   return extras;

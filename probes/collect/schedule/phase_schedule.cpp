@@ -194,48 +194,54 @@ void PhaseSchedule::advance(const View& view) {
 /// Asks for the files of the group from memory, and publishes it once they are there.
 void PhaseSchedule::advance_cached(const View& view) {
   if (view.passes < 2) return;
-  Group group = cached_group(view);
-  const std::uint64_t turns = turns_of(group);
+  const Group group = cached_group(view);
   const std::uint64_t from = std::max(next_turn_, earliest_turn(view));
-  // Reading beside cold batches would slow them, and what it brings in would not be cold.
-  if (!asked_ && view.slowest_turn < next_turn_) return;
   if (!asked_) {
-    // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are
-    // held.
-    const auto lead = static_cast<std::uint64_t>(std::ceil(read_s_ * 1.3 * std::max(rate_as_found_, 0.1)));
-    const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
-    asked_all_ = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late;
-    asked_first_ = from + lead;
-    asked_end_ = asked_first_ + turns + lead / 2 + view.in_flight;
-    if (!asked_all_ && asked_end_ > view.pass_end) {
-      if (from + turns > view.pass_end) return;  // with the next pass
-      asked_first_ = std::min(asked_first_, view.pass_end - turns);
-      asked_end_ = view.pass_end;
-    }
-    asked_ = true;
-    asked_s_ = elapsed_s_;
-    if (asked_all_) {
-      files_->ask_all();
-    } else {
-      files_->ask(asked_first_, static_cast<std::uint32_t>(asked_end_ - asked_first_));
-    }
+    ask_for_files(turns_of(group), from, view);
+  } else if (files_->state() == FilesAhead::State::failed) {
+    files_failed();
+  } else if (files_->state() == FilesAhead::State::held && held_until_turn_ == 0) {
+    read_s_ = std::max(0.5, elapsed_s_ - asked_s_);
+    publish_cached(group, asked_all_ ? from : std::max(from, asked_first_), view);
+  }
+}
+
+void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const View& view) {
+  // Reading beside cold batches would slow them, and what it brings in would not be cold.
+  if (view.slowest_turn < next_turn_) return;
+  // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are held.
+  const auto lead = static_cast<std::uint64_t>(std::ceil(read_s_ * 1.3 * std::max(rate_as_found_, 0.1)));
+  const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
+  asked_all_ = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late;
+  asked_first_ = from + lead;
+  asked_end_ = asked_first_ + turns + lead / 2 + view.in_flight;
+  if (!asked_all_ && asked_end_ > view.pass_end) {
+    if (from + turns > view.pass_end) return;  // with the next pass
+    asked_first_ = std::min(asked_first_, view.pass_end - turns);
+    asked_end_ = view.pass_end;
+  }
+  asked_ = true;
+  asked_s_ = elapsed_s_;
+  if (asked_all_) {
+    files_->ask_all();
+  } else {
+    files_->ask(asked_first_, static_cast<std::uint32_t>(asked_end_ - asked_first_));
+  }
+}
+
+void PhaseSchedule::files_failed() {
+  files_->release();
+  asked_ = false;
+  if (!asked_all_) {
+    asked_all_ = true;  // what comes next cannot be told: all of it, then
     return;
   }
-  if (files_->state() == FilesAhead::State::failed) {
-    files_->release();
-    asked_ = false;
-    if (!asked_all_) {
-      asked_all_ = true;  // what comes next cannot be told: all of it, then
-      return;
-    }
-    why_not_cached_ = files_->why_not();
-    end_round();
-    return;
-  }
-  if (files_->state() != FilesAhead::State::held || held_until_turn_ > 0) return;
-  read_s_ = std::max(0.5, elapsed_s_ - asked_s_);
-  const auto first = place(group, asked_all_ ? from : std::max(from, asked_first_), view);
-  if (!first) return;
+  why_not_cached_ = files_->why_not();
+  end_round();
+}
+
+void PhaseSchedule::publish_cached(Group group, std::uint64_t from, const View& view) {
+  if (!place(group, from, view)) return;
   const std::uint64_t end = group.back().first + group.back().batches;
   if (!asked_all_ && end > asked_end_) {  // reading took longer than was foreseen
     ++late_;

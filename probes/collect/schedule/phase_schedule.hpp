@@ -114,6 +114,10 @@ class PhaseSchedule {
   void plan_blocks(const View& view);
   void advance(const View& view);
   void advance_cached(const View& view);
+  /// The files of a group of so many turns that may begin at `from`; not yet, while cold batches are made.
+  void ask_for_files(std::uint64_t turns, std::uint64_t from, const View& view);
+  void files_failed();
+  void publish_cached(Group group, std::uint64_t from, const View& view);
   void release_when_passed(const View& view);
 
   // What groups consist of (schedule/phase_groups.cpp)

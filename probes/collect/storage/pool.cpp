@@ -57,7 +57,7 @@ void with_file(const ReadTask& task, Action action) {
 
 }  // namespace
 
-StoragePool::StoragePool(const FileSample& sample, StorageEvict evict, const OwnPages& own, std::uint64_t seed,
+StoragePool::StoragePool(const FileSample& sample, StorageEvict evict, const PopulatedPages& own, std::uint64_t seed,
                          std::uint64_t deadline_ns)
     : evict_(evict), own_(own), random_(seed) {
   const auto is_large = [](const SampledFile& file) { return file.bytes > k_most_whole_bytes; };

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "probes/collect/pages/own_pages.hpp"
+#include "probes/collect/pages/populated_pages.hpp"
 #include "probes/collect/storage/files.hpp"
 #include "probes/collect/storage/reader.hpp"
 
@@ -37,7 +37,7 @@ class StoragePool {
  public:
   /// Opens and looks at the sampled files, timing the first open of each, until `deadline_ns` (at least one file).
   /// `own`: pages of files that may be dropped besides those that `evict` names.
-  StoragePool(const FileSample& sample, StorageEvict evict, const OwnPages& own, std::uint64_t seed,
+  StoragePool(const FileSample& sample, StorageEvict evict, const PopulatedPages& own, std::uint64_t seed,
               std::uint64_t deadline_ns);
   ~StoragePool();
   StoragePool(const StoragePool&) = delete;
@@ -91,7 +91,7 @@ class StoragePool {
   [[nodiscard]] std::vector<const Stretch*> stretches_for(record::StorageState state);
 
   StorageEvict evict_;
-  const OwnPages& own_;
+  const PopulatedPages& own_;
   std::mt19937_64 random_;
   std::vector<File> files_{};
   std::vector<Stretch> stretches_{};

@@ -18,7 +18,7 @@ struct StorageOptions {
   std::vector<std::string> files{};  ///< in it: only these are read; empty: any
   Seconds budget{20.0};
   StorageEvict evict = StorageEvict::own;
-  OwnPages own{};  ///< of the run before: they may be dropped as well
+  PopulatedPages own{};  ///< of the run before: they may be dropped as well
   std::uint64_t seed = 1;
   /// Cold reads of one kind alone, whole files where there are any: how the rate grows with reads in flight.
   bool brief = false;

@@ -36,13 +36,13 @@ TEST_CASE("more CPUs than there are, or none, are refused and change nothing") {
   }
 }
 
-TEST_CASE("a wish as the Python part reads it") {
-  LoaderWish wish;
-  wish.workers = 0;
-  wish.dataset_type = "Image\xff";
-  wish.batch_size = 32;
-  wish.shuffled = true;
-  const auto text = nlohmann::json::parse(wish_text(wish));
+TEST_CASE("an override as the Python part reads it") {
+  LoaderOverride asked;
+  asked.workers = 0;
+  asked.dataset_type = "Image\xff";
+  asked.batch_size = 32;
+  asked.shuffled = true;
+  const auto text = nlohmann::json::parse(override_text(asked));
   CHECK(text["num_workers"] == 0);
   CHECK(text["prefetch_factor"].is_null());
   CHECK(text["where"].size() == 3);
@@ -50,10 +50,10 @@ TEST_CASE("a wish as the Python part reads it") {
   CHECK(text["where"]["shuffled"] == true);
 
   FakeRoot root;
-  REQUIRE(write_wish(root.path(), wish).ok());
-  CHECK(testing::slurp(root.path() / "loader.json") == wish_text(wish));
+  REQUIRE(write_loader_override(root.path(), asked).ok());
+  CHECK(testing::slurp(root.path() / "loader.json") == override_text(asked));
   CHECK(testing::mode_of(root.path() / "loader.json") == 0600);
-  CHECK_FALSE(write_wish(root.path() / "absent", wish).ok());
+  CHECK_FALSE(write_loader_override(root.path() / "absent", asked).ok());
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "probes/record/own_pages.hpp"
+#include "probes/record/populated_pages.hpp"
 #include "tests/collect/fake_root.hpp"
 
 namespace stallcast::collect::testing {

@@ -18,8 +18,8 @@ double log_uniform(std::mt19937_64& random, double low, double high) {
   return low * std::pow(high / low, u);
 }
 
-QuickInput random_input(std::mt19937_64& random) {
-  QuickInput in;
+ServiceDemands random_input(std::mt19937_64& random) {
+  ServiceDemands in;
   in.workers = 1 + static_cast<int>(random() % 8);
   in.prefetch = 2 + static_cast<int>(random() % 3);
   in.cores = static_cast<double>(1 + random() % 8);
@@ -32,7 +32,7 @@ QuickInput random_input(std::mt19937_64& random) {
   return in;
 }
 
-double simulated_step(const QuickInput& in, std::uint64_t seed) {
+double simulated_step(const ServiceDemands& in, std::uint64_t seed) {
   constexpr std::size_t k_batches = 2500;
   std::mt19937_64 random(seed);
   std::gamma_distribution<double> gamma(1.0 / (in.cv_make * in.cv_make), in.cv_make * in.cv_make);
@@ -53,7 +53,7 @@ TEST_CASE("the analytic form agrees with the event simulation over random machin
   StallCurves curves;
   std::vector<double> errors;
   for (int trial = 0; trial < 150; ++trial) {
-    const QuickInput in = random_input(random);
+    const ServiceDemands in = random_input(random);
     errors.push_back(std::abs(evaluate(in, curves).step_s / simulated_step(in, random()) - 1.0));
   }
   std::sort(errors.begin(), errors.end());
@@ -64,7 +64,7 @@ TEST_CASE("the analytic form agrees with the event simulation over random machin
 
 TEST_CASE("where nothing is shared and nothing varies, the slower side sets the pace") {
   StallCurves curves;
-  QuickInput in;
+  ServiceDemands in;
   in.workers = 4;
   in.cores = 64.0;
   in.device_s = 1.0;
@@ -81,7 +81,7 @@ TEST_CASE("where nothing is shared and nothing varies, the slower side sets the 
 
 TEST_CASE("fetch and prep add inside a worker: not the minimum of separate rates") {
   StallCurves curves;
-  QuickInput in;
+  ServiceDemands in;
   in.workers = 8;
   in.cores = 64.0;
   in.device_s = 0.1;
@@ -120,13 +120,13 @@ TEST_CASE("the analytic form is monotonous and never beats its slowest stage") {
   std::mt19937_64 random(6);
   StallCurves curves;
   for (int trial = 0; trial < 200; ++trial) {
-    const QuickInput in = random_input(random);
+    const ServiceDemands in = random_input(random);
     const double step = evaluate(in, curves).step_s;
     CAPTURE(trial);
     CHECK(step >= slowest_stage_s(in) * (1.0 - 1e-6));
     // the fixed point is found to within a part in 10^6 of where both sides are shared
     constexpr double k_slack = 1.0005;
-    QuickInput more = in;
+    ServiceDemands more = in;
     more.cores *= 2.0;
     CHECK(evaluate(more, curves).step_s <= step * k_slack);
     more = in;
@@ -145,7 +145,7 @@ TEST_CASE("the analytic form is monotonous and never beats its slowest stage") {
 }
 
 TEST_CASE("which stage binds, which is next, and how far away it is") {
-  QuickInput in;
+  ServiceDemands in;
   in.workers = 4;
   in.cores = 8.0;
   in.device_s = 1.0;

@@ -254,7 +254,7 @@ TEST_CASE("a sample from memory computes less where cached blocks show it") {
   setting.miss = 0.0;
   CHECK(demands(job, setting, {}, {}).cpu_s == doctest::Approx(job.batch * job.cpu_s));
   setting.miss = 1.0;
-  const QuickInput cold = demands(job, setting, {}, {});
+  const ServiceDemands cold = demands(job, setting, {}, {});
   CHECK(cold.cpu_s == doctest::Approx(job.batch * (job.cpu_s + job.miss_cpu_s)));
   setting.latency_s = *job.storage_s;  // given from outside: that holds no computing
   CHECK(demands(job, setting, {}, {}).latency_s > cold.latency_s);

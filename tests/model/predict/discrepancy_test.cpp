@@ -15,7 +15,7 @@ using made::TrueJob;
 
 TEST_CASE("where nothing was measured nothing is corrected") {
   CHECK(Discrepancy().at({1.0, 0.0, 0.0, 1.0, 1.0}) == 0.0);
-  CHECK(Discrepancy(std::vector<Discrepancy::Seen>{}).at({1.0, 0.0, 0.0, 1.0, 1.0}) == 0.0);
+  CHECK(Discrepancy(std::vector<Discrepancy::Observed>{}).at({1.0, 0.0, 0.0, 1.0, 1.0}) == 0.0);
 }
 
 TEST_CASE("what is bound alike is off alike, as far as the measurement is surer than the model") {
@@ -31,7 +31,7 @@ TEST_CASE("what is bound alike is off alike, as far as the measurement is surer 
 }
 
 TEST_CASE("a regime says what a step's time is made of") {
-  QuickInput in;
+  ServiceDemands in;
   in.workers = 2;
   in.cores = 2.0;
   in.cpu_s = 0.10;

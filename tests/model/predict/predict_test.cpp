@@ -241,7 +241,7 @@ TEST_CASE("a sweep answers by the analytic form, near the recursion") {
   for (const char* setting : {"workers=4", "cpus=2", "gpu_speedup=3", "cache=60%", "batch=48"}) {
     CAPTURE(setting);
     const auto exact = predictor.value().predict(ask({setting}));
-    const auto quick = predictor.value().predict_quickly(ask({setting}));
+    const auto quick = predictor.value().predict_closed_form(ask({setting}));
     REQUIRE(exact.ok());
     REQUIRE(quick.ok());
     CHECK(quick.value().throughput.mean.value() ==

@@ -32,14 +32,14 @@ Predictor predictor_of(const Profile& profile) {
 
 /// Rates must not fall along `settings`, by either form. The recursion's finite run of batches may miss by two percent.
 void check_never_lower(Predictor& predictor, const std::vector<Words>& settings) {
-  double quick_before = 0.0;
+  double closed_before = 0.0;
   double played_before = 0.0;
   for (const Words& setting : settings) {
     CAPTURE(setting.back());
-    const auto quick = predictor.rate_quickly(ask_for(setting));
+    const auto quick = predictor.closed_form_rate(ask_for(setting));
     if (!quick.ok()) return;
-    CHECK(quick.value() >= quick_before * 0.998);
-    quick_before = std::max(quick_before, quick.value());
+    CHECK(quick.value() >= closed_before * 0.998);
+    closed_before = std::max(closed_before, quick.value());
     const auto played = predictor.predict(ask_for(setting));
     REQUIRE(played.ok());
     CHECK(played.value().throughput.mean.value() >= played_before * 0.975);
@@ -76,7 +76,7 @@ TEST_CASE("the rate never exceeds that of the slowest stage") {
       const auto setting = resolve(job.value(), ask_for(settings));
       REQUIRE(setting.ok());
       for (const Draw& truth : calibration.draws) {
-        const QuickInput input = demands(job.value(), setting.value(), truth.parameters, truth.error);
+        const ServiceDemands input = demands(job.value(), setting.value(), truth.parameters, truth.error);
         CHECK(evaluate(input, curves).step_s >= slowest_stage_s(input) * (1.0 - 1e-6));
       }
     }
@@ -149,8 +149,8 @@ TEST_CASE("the order of the blocks does not matter") {
   std::reverse(profile.points.begin(), profile.points.end());
   Predictor backwards = predictor_of(profile);
   const Scenario question = ask_for({"workers=4", "cache=50%"});
-  CHECK(forwards.rate_quickly(question).value() ==
-        doctest::Approx(backwards.rate_quickly(question).value()).epsilon(1e-6));
+  CHECK(forwards.closed_form_rate(question).value() ==
+        doctest::Approx(backwards.closed_form_rate(question).value()).epsilon(1e-6));
   // sharing takes another history after the smallest rounding
   CHECK(forwards.predict(question).value().throughput.mean.value() ==
         doctest::Approx(backwards.predict(question).value().throughput.mean.value()).epsilon(0.005));

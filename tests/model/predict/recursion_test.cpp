@@ -27,7 +27,7 @@ JobModel crowded() {
 TEST_CASE("workers that a limit holds back wait, and leave the cores to the step") {
   const JobModel job = crowded();
   const Recursion recursion(job);
-  QuickInput input = demands(job, as_found(job), {}, {});
+  ServiceDemands input = demands(job, as_found(job), {}, {});
   const Played free = recursion.play(input, job.batch);
   const double alone_s = input.device_s + input.step_cpu_s;
   REQUIRE(free.own_s > 1.05 * alone_s);  // they stand in its way
@@ -48,7 +48,7 @@ TEST_CASE("workers that a limit holds back wait, and leave the cores to the step
 TEST_CASE("what the run as found told of its storage's limit says nothing of a limit that is given") {
   const JobModel job = crowded();
   Recursion recursion(job);
-  QuickInput input = demands(job, as_found(job), {}, {});
+  ServiceDemands input = demands(job, as_found(job), {}, {});
   input.limit_s = 0.97 * job.batch / job.rate;  // a probe that found it a little too fast
   recursion.fit(input);
   CHECK(recursion.play(input, job.batch).step_s == doctest::Approx(job.batch / job.rate).epsilon(0.006));

@@ -25,7 +25,7 @@ void check_remedies_never_lower(Predictor& predictor, const std::vector<Words>& 
   double before = 0.0;
   for (const Words& each : settings) {
     CAPTURE(each.back());
-    const auto now = predictor.rate_quickly(ask(each));
+    const auto now = predictor.closed_form_rate(ask(each));
     REQUIRE(now.ok());
     CHECK(now.value() >= before * k_form_misses);
     before = std::max(before, now.value());

@@ -9,6 +9,75 @@ def _index(key):
     return key if type(key) is int and -(1 << 63) <= key < 1 << 63 else -1
 
 
+def _real(proxy):
+    return object.__getattribute__(proxy, "_stallcast_real")
+
+
+class _Forward:
+    """Everything that is not measured goes to the real object."""
+
+    __slots__ = ("_stallcast_real",)
+
+    def __init__(self, real):
+        object.__setattr__(self, "_stallcast_real", real)
+
+    def __getattribute__(self, name):
+        return getattr(_real(self), name)
+
+    def __setattr__(self, name, value):
+        setattr(_real(self), name, value)
+
+    def __delattr__(self, name):
+        delattr(_real(self), name)
+
+    def __repr__(self):
+        return repr(_real(self))
+
+
+def _dataset_proxy(begin, end):
+    """A class of data sets whose samples are marked by the C calls `begin(index)` and `end()`."""
+
+    class DatasetProxy(_Forward):
+        __slots__ = ()
+
+        def __getitem__(self, key):
+            if getattr(_thread, "in_sample", False):
+                return _real(self)[key]
+            _thread.in_sample = True
+            begin(_index(key))
+            try:
+                return _real(self)[key]
+            finally:
+                end()
+                _thread.in_sample = False
+
+        def __len__(self):
+            return len(_real(self))
+
+        def __iter__(self):
+            return iter(_real(self))
+
+    return DatasetProxy
+
+
+def _timed_call(begin, end):
+    """A class of functions whose calls outside a sample are marked by the C calls `begin()` and `end()`."""
+
+    class TimedCall(_Forward):
+        __slots__ = ()
+
+        def __call__(self, *args, **kwargs):
+            if getattr(_thread, "in_sample", False):
+                return _real(self)(*args, **kwargs)
+            begin()
+            try:
+                return _real(self)(*args, **kwargs)
+            finally:
+                end()
+
+    return TimedCall
+
+
 def factories(ctypes, library):
     """{"dataset_proxy", "timed_collate"}: the same behaviour as the built-in ones, at about a microsecond a sample."""
     sample_begin, sample_end = library.stallcast_sample_begin, library.stallcast_sample_end
@@ -17,59 +86,4 @@ def factories(ctypes, library):
         function.argtypes = []
         function.restype = None
     sample_begin.argtypes = [ctypes.c_int64]
-
-    class Forward:
-        """Everything that is not measured goes to the real object."""
-
-        __slots__ = ("_stallcast_real",)
-
-        def __init__(self, real):
-            object.__setattr__(self, "_stallcast_real", real)
-
-        def __getattribute__(self, name):
-            return getattr(object.__getattribute__(self, "_stallcast_real"), name)
-
-        def __setattr__(self, name, value):
-            setattr(object.__getattribute__(self, "_stallcast_real"), name, value)
-
-        def __delattr__(self, name):
-            delattr(object.__getattribute__(self, "_stallcast_real"), name)
-
-        def __repr__(self):
-            return repr(object.__getattribute__(self, "_stallcast_real"))
-
-    class DatasetProxy(Forward):
-        __slots__ = ()
-
-        def __getitem__(self, key):
-            real = object.__getattribute__(self, "_stallcast_real")
-            if getattr(_thread, "in_sample", False):
-                return real[key]
-            _thread.in_sample = True
-            sample_begin(_index(key))
-            try:
-                return real[key]
-            finally:
-                sample_end()
-                _thread.in_sample = False
-
-        def __len__(self):
-            return len(object.__getattribute__(self, "_stallcast_real"))
-
-        def __iter__(self):
-            return iter(object.__getattribute__(self, "_stallcast_real"))
-
-    class TimedCall(Forward):
-        __slots__ = ()
-
-        def __call__(self, *args, **kwargs):
-            real = object.__getattribute__(self, "_stallcast_real")
-            if getattr(_thread, "in_sample", False):
-                return real(*args, **kwargs)
-            collate_begin()
-            try:
-                return real(*args, **kwargs)
-            finally:
-                collate_end()
-
-    return {"dataset_proxy": DatasetProxy, "timed_collate": TimedCall}
+    return {"dataset_proxy": _dataset_proxy(sample_begin, sample_end), "timed_collate": _timed_call(collate_begin, collate_end)}

@@ -25,9 +25,9 @@ _told = set()
 
 
 def patch(module):
-    """Wraps DataLoader.__init__ where this run has a wish; called with torch.utils.data.dataloader just imported."""
-    wish = _read()
-    if wish is None:
+    """Wraps DataLoader.__init__ where this run has a asked; called with torch.utils.data.dataloader just imported."""
+    asked = _read()
+    if asked is None:
         return
     real = module.DataLoader.__init__
     fallback = inspect.signature(real).parameters["prefetch_factor"].default  # of a loader without workers
@@ -39,8 +39,8 @@ def patch(module):
         if not calls.enabled:
             return
         try:
-            if _is_meant(self, wish["where"]):
-                _set(self, wish, fallback)
+            if _is_meant(self, asked["where"]):
+                _set(self, asked, fallback)
         except Exception as error:
             capture.fail("setting a loader", error)
 
@@ -60,10 +60,10 @@ def _is_meant(loader, where):
     return all(facts.get(name) == value for name, value in where.items())
 
 
-def _set(loader, wish, fallback):
+def _set(loader, asked, fallback):
     before = _words(loader)
-    workers = loader.num_workers if wish["num_workers"] is None else wish["num_workers"]
-    prefetch = wish["prefetch_factor"] or loader.prefetch_factor or 2  # 2: torch's own default
+    workers = loader.num_workers if asked["num_workers"] is None else asked["num_workers"]
+    prefetch = asked["prefetch_factor"] or loader.prefetch_factor or 2  # 2: torch's own default
     loader.num_workers = workers
     loader.prefetch_factor = prefetch if workers else fallback
     if not workers:  # what torch refuses without workers

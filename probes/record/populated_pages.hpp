@@ -11,7 +11,7 @@
 
 namespace stallcast::record {
 
-inline constexpr char k_own_pages_file[] = "ours";
+inline constexpr char k_populated_pages_file[] = "ours";
 inline constexpr std::uint64_t k_own_slots = 1ULL << 19;
 inline constexpr std::uint64_t k_own_probes = 16;  ///< slots from a key's own on in which it may stand
 /// The unit in which a large file is the run's own: the largest block of the page cache.

@@ -1,15 +1,15 @@
-#include "probes/collect/pages/own_pages.hpp"
+#include "probes/collect/pages/populated_pages.hpp"
 
 #include <fstream>
 #include <vector>
 
-#include "probes/record/own_pages.hpp"
+#include "probes/record/populated_pages.hpp"
 
 namespace stallcast::collect {
 
-OwnPages OwnPages::load(const std::filesystem::path& run_folder) {
-  OwnPages pages;
-  std::ifstream file(run_folder / record::k_own_pages_file, std::ios::binary);
+PopulatedPages PopulatedPages::load(const std::filesystem::path& run_folder) {
+  PopulatedPages pages;
+  std::ifstream file(run_folder / record::k_populated_pages_file, std::ios::binary);
   std::vector<std::uint64_t> slots(record::k_own_slots);
   file.read(reinterpret_cast<char*>(slots.data()), static_cast<std::streamsize>(slots.size() * sizeof(slots[0])));
   slots.resize(static_cast<std::size_t>(file.gcount()) / sizeof(slots[0]));
@@ -19,7 +19,7 @@ OwnPages OwnPages::load(const std::filesystem::path& run_folder) {
   return pages;
 }
 
-bool OwnPages::hold(const struct stat& file, const FileRange& range) const {
+bool PopulatedPages::hold(const struct stat& file, const FileRange& range) const {
   if (keys_.empty() || range.bytes == 0) return false;
   if (keys_.contains(record::own_file_key(file.st_dev, file.st_ino))) return true;
   const std::uint64_t last = (range.offset + range.bytes - 1) / record::k_own_chunk_bytes;

@@ -11,16 +11,16 @@
 
 namespace stallcast::collect {
 
-/// The keys of record/own_pages.hpp, of one run or of several.
-class OwnPages {
+/// The keys of record/populated_pages.hpp, of one run or of several.
+class PopulatedPages {
  public:
-  OwnPages() = default;
+  PopulatedPages() = default;
 
   /// As the processes of the run left them in its folder; empty where they left none (a passive run has no such set).
-  static OwnPages load(const std::filesystem::path& run_folder);
+  static PopulatedPages load(const std::filesystem::path& run_folder);
 
   /// Adds those of another run.
-  void add(const OwnPages& other) { keys_.insert(other.keys_.begin(), other.keys_.end()); }
+  void add(const PopulatedPages& other) { keys_.insert(other.keys_.begin(), other.keys_.end()); }
 
   [[nodiscard]] bool empty() const { return keys_.empty(); }
 

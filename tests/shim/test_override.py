@@ -36,7 +36,7 @@ def wish(workers=None, prefetch=None, **where):
     return {"num_workers": workers, "prefetch_factor": prefetch, "where": dict(TRAINING, **where)}
 
 
-class WishTest(ShimTest):
+class OverrideTest(ShimTest):
     NEEDS = "torch"
 
     def make(self, call, wanted):
@@ -129,7 +129,7 @@ class WishTest(ShimTest):
                 _, run = self.make(call, wish(workers))
                 self.assert_workers(run, workers)
 
-    def test_a_wish_that_cannot_be_read_changes_nothing(self):
+    def test_an_override_that_cannot_be_read_changes_nothing(self):
         loader, run = self.make("DataLoader(Numbers(), 4, True)", [])
         self.assertEqual(loader["workers"], 0)
         self.assertEqual([issue["id"] for issue in run.issues], ["shim-failed"])

@@ -1,4 +1,4 @@
-#include "probes/collect/pages/own_pages.hpp"
+#include "probes/collect/pages/populated_pages.hpp"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "probes/collect/storage/pool.hpp"
-#include "probes/record/own_pages.hpp"
+#include "probes/record/populated_pages.hpp"
 #include "tests/collect/fake_root.hpp"
 
 namespace stallcast::collect::testing {
@@ -23,7 +23,7 @@ struct stat facts_of(const std::filesystem::path& path) {
 void put_keys(const FakeRoot& run, const std::vector<std::uint64_t>& keys) {
   std::vector<std::uint64_t> slots(record::k_own_slots);
   for (const std::uint64_t key : keys) slots[key % slots.size()] = key;
-  run.put(record::k_own_pages_file, {reinterpret_cast<const char*>(slots.data()), slots.size() * sizeof(slots[0])});
+  run.put(record::k_populated_pages_file, {reinterpret_cast<const char*>(slots.data()), slots.size() * sizeof(slots[0])});
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ TEST_CASE("own pages: whole files, chunks of larger ones, and no others") {
   put_keys(root,
            {record::own_file_key(whole.st_dev, whole.st_ino), record::own_chunk_key(shard.st_dev, shard.st_ino, 3),
             record::own_chunk_key(shard.st_dev, shard.st_ino, 4)});
-  const OwnPages own = OwnPages::load(root.path());
+  const PopulatedPages own = PopulatedPages::load(root.path());
   CHECK(own.hold(whole, {0, 1}));
   CHECK(own.hold(shard, {3 * chunk, 2 * chunk}));
   CHECK(own.hold(shard, {4 * chunk + 5, 1}));
@@ -49,11 +49,11 @@ TEST_CASE("own pages: whole files, chunks of larger ones, and no others") {
 TEST_CASE("own pages: a run that left no set owns nothing") {
   const FakeRoot root;
   root.put("file", "x");
-  OwnPages own = OwnPages::load(root.path());
+  PopulatedPages own = PopulatedPages::load(root.path());
   CHECK(own.empty());
   CHECK_FALSE(own.hold(facts_of(root.path() / "file"), {0, 1}));
-  root.put(record::k_own_pages_file, "cut");
-  CHECK(OwnPages::load(root.path()).empty());
+  root.put(record::k_populated_pages_file, "cut");
+  CHECK(PopulatedPages::load(root.path()).empty());
 }
 
 TEST_CASE("own pages: a pool drops those of the run and leaves a stranger's") {
@@ -73,7 +73,7 @@ TEST_CASE("own pages: a pool drops those of the run and leaves a stranger's") {
   const auto ours = facts_of(root / "ours");
   const FakeRoot run;
   put_keys(run, {record::own_file_key(ours.st_dev, ours.st_ino)});
-  const OwnPages own = OwnPages::load(run.path());
+  const PopulatedPages own = PopulatedPages::load(run.path());
   const auto sample = sample_files(root.string(), {});
   REQUIRE(sample.ok());
   StoragePool pool(sample.value(), StorageEvict::own, own, 1, ~0ULL);

@@ -1,11 +1,11 @@
-#include "probes/capture/phase_ours.hpp"
+#include "probes/capture/phase_populated.hpp"
 
 #include <atomic>
 #include <cstring>
 
 #include "probes/capture/phase_calls.hpp"
 #include "probes/capture/process.hpp"
-#include "probes/record/own_pages.hpp"
+#include "probes/record/populated_pages.hpp"
 
 namespace stallcast::capture {
 namespace {
@@ -17,16 +17,16 @@ using record::k_own_slots;
 constexpr std::uint64_t k_bytes = k_own_slots * sizeof(Slot);
 
 // A shared map, so a fork child goes on using it.
-constinit std::atomic<Slot*> g_ours{nullptr};
+constinit std::atomic<Slot*> g_populated{nullptr};
 constinit std::atomic<bool> g_failed{false};
 
 /// Whoever comes first makes the file; to allocate what is allocated already changes nothing. Without fallocate there
 /// is no set: a sparse map on a full disk would be SIGBUS in the guest.
 void* map_set() {
-  char path[record::k_max_path_bytes + sizeof(record::k_own_pages_file)];
+  char path[record::k_max_path_bytes + sizeof(record::k_populated_pages_file)];
   strcpy(path, run_folder());
   strcat(path, "/");
-  strcat(path, record::k_own_pages_file);
+  strcat(path, record::k_populated_pages_file);
   if (k_bytes > raw::file_size_limit()) return nullptr;
   const int fd = raw::open_file(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return nullptr;
@@ -37,21 +37,21 @@ void* map_set() {
 }
 
 Slot* slots() {
-  Slot* known = g_ours.load(std::memory_order_acquire);
+  Slot* known = g_populated.load(std::memory_order_acquire);
   if (known != nullptr || g_failed.load(std::memory_order_relaxed)) return known;
   void* mapped = map_set();
   if (mapped == nullptr) {
     g_failed.store(true, std::memory_order_relaxed);
     return nullptr;
   }
-  if (g_ours.compare_exchange_strong(known, static_cast<Slot*>(mapped))) return static_cast<Slot*>(mapped);
+  if (g_populated.compare_exchange_strong(known, static_cast<Slot*>(mapped))) return static_cast<Slot*>(mapped);
   raw::unmap(mapped, k_bytes);
   return known;
 }
 
 }  // namespace
 
-bool claim_ours(std::uint64_t key) {
+bool claim_populated(std::uint64_t key) {
   Slot* set = slots();
   for (std::uint64_t i = 0; set != nullptr && i < k_own_probes; ++i) {
     Slot& slot = set[(key + i) % k_own_slots];
@@ -62,7 +62,7 @@ bool claim_ours(std::uint64_t key) {
   return false;
 }
 
-bool is_ours(std::uint64_t key) {
+bool is_populated_by_run(std::uint64_t key) {
   const Slot* set = slots();
   for (std::uint64_t i = 0; set != nullptr && i < k_own_probes; ++i) {
     const std::uint64_t found = set[(key + i) % k_own_slots].load(std::memory_order_acquire);
