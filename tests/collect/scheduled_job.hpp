@@ -18,6 +18,7 @@ class ScriptedFiles : public FilesAhead {
   double takes_s = 1.0;
   std::string refuses_ahead{};  ///< why what comes next cannot be told
   std::string refuses_all{};
+  std::uint64_t untold_before = 0;  ///< turn before which nobody knows which files come next
   int asked = 0;
   int asked_all = 0;
   int released = 0;
@@ -29,7 +30,7 @@ class ScriptedFiles : public FilesAhead {
     ++asked;
     first = turn;
     end = turn + batches;
-    begin(refuses_ahead);
+    begin(turn < untold_before ? "not known yet" : refuses_ahead);
   }
   void ask_all() override {
     ++asked_all;

@@ -30,6 +30,23 @@ class ImportTest(ShimTest):
         self.assert_fine(with_shim)
         self.assertEqual(with_shim.out, self.python(path, shim=False, python_path=[other]).out)
 
+    def test_it_knows_where_it_lies(self):
+        """Processes that are started anew find us where the environment still names our folder; frames of ours are none
+        of the script's."""
+        path = self.write(
+            "place.py",
+            """
+            import os
+            from stallcast_shim.states import phases
+            from stallcast_shim.steps import watch
+            print(phases._environment_is_ours())
+            print(any(os.path.abspath(phases.__file__).startswith(folder) for folder in watch._LIBRARIES))
+            os.environ["PYTHONPATH"] = "/elsewhere"
+            print(phases._environment_is_ours())
+            """,
+        )
+        self.assertEqual(self.python(path, python_path=[SHIM]).out, "True\nTrue\nFalse\n")
+
     def test_isolated_python_is_left_alone(self):
         path = self.write("show.py", SHOW)
         for flag in ("-I", "-S", "-E"):

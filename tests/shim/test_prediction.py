@@ -8,6 +8,14 @@ import harness
 sys.path.insert(0, harness.SHIM)
 
 
+def begun(sampler, samples):
+    from stallcast_shim.states.prediction import Prediction as Told
+
+    told = Told(sampler)
+    told.begin(samples)
+    return told
+
+
 class Prediction(harness.ShimTest):
     NEEDS = "torch"
 
@@ -34,14 +42,13 @@ class Prediction(harness.ShimTest):
 
     def test_lists_are_those_that_are_drawn(self):
         import torch
-        from stallcast_shim.states.prediction import Prediction as Told
 
         for name, sampler in self.samplers():
             with self.subTest(name):
                 torch.manual_seed(11)
                 random.seed(11)
                 before = self.states()
-                told = Told(sampler, 53)
+                told = begun(sampler, 53)
                 self.assertIsNone(told.why_not)
                 ahead = told.lists(0, 100)
                 self.assertEqual(self.states(), before)
@@ -55,7 +62,6 @@ class Prediction(harness.ShimTest):
 
     def test_two_passes_are_as_without_it(self):
         import torch
-        from stallcast_shim.states.prediction import Prediction as Told
 
         for name, _ in self.samplers():
             with self.subTest(name):
@@ -65,7 +71,7 @@ class Prediction(harness.ShimTest):
                     sampler = dict(self.samplers())[name]
                     lists = []
                     for _ in range(2):
-                        told = Told(sampler, 53) if tells else None
+                        told = begun(sampler, 53) if tells else None
                         for number, index in enumerate(sampler):
                             lists.append(index)
                             if tells:
@@ -74,11 +80,43 @@ class Prediction(harness.ShimTest):
                     seen.append((lists, self.states()[0]))
                 self.assertEqual(seen[0], seen[1])
 
-    def test_one_that_is_steered_is_given_up(self):
+    def test_it_can_begin_in_the_middle_of_a_pass(self):
+        import torch
+        from stallcast_shim.states.prediction import Prediction as Told
+
+        for name, sampler in self.samplers():
+            with self.subTest(name):
+                torch.manual_seed(13)
+                told, drawn = Told(sampler), []
+                for number, index in enumerate(sampler):
+                    told.drawn(number, index)
+                    drawn.append(index)
+                    torch.rand(2)
+                    if number == 2:
+                        before = self.states()
+                        told.begin(53)
+                        ahead = told.lists(3, 100)
+                        self.assertEqual(self.states(), before)
+                self.assertIsNone(told.why_not)
+                self.assertEqual(ahead, drawn[3:])
+                self.assertEqual(told.lists(1, 2), drawn[1:3])
+
+    def test_a_pass_that_nobody_asks_about_keeps_few_lists(self):
         from stallcast_shim.states.prediction import Prediction as Told
         from torch.utils.data import BatchSampler, SequentialSampler
 
-        told = Told(BatchSampler(SequentialSampler(range(40)), 4, False), 40)
+        sampler = BatchSampler(SequentialSampler(range(1000)), 1, False)
+        told = Told(sampler)
+        for number, index in enumerate(sampler):
+            told.drawn(number, index)
+        told.begin(1000)
+        self.assertIn("too many", told.why_not)
+        self.assertEqual(told.lists(999, 1), [])
+
+    def test_one_that_is_steered_is_given_up(self):
+        from torch.utils.data import BatchSampler, SequentialSampler
+
+        told = begun(BatchSampler(SequentialSampler(range(40)), 4, False), 40)
         told.drawn(0, [0, 1, 2, 3])
         self.assertIsNone(told.why_not)
         told.drawn(1, [4, 5, 6, 9])
@@ -86,24 +124,22 @@ class Prediction(harness.ShimTest):
         self.assertEqual(told.lists(2, 2), [])
 
     def test_a_sampler_of_the_users_own_is_never_run(self):
-        from stallcast_shim.states.prediction import Prediction as Told
         from torch.utils.data import BatchSampler, RandomSampler
 
         class Mine(RandomSampler):
             def __iter__(self):
                 raise AssertionError("it was run")
 
-        told = Told(BatchSampler(Mine(range(40)), 4, False), 40)
+        told = begun(BatchSampler(Mine(range(40)), 4, False), 40)
         self.assertIn("Mine", told.why_not)
 
     def test_the_length_of_the_users_data_set_is_not_asked_again(self):
-        from stallcast_shim.states.prediction import Prediction as Told
         from torch.utils.data import BatchSampler, RandomSampler
 
         data = Numbers(40)
         sampler = BatchSampler(RandomSampler(data), 4, False)
         asked = data.asked
-        Told(sampler, 40).lists(0, 10)
+        begun(sampler, 40).lists(0, 10)
         self.assertEqual(data.asked, asked)
 
 

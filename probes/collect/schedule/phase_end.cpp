@@ -21,7 +21,7 @@ bool PhaseSchedule::has_enough() const {
 /// Whether a pass in which files can be told ahead comes within the budget.
 bool PhaseSchedule::memory_may_come(const View& view) const {
   if (files_ == nullptr) return false;
-  if (view.passes >= 2) return true;
+  if (may_ask(view)) return true;
   if (view.pass_end == UINT64_MAX) return elapsed_s_ < wants_.budget.value() / 2.0;
   const double left = static_cast<double>(view.pass_end - std::min(view.pass_end, view.slowest_turn));
   return left / std::max(rate_as_found_, 1e-3) < wants_.budget.value() - elapsed_s_;
@@ -50,7 +50,7 @@ void PhaseSchedule::publish_end(const View& view) {
   ended_s_ = elapsed_s_;
   if (wants(Phase::cached) && why_not_cached_.empty() && cached_rounds_ == 0 && !view.hold_only) {
     why_not_cached_ =
-        view.passes < 2
+        view.passes < 2 && !not_in_first_pass_.empty()
             ? "measuring ended within the first pass over the data, when it is not known yet which files come next"
             : "no block from memory fitted into the budget";
   }

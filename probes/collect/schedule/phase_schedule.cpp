@@ -173,7 +173,7 @@ void PhaseSchedule::advance(const View& view) {
     return;
   }
   // In the first pass only so many rounds as tell the state: what is missing comes with the next.
-  const bool waits = memory && view.passes < 2 && complete_rounds_ >= 2 * wants_.fewest_rounds;
+  const bool waits = memory && !may_ask(view) && complete_rounds_ >= 2 * wants_.fewest_rounds;
   if (waits) return;
   // What is still held could not be evicted.
   if (held_until_turn_ > 0 || (files_ != nullptr && files_->state() != FilesAhead::State::idle)) return;
@@ -183,8 +183,8 @@ void PhaseSchedule::advance(const View& view) {
     return;
   }
   publish(group);
-  const bool in_later_pass = view.passes >= 2 || group.front().first >= view.pass_end;
-  if (memory && in_later_pass) {
+  const bool can_be_told = may_ask(view) || group.front().first >= view.pass_end;
+  if (memory && can_be_told) {
     cached_next_ = true;
   } else {
     end_round();
@@ -193,13 +193,13 @@ void PhaseSchedule::advance(const View& view) {
 
 /// Asks for the files of the group from memory, and publishes it once they are there.
 void PhaseSchedule::advance_cached(const View& view) {
-  if (view.passes < 2) return;
+  if (!may_ask(view)) return;
   const Group group = cached_group(view);
   const std::uint64_t from = std::max(next_turn_, earliest_turn(view));
   if (!asked_) {
     ask_for_files(turns_of(group), from, view);
   } else if (files_->state() == FilesAhead::State::failed) {
-    files_failed();
+    files_failed(view);
   } else if (files_->state() == FilesAhead::State::held && held_until_turn_ == 0) {
     read_s_ = std::max(0.5, elapsed_s_ - asked_s_);
     publish_cached(group, asked_all_ ? from : std::max(from, asked_first_), view);
@@ -212,7 +212,9 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are held.
   const auto lead = static_cast<std::uint64_t>(std::ceil(read_s_ * 1.3 * std::max(rate_as_found_, 0.1)));
   const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
-  asked_all_ = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late;
+  const bool all = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late;
+  if (all && view.passes < 2) return wait_for_second_pass("reading what comes next takes too much of the first pass");
+  asked_all_ = all;
   asked_first_ = from + lead;
   asked_end_ = asked_first_ + turns + lead / 2 + view.in_flight;
   if (!asked_all_ && asked_end_ > view.pass_end) {
@@ -229,14 +231,26 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   }
 }
 
-void PhaseSchedule::files_failed() {
+bool PhaseSchedule::may_ask(const View& view) const {
+  return view.passes >= 2 || (not_in_first_pass_.empty() && !view.not_ahead && view.pass_end != UINT64_MAX);
+}
+
+void PhaseSchedule::wait_for_second_pass(std::string why) {
+  not_in_first_pass_ = std::move(why);
+  late_ = 0;
+  end_round();
+}
+
+void PhaseSchedule::files_failed(const View& view) {
+  const std::string why = files_->why_not();
   files_->release();
   asked_ = false;
+  if (view.passes < 2) return wait_for_second_pass(why);
   if (!asked_all_) {
     asked_all_ = true;  // what comes next cannot be told: all of it, then
     return;
   }
-  why_not_cached_ = files_->why_not();
+  why_not_cached_ = why;
   end_round();
 }
 

@@ -5,8 +5,8 @@
 /// A round has two groups, each published as a whole. The ranks switch at the same turn (batch number) without talking,
 /// so a group is published before any rank's loader puts its first index list: W k turns ahead, and what the fastest
 /// rank may take until we look again. The group from memory begins once the files of its turns are held there
-/// (FilesAhead); meanwhile the job goes on as found. In the first pass over the data nobody knows which files a sample
-/// needs: rounds have the cold group alone.
+/// (FilesAhead); meanwhile the job goes on as found. In the first pass over the data nobody has seen which files a
+/// sample needs: where it cannot be told from how they are called either, rounds have the cold group alone.
 ///
 /// Groups lie within a pass where they fit. Where passes are too short for that, blocks go on over their ends, and
 /// count without the beginning and the end of each.
@@ -116,7 +116,10 @@ class PhaseSchedule {
   void advance_cached(const View& view);
   /// The files of a group of so many turns that may begin at `from`; not yet, while cold batches are made.
   void ask_for_files(std::uint64_t turns, std::uint64_t from, const View& view);
-  void files_failed();
+  void files_failed(const View& view);
+  /// In the first pass it was tried to tell what comes next, and cannot be: files are held from the second pass on.
+  void wait_for_second_pass(std::string why);
+  [[nodiscard]] bool may_ask(const View& view) const;
   void publish_cached(Group group, std::uint64_t from, const View& view);
   void release_when_passed(const View& view);
 
@@ -147,10 +150,11 @@ class PhaseSchedule {
   record::ControlBlock& control_;
   PhaseWants wants_;
   FilesAhead* files_;
-  bool cached_next_ = false;       ///< the group from memory comes next
-  bool asked_ = false;             ///< files are asked for, or held
-  bool asked_all_ = false;         ///< of the whole data set
-  std::uint64_t asked_first_ = 0;  ///< turns whose files are asked for
+  bool cached_next_ = false;         ///< the group from memory comes next
+  bool asked_ = false;               ///< files are asked for, or held
+  bool asked_all_ = false;           ///< of the whole data set
+  std::string not_in_first_pass_{};  ///< why files cannot be told in the first pass; empty: not tried, or they can
+  std::uint64_t asked_first_ = 0;    ///< turns whose files are asked for
   std::uint64_t asked_end_ = 0;
   std::uint64_t held_until_turn_ = 0;  ///< they are needed until this turn is taken; 0: no block of them is published
   std::uint32_t last_burst_ = 0;       ///< 1 + the segment after whose hold they are needed no more; 0: none

@@ -103,14 +103,45 @@ void RecordedFiles::take_answer(const AheadText& text) {
       }
     }
   }
+  take_names(answer);
   if (!answer.contains("done")) return;
   answered_.insert(text.pid);
   if (answered_.size() >= armed_ranks(control_)) hold_what_was_told();
 }
 
+/// {"given": [index, ...]}: samples that the script has been given. {"table": n, "names": [[index, entry], ...]}.
+void RecordedFiles::take_names(const json& answer) {
+  if (const auto given = answer.find("given"); given != answer.end() && given->is_array()) {
+    for (const json& index : *given) {
+      if (index.is_number_integer()) names_.take_given(index.get<std::int64_t>());
+    }
+  }
+  const auto table = answer.find("table");
+  const auto names = answer.find("names");
+  if (table == answer.end() || !table->is_number_unsigned() || names == answer.end() || !names->is_array()) return;
+  for (const json& name : *names) {
+    if (!name.is_array() || name.size() != 2 || !name[0].is_number_integer() || !name[1].is_string()) continue;
+    names_.take(table->get<std::uint32_t>(), name[0].get<std::int64_t>(), name[1].get<std::string>());
+  }
+}
+
+/// What is known of the samples that were told, completed by how their files are called.
+FoundFiles RecordedFiles::files_of_told() const {
+  FoundFiles found = samples_.find(indices_);
+  for (const std::int64_t index : indices_) {
+    if (samples_.knows(index)) continue;
+    const auto paths = names_.paths_of(index);
+    if (!paths) continue;
+    --found.unknown_samples;
+    for (const std::string& path : *paths) found.parts.push_back({.path = path});
+  }
+  return found;
+}
+
 void RecordedFiles::hold_what_was_told() {
   asking_ = false;
-  FoundFiles found = samples_.find(indices_);
+  names_.learn(samples_);
+  FoundFiles found = files_of_told();
   const double unknown =
       static_cast<double>(found.unknown_samples) / static_cast<double>(std::max<std::size_t>(1, indices_.size()));
   if (unknown > k_most_unknown || found.unnamed_parts > 0) {

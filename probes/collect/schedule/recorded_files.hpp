@@ -2,15 +2,19 @@
 /// comes next, and a holder that keeps these files in memory.
 ///
 ///   asked -> control block -> ranks write their index lists into their recordings -> files of these samples -> held
+///
+/// Of samples that were never read, ranks tell the names that their data set holds (NamesOfSamples).
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
 #include "probes/collect/pages/files_of_samples.hpp"
+#include "probes/collect/pages/names_of_samples.hpp"
 #include "probes/collect/pages/page_holder.hpp"
 #include "probes/collect/pages/recording_follower.hpp"
 #include "probes/collect/schedule/files_ahead.hpp"
@@ -34,12 +38,15 @@ class RecordedFiles : public FilesAhead {
 
  private:
   void take_answer(const AheadText& text);
+  void take_names(const nlohmann::json& answer);
   void hold_what_was_told();
+  [[nodiscard]] FoundFiles files_of_told() const;
   void fail(std::string why);
 
   record::ControlBlock& control_;
   RecordingFollower follower_;
   FilesOfSamples samples_{};
+  NamesOfSamples names_{};
   PageHolder holder_{};
   bool asking_ = false;
   bool holding_ = false;

@@ -45,6 +45,7 @@ TEST_CASE("tight estimates end it, but not before each wanted state had its roun
 TEST_CASE("where memory cannot come within the budget, tight estimates end it without") {
   Job job;
   job.pass = 100'000;
+  job.files.untold_before = job.pass;
   PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
   schedule.set_enough(true);
   CHECK(run_to_end(job, schedule, 130.0) < 60.0);

@@ -64,8 +64,31 @@ TEST_CASE("a burst never lies across the end of a pass") {
   }
 }
 
-TEST_CASE("in the first pass there are no blocks from memory; then a round has both groups") {
+TEST_CASE("where it can be told in the first pass which files come next, blocks from memory are in it") {
   Job job;
+  job.pass = 100'000;
+  PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+  job.run(schedule, 100.0);
+  CHECK(job.published(Phase::cached).size() >= 3);
+  CHECK(job.files.asked_all == 0);
+  CHECK(schedule.why_not_cached().empty());
+}
+
+TEST_CASE("in a first pass of which it cannot be told, it is asked once, and the files of all are not held") {
+  Job job;
+  job.pass = 100'000;
+  job.files.untold_before = job.pass;
+  PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+  job.run(schedule, 40.0);
+  CHECK(job.published(Phase::cached).empty());
+  CHECK(job.files.asked == 1);
+  CHECK(job.files.asked_all == 0);
+  CHECK(job.published(Phase::cold).size() >= 3);
+}
+
+TEST_CASE("there are no blocks from memory before it can be told which files come next; then a round has both groups") {
+  Job job;
+  job.files.untold_before = job.pass;
   PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
   job.run(schedule, 60.0);
   const auto cached = job.published(Phase::cached);

@@ -13,7 +13,7 @@ import weakref
 
 from .. import capture, describe, sizes
 from ..capture import calls
-from . import device_clock, gate, hold, plan, prediction
+from . import device_clock, gate, hold, names, plan
 from .segment_run import Task, let_go, run
 
 PASS = "_stallcast_pass"  # attribute of an iterator: its loader.Pass
@@ -21,6 +21,8 @@ PASS = "_stallcast_pass"  # attribute of an iterator: its loader.Pass
 UNKNOWN_END = (1 << 64) - 1
 ALL_PHASES, NO_PHASES, HOLD_ONLY, NOT_AHEAD = range(4)  # record::PhaseSupport
 _MOST_FAILED_HOLDS = 3  # each may have cost the script 10 s
+_NAMED_BATCHES = 8  # that were given, whose samples are named
+_MOST_NAMED = 512  # samples of them
 _MOST_TEXT = 12000  # bytes of an answer; a text holds 16 KiB
 
 
@@ -39,7 +41,9 @@ class Measured:
         self.base = run.turns - self.position
         self.length = length_of(iterator, current_pass)
         self.period = current_pass.loader.period
-        self.prediction = None
+        self.prediction = current_pass.prediction
+        if self.prediction is not None and reason is None:
+            self.prediction.begin((current_pass.loader.text or {}).get("dataset_samples"))
         self.burst = None  # of the burst under way: [segment, Held, first number, batches delivered of it, DeviceClock]
         self._closed = None  # (text, DeviceClock) of one that is over, until the device has passed its end
         self._skew = 0  # position less torch's number of the batch that comes next
@@ -92,18 +96,10 @@ class Measured:
     def _segment_of(self, number):
         return run.plan.covering(self._turn_of(number))
 
-    def drawn(self, iterator, number, index):
+    def drawn(self, number):
         """torch drew the index list of that number. Without workers its batch is made by this thread, now."""
-        if self.prediction is not None:
-            self.prediction.drawn(number, index)
         if not self.workers:
             Task(None, number, run.plan.covering(self.base + number)).begin(self.iterator_id, self.is_stream)
-
-    def predict(self, iterator):
-        """Before the first draw of the pass."""
-        if self.reason is None and not self.is_stream:
-            samples = (self.current_pass.loader.text or {}).get("dataset_samples")
-            self.prediction = prediction.Prediction(iterator._index_sampler, samples)
 
     # --- what the script gets --------------------------------------------------------------------------------------
 
@@ -331,7 +327,32 @@ class Measured:
             return
         for begin, part in _parts(lists):
             capture.text(capture.TEXT_AHEAD, {"serial": serial, "turn": first + begin, "indices": part})
+        if run.passes < 2:
+            self._tell_names(serial, lists)
         capture.text(capture.TEXT_AHEAD, {"serial": serial, "turn": first, "indices": [], "done": True})
+
+    def _tell_names(self, serial, lists):
+        """In a first pass nobody has seen what these samples read: how they are called, and some that were read."""
+        number = self.position
+        given = _flat(self.prediction.lists(max(0, number - _NAMED_BATCHES), min(number, _NAMED_BATCHES)))[-_MOST_NAMED:]
+        capture.text(capture.TEXT_AHEAD, {"serial": serial, "given": given})
+        iterator = self._iterator()
+        dataset = getattr(iterator, "_dataset", None)
+        samples = (self.current_pass.loader.text or {}).get("dataset_samples")
+        if dataset is None or samples is None:
+            return
+        told = names.Names(dataset, samples)
+        for table, entries in enumerate(told.tables(given + _flat(lists))):
+            for _, part in _parts(entries):
+                capture.text(capture.TEXT_AHEAD, {"serial": serial, "table": table, "names": part})
+
+
+def _flat(lists):
+    """The indices of these lists that are whole numbers."""
+    indices = []
+    for one in lists:
+        indices.extend(index for index in (one if isinstance(one, list) else [one]) if type(index) is int)
+    return indices
 
 
 def _parts(lists):

@@ -8,7 +8,7 @@ import os
 
 from .. import capture
 from ..capture import calls
-from . import measured
+from . import measured, prediction
 from .measured import PASS, Measured  # noqa: F401 (the rest of the shim knows phases alone)
 from .segment_run import Task, is_phased, run  # noqa: F401
 
@@ -58,14 +58,17 @@ def before_known(current_pass):
 
 
 def first_draw(iterator, current_pass):
-    """Before the first index list of a pass is drawn: of the loader that is armed, it is armed from here on."""
-    if not is_phased() or run.armed_loader is None or current_pass.phased is not None:
+    """Before the first index list of a pass is drawn: what the pass will draw can be told from here on. Of the loader that
+    is armed, it is armed from here on."""
+    if not is_phased() or current_pass.phased is not None:
         return
-    if not _is_armed_loader(current_pass.loader) or not run.measured.is_over():
+    is_first = run.armed_loader is None
+    if not is_first and (not _is_armed_loader(current_pass.loader) or not run.measured.is_over()):
         return
-    made = _arm(iterator, current_pass)
-    if made is not None:
-        made.predict(iterator)
+    if getattr(iterator, "_dataset_kind", 0) == 0:
+        current_pass.prediction = prediction.Prediction(iterator._index_sampler)
+    if not is_first:
+        _arm(iterator, current_pass)
 
 
 def give_up():
@@ -154,7 +157,7 @@ def _is_forked(iterator):
 
 def _environment_is_ours():
     """Whether processes that are started anew find us: a script may have changed its environment."""
-    ours = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    ours = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     path = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return "STALLCAST_RUN_DIR" in os.environ and ours in map(os.path.abspath, filter(None, path))
 

@@ -1,8 +1,9 @@
 """What a pass will draw, told without drawing it: from copies of samplers of known types and of their generators' states.
 
-Made at the first draw of a pass, where torch's own draw will find every state as it is now. A copy takes the length of
-its data set as a range: none of the user's code runs. Each index list that torch draws is held against the prediction;
-the first that differs ends it.
+Made at the first draw of a pass, where torch's own draw will find every state as it is now, and begun once somebody
+wants to know: until then only the lists that torch draws are kept. A copy takes the length of its data set as a range:
+none of the user's code runs. Each index list that torch draws is held against the prediction; the first that differs ends
+it.
 """
 
 import copy
@@ -11,6 +12,7 @@ import sys
 
 _MOST_AHEAD = 4096  # index lists that are kept
 _AT_ONCE = 16  # index lists that are drawn from the copies at a time
+_MOST_UNBEGUN = 256  # index lists that are kept of a pass that nobody asks about
 
 # (module, class) of samplers whose __iter__ depends on their attributes and on generators alone -> names of attributes
 # that are samplers themselves, and of those that are only asked for their length
@@ -31,37 +33,61 @@ _KNOWN = {
 class Prediction:
     """Of one pass. `why_not`: why there is none; None where there is."""
 
-    def __init__(self, sampler, dataset_samples):
+    def __init__(self, sampler):
         self.why_not = None
         self._drawn = 0
+        self._unbegun = []  # what torch drew before begin()
         self._ahead = []  # index lists from number `_first` on
         self._first = 0
-        self._lists = None
+        self._lists = None  # of the copies, once begun
+        self._lengths = []  # (copy, attribute) that take the data set's length
         self._states = None  # of the generators that the copies share with the script
         try:
-            self._lists = iter(_copied(sampler, dataset_samples, {}))
+            self._copy = _copied(sampler, self._lengths, {})
             self._states = _shared_states()
         except _Unknown as reason:
             self.why_not = str(reason)
+
+    def begin(self, dataset_samples):
+        """Predicts from here on; what was drawn before is held against it. `dataset_samples`: None if not known."""
+        if self.why_not is not None or self._lists is not None:
+            return
+        if dataset_samples is None and self._lengths:
+            self.why_not = "the length of the data set is not known"
+            return
+        for twin, name in self._lengths:
+            setattr(twin, name, range(dataset_samples))
+        self._lists = _lazily(self._copy)
+        drawn, self._unbegun, self._drawn = self._unbegun, [], 0
+        for number, index in enumerate(drawn):
+            self.drawn(number, index)
 
     def drawn(self, number, index):
         """torch drew this index list: the one of that number."""
         if self.why_not is not None:
             return
         self._drawn = number + 1
+        if self._lists is None:
+            self._unbegun.append(index)
+            if len(self._unbegun) > _MOST_UNBEGUN:
+                self._end("too many batches had been drawn before it was asked what comes next")
+            return
         expected = self.lists(number, 1)
         if not expected or type(index) is not type(expected[0]) or not _equal(index, expected[0]):
-            self.why_not = "the sampler drew something else than a copy of it"
-            self._lists, self._ahead = None, []
+            self._end("the sampler drew something else than a copy of it")
             return
         if len(self._ahead) > 1 and self._drawn - self._first > 256:
             del self._ahead[: self._drawn - self._first]
             self._first = self._drawn
 
+    def _end(self, why):
+        self.why_not = self.why_not or why
+        self._lists, self._copy, self._ahead, self._unbegun = None, None, [], []
+
     def lists(self, first, count):
         """Index lists of the batches first, first + 1, ... as far as the pass goes."""
         end = first + count
-        if self.why_not is not None or first < self._first or end - self._first > _MOST_AHEAD:
+        if self._lists is None or first < self._first or end - self._first > _MOST_AHEAD:
             return []
         missing = end - self._first - len(self._ahead)
         if missing > 0:
@@ -82,23 +108,26 @@ class Prediction:
             _restore(mine)
 
 
+def _lazily(sampler):
+    """Its lists; the sampler begins where the first is asked for, which is where torch's had begun."""
+    yield from sampler
+
+
 class _Unknown(Exception):
     """The sampler is of a type that this knows nothing of."""
 
 
-def _copied(sampler, dataset_samples, generators):
+def _copied(sampler, lengths, generators):
+    """A copy that draws the same; the attributes of it that are asked for a length go to `lengths`."""
     kind = type(sampler)
     parts = _KNOWN.get((kind.__module__, kind.__name__))
     if parts is None:
         raise _Unknown("the sampler (%s.%s) is not one that can be told ahead" % (kind.__module__, kind.__name__))
-    samplers, lengths = parts
+    samplers, asked = parts
     twin = copy.copy(sampler)
     for name in samplers:
-        setattr(twin, name, _copied(getattr(sampler, name), dataset_samples, generators))
-    for name in lengths:
-        if dataset_samples is None:
-            raise _Unknown("the length of the data set is not known")
-        setattr(twin, name, range(dataset_samples))
+        setattr(twin, name, _copied(getattr(sampler, name), lengths, generators))
+    lengths.extend((twin, name) for name in asked)
     for name, value in list(vars(twin).items()):
         if type(value).__name__ == "Generator" and type(value).__module__.startswith("torch"):
             setattr(twin, name, _generator_like(value, generators))

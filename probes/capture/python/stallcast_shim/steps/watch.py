@@ -199,7 +199,7 @@ def is_script(code):
 
 
 _scripts = {}  # code -> whether it is the user's
-_LIBRARIES = tuple({os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<frozen", "<__array"} |
+_LIBRARIES = tuple({os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep, "<frozen", "<__array"} |
                    {sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "platstdlib")})
 
 

@@ -70,6 +70,7 @@ class Pass:
         self.sizes = {}  # batch number -> samples, of the index lists that are not delivered yet
         self.counts_ready = True  # until the data queue cannot tell its length
         self.phased = None  # measured.Measured once the pass is armed
+        self.prediction = None  # prediction.Prediction, where states may be made of the pass
         self.is_over = False  # the script has seen its end
         self.is_given_up = False  # its iterator was dropped within it, and that was told
         self.is_refused = False  # no states can be made of it, and that was said

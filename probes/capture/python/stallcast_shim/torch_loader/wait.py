@@ -121,8 +121,11 @@ def _taken(iterator, current_pass, index):
         current_pass.sizes[number] = sizes.of_indices(index, iterator._auto_collation)
     if iterator._num_workers == 0 and current.waiting is current_pass:
         calls.batch_begin(current_pass.iterator_id, number, capture.UNKNOWN)
-    if current_pass.phased is not None and phases.is_phased():
-        current_pass.phased.drawn(iterator, number, index)
+    if phases.is_phased():
+        if current_pass.prediction is not None:
+            current_pass.prediction.drawn(number, index)
+        if current_pass.phased is not None:
+            current_pass.phased.drawn(number)
 
 
 def _before(iterator, current_pass):

@@ -1,0 +1,100 @@
+"""What a data set calls its samples: tables with an entry a sample (paths, or what paths are made of), told to the tool.
+
+From these and from what samples were seen reading, the tool learns which files the next samples will read before any of
+them was read (probes/collect/pages/names_of_samples.hpp). Nothing of the user's runs: attributes are looked up in
+instances' own dictionaries, and only lists, tuples, dictionaries and arrays that are exactly that are indexed.
+"""
+
+import os
+import sys
+
+_MOST_DEPTH = 3  # a data set within a data set within a data set
+_MOST_OBJECTS = 64
+_MOST_TABLES = 8
+
+
+class Names:
+    """Of one data set. `dataset`: the script's own; `samples`: its length."""
+
+    def __init__(self, dataset, samples):
+        self._tables = []  # functions from an index to an entry
+        self._seen = set()
+        self._visited = 0
+        self._search(dataset, samples, lambda index: index, 0)
+
+    def tables(self, indices):
+        """For each table its [[index, entry], ...] of these samples."""
+        for table in self._tables[:_MOST_TABLES]:
+            entries = []
+            for index in indices:
+                try:
+                    entry = os.fspath(table(index))
+                except (LookupError, TypeError, ValueError):
+                    continue
+                if isinstance(entry, str):
+                    entries.append([index, entry])
+            yield entries
+
+    def _search(self, value, samples, index_of, depth):
+        """Looks for tables of `samples` entries in an object; `index_of`: from an index of the loader's to one here."""
+        self._visited += 1
+        if depth > _MOST_DEPTH or self._visited > _MOST_OBJECTS or id(value) in self._seen:
+            return
+        self._seen.add(id(value))
+        attributes = value if type(value) is dict else getattr(value, "__dict__", None)
+        if type(attributes) is not dict:
+            return
+        inner = _of_subset(attributes, samples)
+        for name, held in list(attributes.items()):
+            if inner is not None and name == "dataset":
+                self._search(held, None, lambda index: inner[index_of(index)], depth + 1)
+            elif not self._add(held, samples, index_of):
+                self._search(held, samples, index_of, depth + 1)
+
+    def _add(self, held, samples, index_of):
+        """Whether `held` is a table, or a frame of them."""
+        kind = type(held)
+        if kind.__name__ == "DataFrame" and kind.__module__.startswith("pandas."):
+            for column in list(held.columns)[:_MOST_OBJECTS]:
+                self._add(held[column].to_numpy(), samples, index_of)
+            return True
+        if kind not in (list, tuple) and not _is_array(held):
+            return False
+        if id(held) in self._seen or not len(held) or (samples is not None and len(held) != samples):
+            return True
+        self._seen.add(id(held))
+        for place in _places(held[0]):
+            self._tables.append(_entry(held, place, index_of))
+        return True
+
+
+def _of_subset(attributes, samples):
+    """The indices of a torch.utils.data.Subset, or of what is built like one."""
+    indices = attributes.get("indices")
+    listed = type(indices) in (list, tuple, range) or _is_array(indices)
+    fits = listed and "dataset" in attributes and (samples is None or len(indices) == samples)
+    return indices if fits else None
+
+
+def _is_array(value):
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and type(value) is numpy.ndarray and value.ndim == 1
+
+
+def _places(entry):
+    """Where in an entry names stand: None for the entry itself, or positions and keys in it."""
+    if isinstance(entry, (str, os.PathLike)):
+        return [None]
+    if type(entry) in (tuple, list):
+        return [place for place, part in enumerate(entry[:8]) if isinstance(part, (str, os.PathLike))]
+    if type(entry) is dict:
+        return [key for key, part in list(entry.items())[:8] if isinstance(part, (str, os.PathLike))]
+    return []
+
+
+def _entry(table, place, index_of):
+    def entry(index):
+        found = table[index_of(index)]
+        return found if place is None else found[place]
+
+    return entry

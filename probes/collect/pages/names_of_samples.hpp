@@ -1,0 +1,61 @@
+/// How the files of samples are called, learned from samples whose files are known: what has to be in memory for
+/// samples that nobody has read yet.
+///
+/// Data sets mostly hold a table of names (paths, or what paths are made of), one a sample. The ranks tell entries of
+/// such tables; where a constant text before and behind an entry gives exactly the files that known samples were seen
+/// reading, it gives those of others, too. Nothing is opened, and nothing of the user's runs: a wrong guess would show
+/// as bytes that are not resident, in the premise of the block.
+///
+/// Worked example. Sample 4 is known to have read "/data/train/a/0007.jpg", its entry in table 0 is "a/0007": before it
+/// stands "/data/train/", behind it ".jpg". Samples 9, 2, ... are found to be called likewise: sample 70, entry
+/// "b/0031", will read "/data/train/b/0031.jpg".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "probes/collect/pages/files_of_samples.hpp"
+
+namespace stallcast::collect {
+
+class NamesOfSamples {
+ public:
+  /// An entry of a rank's table number `table`. What is beyond the bounds of memory is dropped.
+  void take(std::uint32_t table, std::int64_t index, std::string entry);
+
+  /// A sample that a rank has been given: what it read may be known by now.
+  void take_given(std::int64_t index);
+
+  /// Finds the rule that gives the files of the samples that were given and that `known` knows. False, and no rule,
+  /// where these are fewer than eight, where one of them read a part of a file, or where no rule holds for all of them.
+  bool learn(const FilesOfSamples& known);
+
+  /// The paths of the files of sample `index`; absent without a rule, or without its entry.
+  [[nodiscard]] std::optional<std::vector<std::string>> paths_of(std::int64_t index) const;
+
+ private:
+  /// A file of each sample: before + entry + behind.
+  struct Rule {
+    std::uint32_t table = 0;
+    std::uint32_t digits = 0;  ///< not 0: the entry is the index itself, with at least so many digits
+    std::string before{};
+    std::string behind{};
+  };
+  using Table = std::unordered_map<std::int64_t, std::string>;
+
+  [[nodiscard]] std::optional<std::string> entry_of(const Rule& rule, std::int64_t index) const;
+  [[nodiscard]] std::optional<std::string> path_by(const Rule& rule, std::int64_t index) const;
+  [[nodiscard]] std::vector<Rule> rules_for(const std::string& path, std::int64_t index) const;
+
+  std::vector<Table> tables_{};
+  std::set<std::int64_t> given_{};
+  std::size_t bytes_ = 0;
+  std::vector<Rule> rules_{};
+};
+
+}  // namespace stallcast::collect

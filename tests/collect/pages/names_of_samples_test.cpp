@@ -1,0 +1,112 @@
+#include "probes/collect/pages/names_of_samples.hpp"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace stallcast::collect::testing {
+namespace {
+
+/// Samples 0, 3, 6, ... have read the file that `path_of` gives, as a whole.
+template <class PathOf>
+FilesOfSamples read_every_third(int samples, PathOf path_of) {
+  Followed followed;
+  for (int index = 0; index < 3 * samples; index += 3) {
+    const auto id = static_cast<std::uint64_t>(index + 1);
+    followed.touched.push_back({.header = {}, .index = index, .file_id = id, .offset = 0, .bytes = UINT64_MAX});
+    followed.paths.push_back({id, 100, 0, path_of(index)});
+  }
+  FilesOfSamples files;
+  files.take(followed);
+  return files;
+}
+
+void give_all(NamesOfSamples& names) {
+  for (int index = 0; index < 60; ++index) names.take_given(index);
+}
+
+std::string image(int index) {
+  return "/data/train/" + std::string(1, static_cast<char>('a' + index % 5)) + "/" + std::to_string(7 * index) + ".jpg";
+}
+
+}  // namespace
+
+TEST_CASE("names of samples: a table of paths tells the files of those that nobody has read") {
+  NamesOfSamples names;
+  for (int index = 0; index < 60; ++index) names.take(0, index, image(index));
+  give_all(names);
+  REQUIRE(names.learn(read_every_third(20, image)));
+  CHECK(names.paths_of(1) == std::vector<std::string>{image(1)});
+  CHECK_FALSE(names.paths_of(60).has_value());  // no entry
+}
+
+TEST_CASE("names of samples: entries may lack the folder and the ending") {
+  NamesOfSamples names;
+  for (int index = 0; index < 60; ++index) {
+    names.take(0, index, "class " + std::to_string(index % 3));
+    const std::string path = image(index);
+    names.take(1, index, "./" + path.substr(12, path.size() - 16));
+  }
+  give_all(names);
+  REQUIRE(names.learn(read_every_third(20, image)));
+  CHECK(names.paths_of(2) == std::vector<std::string>{image(2)});
+}
+
+TEST_CASE("names of samples: files that are called by their number need no table of names") {
+  const auto path_of = [](int index) {
+    const std::string plain = std::to_string(index);
+    return "/data/" + std::string(6 - plain.size(), '0') + plain + ".npy";
+  };
+  NamesOfSamples names;
+  give_all(names);
+  REQUIRE(names.learn(read_every_third(20, path_of)));
+  CHECK(names.paths_of(41) == std::vector<std::string>{"/data/000041.npy"});
+}
+
+TEST_CASE("names of samples: an image and its mask") {
+  FilesOfSamples files;
+  Followed followed;
+  NamesOfSamples names;
+  for (int index = 0; index < 40; ++index) {
+    const std::string name = "p" + std::to_string(index * 13 % 97);
+    names.take(0, index, name);
+    if (index % 2 != 0) continue;
+    for (int kind = 0; kind < 2; ++kind) {
+      const auto id = static_cast<std::uint64_t>(2 * index + kind + 1);
+      followed.touched.push_back({.header = {}, .index = index, .file_id = id, .offset = 0, .bytes = UINT64_MAX});
+      followed.paths.push_back({id, 9, 0, kind == 0 ? "/d/img/" + name + ".jpg" : "/d/mask/" + name + ".png"});
+    }
+  }
+  files.take(followed);
+  give_all(names);
+  REQUIRE(names.learn(files));
+  const auto paths = names.paths_of(1);
+  REQUIRE(paths.has_value());
+  CHECK(*paths == std::vector<std::string>{"/d/img/p13.jpg", "/d/mask/p13.png"});
+}
+
+TEST_CASE("names of samples: no rule where one known sample is called otherwise, or too few are known") {
+  NamesOfSamples names;
+  for (int index = 0; index < 60; ++index) names.take(0, index, image(index));
+  give_all(names);
+  CHECK_FALSE(names.learn(read_every_third(7, image)));
+  const auto odd = [](int index) { return index == 30 ? "/elsewhere/x.jpg" : image(index); };
+  CHECK_FALSE(names.learn(read_every_third(20, odd)));
+  CHECK_FALSE(names.paths_of(1).has_value());
+}
+
+TEST_CASE("names of samples: parts of files have no names") {
+  Followed followed;
+  NamesOfSamples names;
+  for (int index = 0; index < 20; ++index) {
+    names.take(0, index, "/data/all.bin");
+    followed.touched.push_back({.header = {}, .index = index, .file_id = 1, .offset = 100ULL * index, .bytes = 100});
+  }
+  followed.paths.push_back({1, 2000, 0, "/data/all.bin"});
+  FilesOfSamples files;
+  files.take(followed);
+  give_all(names);
+  CHECK_FALSE(names.learn(files));
+}
+
+}  // namespace stallcast::collect::testing

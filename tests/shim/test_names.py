@@ -1,0 +1,86 @@
+"""Tables of names in data sets are found, and nothing of the user's runs meanwhile."""
+
+import os
+import pathlib
+import sys
+import unittest
+
+sys.path.insert(0, os.environ["STALLCAST_TEST_SHIM"])
+
+from stallcast_shim.states.names import Names  # noqa: E402
+
+PATHS = ["/data/%02d.jpg" % (7 * index % 100) for index in range(30)]
+
+
+class Holder:
+    def __init__(self, **attributes):
+        self.__dict__.update(attributes)
+
+    def __getattr__(self, name):
+        raise AssertionError("it was asked for " + name)
+
+    def __len__(self):
+        raise AssertionError("it was asked for its length")
+
+    def __getitem__(self, index):
+        raise AssertionError("a sample was made")
+
+
+def tables(dataset, samples=30, indices=(3, 4)):
+    return list(Names(dataset, samples).tables(indices))
+
+
+class NamesTest(unittest.TestCase):
+    EXPECTED = [[3, PATHS[3]], [4, PATHS[4]]]
+
+    def test_a_list_of_paths(self):
+        self.assertEqual(tables(Holder(paths=PATHS)), [self.EXPECTED])
+        self.assertEqual(tables(Holder(paths=tuple(map(pathlib.Path, PATHS)))), [self.EXPECTED])
+
+    def test_pairs_as_of_an_image_folder_count_once(self):
+        pairs = [(path, 1) for path in PATHS]
+        self.assertEqual(tables(Holder(samples=pairs, imgs=pairs, targets=[1] * 30)), [self.EXPECTED])
+
+    def test_rows_and_columns(self):
+        rows = [{"image": path, "label": "cat"} for path in PATHS]
+        self.assertEqual(tables(Holder(rows=rows)), [self.EXPECTED, [[3, "cat"], [4, "cat"]]])
+        self.assertEqual(tables(Holder(columns={"image": PATHS})), [self.EXPECTED])
+
+    def test_within_other_objects(self):
+        self.assertEqual(tables(Holder(reader=Holder(samples=PATHS))), [self.EXPECTED])
+
+    def test_a_subset(self):
+        whole = Holder(samples=["/other"] * 5 + PATHS)
+        self.assertEqual(tables(Holder(dataset=whole, indices=list(range(5, 35)))), [self.EXPECTED])
+        twice = Holder(dataset=Holder(dataset=whole, indices=list(range(5, 35))), indices=list(range(29, -1, -1)))
+        self.assertEqual(tables(twice), [[[3, PATHS[26]], [4, PATHS[25]]]])
+
+    def test_other_lengths_are_of_something_else(self):
+        self.assertEqual(tables(Holder(classes=["cat", "dog"], paths=PATHS)), [self.EXPECTED])
+        self.assertEqual(tables(Holder(paths=PATHS), samples=31), [])
+
+    def test_what_only_looks_like_a_list_is_left_alone(self):
+        class Lazy(list):
+            def __getitem__(self, index):
+                raise AssertionError("it was indexed")
+
+        self.assertEqual(tables(Holder(paths=Lazy(PATHS))), [])
+
+    def test_circles_and_crowds_end(self):
+        dataset = Holder(paths=PATHS)
+        dataset.__dict__.update(me=dataset, many=[Holder() for _ in range(5000)])
+        self.assertEqual(tables(dataset), [self.EXPECTED])
+
+    def test_an_index_beyond_the_table_is_left_out(self):
+        self.assertEqual(tables(Holder(paths=PATHS), indices=(3, 77)), [[[3, PATHS[3]]]])
+
+    def test_arrays(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("needs numpy")
+        self.assertEqual(tables(Holder(paths=numpy.array(PATHS))), [self.EXPECTED])
+
+
+if __name__ == "__main__":
+    unittest.main()
