@@ -12,7 +12,7 @@ inline constexpr double k_most_degrees_of_change = 8.0;
 /// some 1e-16, and no change that anybody acts on is below 1e-6.
 inline constexpr double k_rounding_of_change = 1e-9;
 /// Of the samples of a step, by which two profiles may differ and have the same batch size. Chosen: both are means of
-/// the same steps, and a batch differs by at least a sample in some ten.
+/// the same steps, and batches of fewer than 50 samples differ by more as soon as they differ by one.
 inline constexpr double k_same_samples_per_step = 0.02;
 
 // fail_condition.cpp

@@ -7,9 +7,9 @@ namespace stallcast {
 
 // dataset_bytes.cpp
 
-/// Times what a sample needs, from which storage clearly gives more. Above what all samples share (an index, the
-/// labels) and what counting by batches leaves open. Chosen: lower, whole pages of samples of some 20 KB would be
-/// read-ahead; higher, read-ahead is missed. tests/analyzer/reads/dataset_bytes_test.cpp holds both sides.
+/// Times what a sample needs, from which storage clearly gives more. Chosen: lower, what all samples share (an index,
+/// the labels) and what counting by batches leaves open would pass for read-ahead; higher, read-ahead of a quarter is
+/// missed.
 inline constexpr double k_clearly_more_than_needed = 1.25;
 /// Mean files' sizes that a sample of one reads, below which it is taken to read its file once and a part twice (numpy
 /// reads a header again). Chosen: from two on it may be several files of its own.
