@@ -6,6 +6,7 @@
 #include "analyzer/blocks/constants.hpp"
 
 namespace stallcast {
+
 void add_groups(std::span<const ContentGroup> groups, BlockContent& content) {
   if (groups.size() < 2) return;
   double bytes = 0.0;

@@ -6,6 +6,7 @@
 #include "analyzer/blocks/constants.hpp"
 
 namespace stallcast {
+
 std::optional<Production> production_of(const Pass& pass, std::span<const Delivery> block, std::size_t workers,
                                         double samples_per_batch, std::uint64_t from_ns, std::uint64_t to_ns) {
   if (from_ns >= to_ns) return std::nullopt;

@@ -20,8 +20,8 @@ inline constexpr double k_same_step = 0.02;
 /// Halvings of the share of others' load that a replay is given: to 1 / 128 of it. Chosen: finer than any other error
 /// here.
 inline constexpr int k_foreign_load_bisections = 7;
-/// Batches that a replay has; a short trace is repeated up to here. Chosen: the ends then weigh little, and a replay
-/// still takes milliseconds.
+/// Batches that a replay has; a short trace is repeated up to here. Chosen: the ends then weigh little, and a replay,
+/// of which the bisections need nine, stays short.
 inline constexpr std::size_t k_replayed_batches = 600;
 /// Workers in a turn, at most, around batches of known making: keeps what damage says from growing it.
 inline constexpr std::int64_t k_most_workers_of_turn = 1024;

@@ -23,7 +23,7 @@ inline constexpr double k_most_pages_back = 0.01;
 /// Of the bytes of resident reads, that may come from storage after all: as of a cached block (k_most_stored_if_cached
 /// of analyzer/blocks).
 inline constexpr double k_most_stored_if_resident = 0.02;
-/// Seconds of a pause between completions that is longer than any disk's read takes, as a rule, and
+/// Seconds of a pause between completions that is longer than a disk's read takes, as a rule, and
 inline constexpr double k_burst_gap_s = 0.01;
 /// times the mean pause, beyond which it lies between two bursts of a throttle. Both chosen; held by "a throttle that
 /// lets bursts through every 100 ms is read at its rate" (tests/analyzer/storage/fit_test.cpp).

@@ -12,7 +12,7 @@ namespace stallcast {
 /// Blocks of steps, whose means a trend is looked for in. Chosen: its interval then has ten degrees of freedom.
 inline constexpr std::size_t k_trend_blocks = 12;
 /// Steps in each of them, from which it is. Chosen: fewer, and one long step makes a block. Held by "a job that becomes
-/// slower is said to drift, a steady one is not" (tests/analyzer/warnings/warnings_test.cpp).
+/// slower is said to drift, a steady one is not" (tests/analyzer/warnings/run_test.cpp).
 inline constexpr std::size_t k_fewest_steps_of_trend_block = 5;
 /// Batches of a worker that is compared with others, by the median of what each took. Chosen: of fewer, a single slow
 /// batch moves the median.
@@ -28,7 +28,7 @@ inline constexpr double k_read_ahead_matters = 0.05;
 /// Of the bytes read, from which most of them are one file's, which is named.
 inline constexpr double k_most_from_one_file = 0.5;
 
-// streams.cpp: a pass that is looked at. tests/analyzer/warnings/run_test.cpp.
+// streams.cpp: a pass that is looked at. tests/analyzer/warnings/warnings_test.cpp.
 
 /// Batches of each worker, on average. Chosen: of fewer, one batch more or less looks uneven.
 inline constexpr std::size_t k_fewest_turns_of_pass = 4;
