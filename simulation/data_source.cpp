@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "core/check.hpp"
+#include "simulation/constants.hpp"
 #include "simulation/random.hpp"
 
 namespace stallcast::simulation {
@@ -269,7 +270,6 @@ void DataSource::deal_out(std::size_t node, std::uint32_t missed, StepPlan& plan
 
 /// Counts, and turns items into samples.
 void DataSource::count_and_smooth(StepPlan& plan) {
-  constexpr double k_slowly = 1.0 / 16.0;
   const double per_item = cluster_.order.samples_per_item;
   const double narrower = 1.0 / std::sqrt(per_item);
   const double all = static_cast<double>(per_batch_);
@@ -292,7 +292,7 @@ void DataSource::count_and_smooth(StepPlan& plan) {
       const double share = usual + (plan.missed[rank] / all - usual) * narrower;
       plan.missed[rank] = all * per_item * std::clamp(share, 0.0, 1.0);
     }
-    usual += k_slowly * (now - usual);
+    usual += k_share_of_new_misses * (now - usual);
   }
 }
 

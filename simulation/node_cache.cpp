@@ -2,12 +2,11 @@
 
 #include <algorithm>
 
+#include "simulation/constants.hpp"
 #include "simulation/random.hpp"
 
 namespace stallcast::simulation {
 namespace {
-
-constexpr double k_table_over_entries = 1.5;
 
 std::uint32_t most_places(std::uint32_t room, std::uint64_t most_reads) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(room, most_reads));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "analyzer/blocks/bursts.hpp"
+#include "analyzer/blocks/constants.hpp"
 #include "analyzer/blocks/interruptions.hpp"
 #include "analyzer/blocks/production.hpp"
 #include "analyzer/blocks/sums.hpp"
@@ -18,8 +19,6 @@ namespace stallcast {
 namespace {
 
 using record::Phase;
-
-constexpr std::int64_t k_fewest_in_block = 4;
 
 double mean_end_s(std::span<const Delivery> block, std::size_t from, std::size_t count) {
   double sum = 0.0;
@@ -103,11 +102,10 @@ void take_evidence(const Measuring& m, const std::vector<BlockWindow>& pieces, s
 
 /// Whether the script waits for batches to be made in most of the time of the deliveries.
 bool mostly_waits(std::span<const Delivery> deliveries) {
-  constexpr double k_mostly = 0.5;  // batches do not pile up beside a job that waits so much
   double late_s = 0.0;
   for (const Delivery& delivery : deliveries.subspan(1)) late_s += seconds_until_made(delivery);
   const std::uint64_t all_ns = deliveries.back().wait.end_ns - deliveries.front().wait.end_ns;
-  return late_s >= k_mostly * static_cast<double>(all_ns) * 1e-9;
+  return late_s >= k_mostly_waits_for_making * static_cast<double>(all_ns) * 1e-9;
 }
 
 /// Where the job waits for most of a block and its workers never rest, the block's rate is that of what they made.
@@ -186,14 +184,13 @@ void measure_deliveries(const Measuring& m, const BlockWindow& window, PhaseBloc
 ///
 /// Worked example. 60 MB were read in 4.0 s, and 66 MB came from storage: what was read took 3.64 s of them.
 void take_off_read_ahead(PhaseBlock& block) {
-  constexpr double k_waits = 0.1;  // share of the time: what waits less is not as slow as its storage
-  constexpr double k_most = 0.3;
   const PhaseEvidence& seen = block.evidence;
   if (!block.run.iterable || block.run.phase != Phase::cold || !seen.storage_known || seen.read_bytes <= 0.0) return;
-  if (block.late_seconds < k_waits * block.seconds) return;
+  if (block.late_seconds < k_waits_for_storage * block.seconds) return;
   const double share = seen.storage_bytes / seen.read_bytes;
-  if (share < 1.0 - k_most) return;  // its bytes were in memory, for whatever reason: its premise says so
-  if (share > 1.0 + k_most) {
+  if (share < 1.0 - k_most_read_ahead_of_block)
+    return;  // its bytes were in memory, for whatever reason: its premise says so
+  if (share > 1.0 + k_most_read_ahead_of_block) {
     block.rejected = "far more came from storage than it read: what the kernel reads ahead is not small beside it";
     return;
   }

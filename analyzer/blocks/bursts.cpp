@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "analyzer/blocks/constants.hpp"
 #include "analyzer/blocks/interruptions.hpp"
 #include "analyzer/blocks/production.hpp"
 
@@ -13,10 +14,6 @@ namespace {
 
 using record::Phase;
 
-constexpr double k_made_in_burst = 0.02;      ///< of a burst's time, in which batches may have been made
-constexpr double k_worked_in_burst = 0.05;    ///< of it, that each worker may have computed
-constexpr double k_cpu_granularity_s = 0.02;  ///< of the clock that tells it: two ticks
-constexpr std::size_t k_fewest_steps_beside = 4;
 constexpr const char* k_not_recorded = "how its hold went was not recorded: the run or the pass ended in it";
 
 std::string in_percent(double share) {
@@ -37,9 +34,10 @@ std::string why_not_at_rest(const BurstView& view) {
     made_s += seconds_from(std::max(delivery.made.begin_ns, burst.released_ns),
                            std::min(handed_over_ns(delivery.made), burst.until_ns));
   }
-  if (made_s > k_made_in_burst * all_s) return "batches were made in " + in_percent(made_s / all_s) + " of its time";
+  if (made_s > k_most_made_in_burst * all_s)
+    return "batches were made in " + in_percent(made_s / all_s) + " of its time";
   const auto workers = static_cast<double>(view.run.workers);
-  if (burst.workers_cpu_s > k_worked_in_burst * all_s * workers + k_cpu_granularity_s) {
+  if (burst.workers_cpu_s > k_most_worked_in_burst * all_s * workers + k_cpu_granularity_s) {
     return "the loader's workers computed in " + in_percent(burst.workers_cpu_s / all_s / workers) + " of its time";
   }
   return {};
@@ -231,7 +229,7 @@ PhaseBlock supply_block(const BurstView& view, const BlockEvidence& evidence) {
   block.to_ns = view.burst->released_ns;
   const std::vector<const Delivery*> made = made_in_hold(view, evidence, block.run.phase);
   const auto workers = static_cast<std::size_t>(view.run.workers);
-  if (made.size() < std::max<std::size_t>(2, (workers + 1) / 2)) {
+  if (made.size() < std::max(k_fewest_in_hold, (workers + 1) / 2)) {
     block.rejected = few_in_hold(made.size());
     return block;
   }

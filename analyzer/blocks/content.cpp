@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/blocks/constants.hpp"
+
 namespace stallcast {
-namespace {
-
-constexpr std::size_t k_fewest_groups = 8;
-constexpr double k_least_spread = 0.01;  ///< of the bytes between groups: below it they are all alike
-
-}  // namespace
 
 void add_groups(std::span<const ContentGroup> groups, BlockContent& content) {
   if (groups.size() < 2) return;
@@ -38,9 +34,9 @@ void add_content(const BlockContent& block, BlockContent& sum) {
 }
 
 double elasticity(const BlockContent& content, double bytes, double seconds) {
-  if (!(bytes > 0.0) || !(seconds > 0.0) || content.groups < k_fewest_groups + content.blocks) return 0.0;
+  if (!(bytes > 0.0) || !(seconds > 0.0) || content.groups < k_fewest_content_groups + content.blocks) return 0.0;
   const auto groups = static_cast<double>(content.groups);
-  if (std::sqrt(content.squares_x / groups) < k_least_spread * bytes) return 0.0;
+  if (std::sqrt(content.squares_x / groups) < k_least_content_spread * bytes) return 0.0;
   const double slope = content.products / content.squares_x;
   const double residual = std::max(0.0, content.squares_t - slope * content.products);
   const double freedom = groups - static_cast<double>(content.blocks) - 1.0;

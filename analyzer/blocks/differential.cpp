@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyzer/blocks/constants.hpp"
 #include "analyzer/blocks/rounds.hpp"
 #include "analyzer/load/phase_name.hpp"
 #include "analyzer/statistics/statistics.hpp"
@@ -13,8 +14,6 @@ namespace stallcast::sections {
 namespace {
 
 using record::Phase;
-
-constexpr double k_found_warm = 0.02;  ///< opened bytes in memory: beyond this share the state found was not cold
 
 void add_points(const PhaseRounds& data, Profile& profile) {
   for (const auto& [setting, rounds] : data.settings) {
@@ -79,7 +78,7 @@ bool found_cold(const PhaseRounds& data) {
     opened += block.evidence.opened_bytes;
     resident += block.evidence.resident_bytes + block.evidence.evicted_bytes;
   }
-  return opened > 0.0 && resident <= k_found_warm * opened;
+  return opened > 0.0 && resident <= k_most_resident_as_found * opened;
 }
 
 void compare_with_attributed(const Stalls& attributed, Profile& profile) {

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "analyzer/blocks/constants.hpp"
 #include "analyzer/blocks/rounds.hpp"
 #include "analyzer/load/phase_name.hpp"
 
@@ -11,16 +12,12 @@ namespace {
 
 using record::Phase;
 
-constexpr double k_outlier = 0.25;  ///< a block this far (log) from the median of its phase is named
-constexpr double k_stayed = 0.02;   ///< share of the opened bytes that may have stayed in memory unnamed
-
 std::string percent_of(double share) {
   return std::to_string(std::lround(100.0 * share)) + " %";
 }
 
 /// What blocks held beside the mean of all samples, where their times were moved to that.
 void name_adjusted(const PhaseRounds& data, Profile& profile) {
-  constexpr double k_worth_telling = 0.005;
   std::string settings;
   double least = 1.0;
   double most = 1.0;
@@ -30,7 +27,7 @@ void name_adjusted(const PhaseRounds& data, Profile& profile) {
       const double held = cell.content.bytes / cell.samples / data.content.bytes;
       least = std::min(least, held);
       most = std::max(most, held);
-      told = told || share * std::abs(held - 1.0) > k_worth_telling;
+      told = told || share * std::abs(held - 1.0) > k_told_content;
     }
     if (setting.at_once != 0 || setting.argument != 0) continue;
     settings += std::string(settings.empty() ? "" : ", ") + phase_name(setting.phase) + " by " + percent_of(share);
@@ -48,13 +45,13 @@ void name_adjusted(const PhaseRounds& data, Profile& profile) {
 /// Rounds that stand out are named; they stay in the estimate, whose interval shows them.
 void name_outliers(const PhaseRounds& data, Profile& profile) {
   for (const auto& [setting, rounds] : data.settings) {
-    if (rounds.size() < 4) continue;
+    if (rounds.size() < k_fewest_rounds_for_outlier) continue;
     std::vector<double> logs = log_rates(rounds);
     std::nth_element(logs.begin(), logs.begin() + static_cast<std::ptrdiff_t>(logs.size() / 2), logs.end());
     const double median = logs[logs.size() / 2];
     for (const auto& [round, cell] : rounds) {
       const double off = median - std::log(cell.samples / cell.seconds);
-      if (std::abs(off) < k_outlier) continue;
+      if (std::abs(off) < k_outlier_round) continue;
       const auto percent = std::to_string(static_cast<int>(std::lround(100.0 * std::abs(std::expm1(off)))));
       add_issue(profile.issues, {"outlier-round", Severity::warning, 1,
                                  "round " + std::to_string(round) + " of the state " + phase_name(setting.phase) +
@@ -67,13 +64,11 @@ void name_outliers(const PhaseRounds& data, Profile& profile) {
 /// Blocks stand for the job as found only where the script's own part of a step is the same in both: in those that
 /// differ from it by where bytes come from, and not by how much is waited.
 void name_step_changed(const PhaseRounds& data, Profile& profile) {
-  constexpr double k_worth_telling = 0.15;
-  constexpr double k_computes = 0.5;  // of the step: elsewhere the process mostly waits, and what it does varies
   const auto& found = profile.resources.consumer_cpu;
   const auto& compute = profile.resources.compute;
   if (!found || !compute || data.all_workers == 0 || profile.job.batch_size.value_or(0) <= 0) return;
   const double each_step_s = found->mean.value() * static_cast<double>(*profile.job.batch_size);
-  if (!(each_step_s > k_computes * compute->mean.value())) return;
+  if (!(each_step_s > k_step_computes * compute->mean.value())) return;
   std::string changes;
   for (const Phase phase : {Phase::cold, Phase::cached}) {
     const Rounds* rounds = rounds_of(data, phase);
@@ -88,7 +83,7 @@ void name_step_changed(const PhaseRounds& data, Profile& profile) {
     const double each_s = cpu_s / samples;
     const double change = each_s / found->mean.value() - 1.0;
     const bool within = each_s >= found->ci95_low.value() && each_s <= found->ci95_high.value();
-    if (within || std::abs(change) < k_worth_telling) continue;
+    if (within || std::abs(change) < k_told_step_change) continue;
     changes += std::string(changes.empty() ? "" : ", ") + percent_of(std::abs(change)) +
                (change < 0.0 ? " less in " : " more in ") + phase_name(phase) + " ones";
   }
@@ -125,7 +120,7 @@ void name_foreign_pages(const PhaseRounds& data, Profile& profile) {
   int blocks = 0;
   for (const PhaseBlock& block : data.blocks) {
     const bool cold = block.run.phase == Phase::cold || block.run.phase == Phase::supply_cold;
-    blocks += cold && block.evidence.foreign_bytes > k_stayed * block.evidence.opened_bytes ? 1 : 0;
+    blocks += cold && block.evidence.foreign_bytes > k_most_foreign_unnamed * block.evidence.opened_bytes ? 1 : 0;
   }
   if (blocks == 0) return;
   add_issue(profile.issues, {"cold-not-ours", Severity::warning, blocks,

@@ -2,6 +2,7 @@
 /// kernel reads ahead in large files, and all that is known of it where the data are read through maps of files.
 #include <algorithm>
 
+#include "analyzer/blocks/constants.hpp"
 #include "analyzer/blocks/rounds.hpp"
 #include "analyzer/load/tick_span.hpp"
 #include "analyzer/profile/dataset_bytes.hpp"
@@ -54,7 +55,6 @@ void fill_stored(const RunData& run, const PhaseRounds& data, Profile& profile) 
 }
 
 bool fill_mapped(const std::vector<Launch>& launches, const PhaseRounds& data, Profile& profile) {
-  constexpr double k_all = 0.98;
   const ColdReading cold = cold_reading(data, true);
   if (!cold.known()) return false;
   const double stored = cold.stored();
@@ -66,7 +66,7 @@ bool fill_mapped(const std::vector<Launch>& launches, const PhaseRounds& data, P
   const auto found = storage_bytes_as_found(*launches.front().run);
   if (!found) return false;
   profile.resources.bytes_from_storage = std::min(1.0, found->value() / stored);
-  return found->value() >= k_all * stored;
+  return found->value() >= k_all_stored_as_found * stored;
 }
 
 }  // namespace stallcast::sections

@@ -5,20 +5,13 @@
 #include <string>
 
 #include "analyzer/blocks/blocks.hpp"
+#include "analyzer/blocks/constants.hpp"
 #include "analyzer/load/phase_name.hpp"
 
 namespace stallcast {
 namespace {
 
 using record::Phase;
-
-constexpr double k_cold_resident = 0.02;    ///< share of the opened bytes that may be resident in a cold block
-constexpr double k_cold_storage = 0.90;     ///< share of the read bytes that must come from storage in a cold block
-constexpr double k_read_ahead = 0.10;       ///< by which storage may have given more or less than a hold's batches read
-constexpr double k_read_before = 0.02;      ///< share of a first touch's samples that may have been read before
-constexpr double k_cached_storage = 0.02;   ///< share that may come from storage in a cached block
-constexpr double k_first_read = 0.98;       ///< share of a block's samples that are first reads: metadata is as found
-constexpr double k_read_around = 131072.0;  ///< bytes that the kernel reads around a page that is missing, by default
 
 bool is_cached(Phase phase) {
   return phase == Phase::cached || phase == Phase::supply_cached || phase == Phase::perturb_cpu ||
@@ -53,7 +46,7 @@ Premise cold_of_maps(const PhaseEvidence& seen, Premise premise) {
     premise.seen += " (" + percent(mapped.foreign_bytes, mapped.file_bytes) + " not ours to evict)";
   premise.seen += ", " + of_samples(mapped);
   const bool stored = seen.storage_known && seen.storage_bytes > 0.0 && mapped.major_faults > 0;
-  premise.holds = asked && stored && mapped.resident_bytes <= k_cold_resident * mapped.file_bytes;
+  premise.holds = asked && stored && mapped.resident_bytes <= k_most_resident_if_cold * mapped.file_bytes;
   return premise;
 }
 
@@ -61,8 +54,8 @@ Premise cached_of_maps(const PhaseEvidence& seen, Premise premise) {
   premise.expected = "a page fault that waited for storage in at most 2 % of the samples of mapped files";
   premise.check = seen.storage_known ? "page faults, storage_bytes" : "page faults";
   premise.seen = of_samples(seen.mapped);
-  const double few = k_cached_storage * seen.mapped.samples;
-  const bool quiet = !seen.storage_known || seen.storage_bytes <= few * k_read_around;
+  const double few = k_most_stored_if_cached * seen.mapped.samples;
+  const bool quiet = !seen.storage_known || seen.storage_bytes <= few * k_read_around_fault;
   if (!quiet) premise.seen += ", more bytes from storage than these would bring";
   premise.holds = static_cast<double>(seen.mapped.major_faults) <= few && quiet;
   return premise;
@@ -83,8 +76,8 @@ Premise cold_premise(const PhaseBlock& block, Premise premise) {
   const double once = seen.page_bytes > 0.0 ? seen.page_bytes : seen.opened_bytes;
   const double fetchable = once > 0.0 ? std::min(seen.read_bytes, once) : seen.read_bytes;
   const bool asked = seen.unknown_opens == 0 && seen.opened_bytes > 0.0;
-  const bool evicted = !asked || seen.resident_bytes <= k_cold_resident * seen.opened_bytes;
-  const bool stored = !seen.storage_known || seen.storage_bytes >= k_cold_storage * fetchable;
+  const bool evicted = !asked || seen.resident_bytes <= k_most_resident_if_cold * seen.opened_bytes;
+  const bool stored = !seen.storage_known || seen.storage_bytes >= k_least_stored_if_cold * fetchable;
   premise.check = seen.storage_known ? (asked ? "residency, storage_bytes" : "storage_bytes") : "residency";
   premise.seen = (asked ? percent(seen.resident_bytes, seen.opened_bytes) + " resident" : "residency cannot be asked");
   if (seen.foreign_bytes > 0.0)
@@ -92,30 +85,29 @@ Premise cold_premise(const PhaseBlock& block, Premise premise) {
   premise.seen += seen.storage_known ? ", " + percent(seen.storage_bytes, fetchable) + " from storage"
                                      : ", bytes from storage not known";
   if (block.first_reads >= 0.0) {
-    premise.seen += block.first_reads >= k_first_read ? ", metadata as found" : ", metadata warm";
+    premise.seen += block.first_reads >= k_first_reads_of_block ? ", metadata as found" : ", metadata warm";
   }
   premise.holds = evicted && stored && (asked || seen.storage_known) && seen.read_bytes > 0.0;
   // What is made in a hold is little: in a stream the kernel may have read more ahead for it, or for what follows.
   const bool in_hold = block.run.iterable && block.run.phase == Phase::supply_cold;
   if (in_hold && premise.holds) {
-    premise.holds = seen.storage_known && std::abs(seen.storage_bytes - fetchable) <= k_read_ahead * fetchable;
+    premise.holds = seen.storage_known && std::abs(seen.storage_bytes - fetchable) <= k_read_ahead_of_hold * fetchable;
   }
   return premise;
 }
 
 /// Of ranges of large files, which are opened as a whole, only what was read has to be in memory.
 bool reads_ranges(const PhaseEvidence& seen) {
-  constexpr double k_most = 0.5;  // of what was opened
-  return seen.page_bytes > 0.0 && seen.page_bytes < k_most * seen.opened_bytes;
+  return seen.page_bytes > 0.0 && seen.page_bytes < k_most_read_of_ranges * seen.opened_bytes;
 }
 
 Premise cached_premise(const PhaseBlock& block, Premise premise) {
   const PhaseEvidence& seen = block.evidence;
   premise.expected = "at least 98 % of the opened bytes resident, at most 2 % of the read bytes from storage";
   const bool asked = seen.unknown_opens == 0 && seen.opened_bytes > 0.0;
-  const bool resident = asked && seen.resident_bytes >= (1.0 - k_cold_resident) * seen.opened_bytes;
+  const bool resident = asked && seen.resident_bytes >= (1.0 - k_most_resident_if_cold) * seen.opened_bytes;
   const double fetched = (seen.storage_known ? seen.storage_bytes : 0.0) + seen.received_bytes;
-  const bool quiet = fetched <= k_cached_storage * seen.read_bytes;
+  const bool quiet = fetched <= k_most_stored_if_cached * seen.read_bytes;
   const bool by_storage = (!asked || reads_ranges(seen)) && seen.storage_known && seen.read_bytes > 0.0;
   premise.check = !seen.storage_known ? "residency" : asked ? "residency, storage_bytes" : "storage_bytes";
   premise.seen = asked ? percent(seen.resident_bytes, seen.opened_bytes) + " of the opened bytes resident"
@@ -162,7 +154,8 @@ Premise read_from_storage(const PhaseBlock& block) {
   premise.expected = "at least 90 % of the read bytes from storage";
   premise.seen = seen.storage_known ? percent(seen.storage_bytes, seen.read_bytes) + " from storage"
                                     : "bytes from storage not known";
-  premise.holds = seen.storage_known && seen.read_bytes > 0.0 && seen.storage_bytes >= k_cold_storage * seen.read_bytes;
+  premise.holds =
+      seen.storage_known && seen.read_bytes > 0.0 && seen.storage_bytes >= k_least_stored_if_cold * seen.read_bytes;
   return premise;
 }
 
@@ -176,11 +169,11 @@ Premise check_first_touch(const PhaseBlock& block) {
   premise.check = "sample indices, residency";
   premise.expected =
       "at most 2 % of the samples read before by this run, at most 2 % of the opened bytes known as resident";
-  const bool resident = seen.resident_bytes + seen.evicted_bytes > k_cold_resident * seen.opened_bytes;
+  const bool resident = seen.resident_bytes + seen.evicted_bytes > k_most_resident_if_cold * seen.opened_bytes;
   premise.seen = block.first_reads < 0.0 ? "the samples carry no index"
                                          : percent(1.0 - block.first_reads, 1.0) + " of the samples read before";
   premise.seen += ", " + percent(seen.resident_bytes + seen.evicted_bytes, seen.opened_bytes) + " known as resident";
-  premise.holds = block.first_reads >= 1.0 - k_read_before && !resident && seen.read_bytes > 0.0;
+  premise.holds = block.first_reads >= 1.0 - k_most_read_before && !resident && seen.read_bytes > 0.0;
   return premise;
 }
 

@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "analyzer/blocks/constants.hpp"
+
 namespace stallcast {
-namespace {
-
-constexpr double k_all_the_time = 0.95;  ///< of the time: handing a batch over and taking the next list is no rest
-constexpr double k_two_at_once = 1.01;   ///< more than that of the time: two at once
-
-}  // namespace
 
 std::optional<Production> production_of(const Pass& pass, std::span<const Delivery> block, std::size_t workers,
                                         double samples_per_batch, std::uint64_t from_ns, std::uint64_t to_ns) {
@@ -40,7 +36,7 @@ std::optional<Production> production_of(const Pass& pass, std::span<const Delive
     }
   }
   const bool all_busy = std::all_of(busy_s.begin(), busy_s.end(), [&](const auto& worker) {
-    return worker.second >= k_all_the_time * all.seconds && worker.second <= k_two_at_once * all.seconds;
+    return worker.second >= k_busy_all_the_time * all.seconds && worker.second <= k_two_at_once * all.seconds;
   });
   return busy_s.size() == workers && all_busy ? std::optional<Production>(std::move(all)) : std::nullopt;
 }

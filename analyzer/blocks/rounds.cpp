@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include "analyzer/blocks/constants.hpp"
 #include "analyzer/load/phase_name.hpp"
 
 namespace stallcast::sections {
@@ -11,9 +12,7 @@ using record::Phase;
 
 namespace {
 
-constexpr std::size_t k_rounds_to_correlate = 4;
 constexpr const char* k_uncounted = "the loader does not say how many samples a batch has";
-constexpr double k_most_correlated = 0.7;  ///< beyond it a few rounds say next to nothing
 
 void count_block(const PhaseBlock& block, Phase phase, int rank, PhaseRounds& out) {
   const SegmentRun& run = block.run;
@@ -118,19 +117,20 @@ MeanContent mean_of_contents(const std::vector<MeanContent>& contents) {
 
 /// How much neighbouring rounds resemble each other. All phases run on the same machine, so what each of them says is
 /// averaged: a few rounds of one phase alone say little. It counts three quarters of its standard error higher than
-/// estimated, as too narrow an interval is the worse mistake (tests/analyzer/phases_test.cpp holds the coverage).
+/// estimated, as too narrow an interval is the worse mistake (k_correlation_margin).
 double correlation_of(const Settings& settings) {
   double sum = 0.0;
   double values = 0.0;
   int phases = 0;
   for (const auto& [setting, rounds] : settings) {
     // A hold makes few batches: their own noise hides what rounds have in common.
-    if (rounds.size() < k_rounds_to_correlate || is_supply(setting.phase)) continue;
+    if (rounds.size() < k_fewest_rounds_to_correlate || is_supply(setting.phase)) continue;
     sum += neighbour_correlation(log_rates(rounds));
     values += static_cast<double>(rounds.size());
     ++phases;
   }
-  return phases > 0 ? std::clamp(sum / phases + 0.75 / std::sqrt(values), 0.0, k_most_correlated) : 0.0;
+  return phases > 0 ? std::clamp(sum / phases + k_correlation_margin / std::sqrt(values), 0.0, k_most_correlated_rounds)
+                    : 0.0;
 }
 
 }  // namespace

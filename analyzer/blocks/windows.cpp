@@ -4,15 +4,13 @@
 #include <cmath>
 #include <map>
 
+#include "analyzer/blocks/constants.hpp"
 #include "analyzer/steps/steady.hpp"
 
 namespace stallcast {
 namespace {
 
 using record::Phase;
-
-constexpr double k_waits = 0.05;             ///< of its time: a job that waits so much is looked at
-constexpr std::size_t k_fewest_before = 16;  ///< deliveries of a pass, before the job was ever held back
 
 /// When the first batch of anything else was begun after the block had.
 std::uint64_t next_begun(const Pass& pass, std::span<const Delivery> alike, std::uint64_t opened_ns) {
@@ -107,7 +105,7 @@ struct Before {
   double share = -1.0;   ///< of its time; negative: not known
   double wait_ns = 0.0;  ///< mean of a delivery
 
-  [[nodiscard]] bool waits() const { return share >= k_waits; }
+  [[nodiscard]] bool waits() const { return share >= k_waited_before; }
 };
 
 /// In the second half of what each pass over the loader had delivered by `until_ns`.
@@ -120,7 +118,7 @@ Before waited_before(const Consumer& consumer, std::uint64_t loader_id, std::uin
     const auto end = std::find_if(pass.deliveries.begin(), pass.deliveries.end(),
                                   [&](const Delivery& delivery) { return delivery.wait.end_ns > until_ns; });
     const auto count = static_cast<std::size_t>(end - pass.deliveries.begin());
-    if (count < k_fewest_before) continue;
+    if (count < k_fewest_delivered_before) continue;
     for (std::size_t i = count / 2; i < count; ++i) {
       const record::WaitRecord& wait = pass.deliveries[i].wait;
       waited += static_cast<double>(wait.end_ns - wait.begin_ns);

@@ -10,15 +10,13 @@
 #include <string_view>
 
 #include "analyzer/compare/compare_fields.hpp"
+#include "analyzer/compare/constants.hpp"
 
 namespace stallcast {
 namespace {
 
 using fields::CollectedNumber;
 using fields::Collector;
-
-/// Two series of five blocks each, the fewest that an interval rests on.
-constexpr double k_fewest_degrees = 8.0;
 
 /// Half an interval: the wider side, since the other may be cut off where the number cannot lie.
 double half_of(double mean, double low, double high) {
@@ -32,8 +30,7 @@ struct Tested {
 
 /// Two-sided probability of a change of this size where there is none; 0.05 where the interval just touches 0.
 double p_value_of(const Tested& tested, double degrees) {
-  constexpr double k_rounding = 1e-9;
-  if (std::abs(tested.center) <= k_rounding) return 1.0;
+  if (std::abs(tested.center) <= k_rounding_of_change) return 1.0;
   if (!(tested.half > 0.0)) return 0.0;  // both known exactly
   const boost::math::students_t t(degrees);
   const double z = std::abs(tested.center) / tested.half * boost::math::quantile(t, 1.0 - k_significance / 2.0);
@@ -66,7 +63,8 @@ std::string obstacle(const Measured<Estimate<double>>& before, const Measured<Es
 void measure_change(ComparedNumber& number) {
   const Estimate<double>& a = *number.before;
   const Estimate<double>& b = *number.after;
-  const double degrees = std::clamp(static_cast<double>(a.n) + static_cast<double>(b.n) - 2.0, 1.0, k_fewest_degrees);
+  const double degrees =
+      std::clamp(static_cast<double>(a.n) + static_cast<double>(b.n) - 2.0, 1.0, k_most_degrees_of_change);
   Tested tested;
   if (!is_share(number.key) && a.ci95_low > 0.0 && b.ci95_low > 0.0) {
     tested.center = std::log(b.mean / a.mean);
@@ -145,10 +143,9 @@ double samples_per_step(const Profile& profile) {
 }
 
 void add_batches(const Profile& before, const Profile& after, Comparison& out) {
-  constexpr double k_same = 0.02;  // both are means of the same steps
   const double a = samples_per_step(before);
   const double b = samples_per_step(after);
-  if (!(a > 0.0) || !(b > 0.0) || std::abs(b / a - 1.0) < k_same) return;
+  if (!(a > 0.0) || !(b > 0.0) || std::abs(b / a - 1.0) < k_same_samples_per_step) return;
   const auto words = [](double samples) {
     char digits[32];
     std::snprintf(digits, sizeof digits, "%.4g", samples);

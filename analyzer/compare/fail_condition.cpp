@@ -6,11 +6,10 @@
 #include <string>
 
 #include "analyzer/compare/compare.hpp"
+#include "analyzer/compare/constants.hpp"
 
 namespace stallcast {
 namespace {
-
-constexpr double k_largest_percent = 1e6;
 
 Error usage(std::string what, std::string hint) {
   return Error{ErrorCode::usage, std::move(what), std::move(hint)};

@@ -4,14 +4,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "analyzer/load/constants.hpp"
 #include "analyzer/profile/json_fields.hpp"
 
 namespace stallcast {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::uint64_t k_widest_ns = 10'000'000'000ULL;  ///< a bin that is wider is damage
 
 std::int64_t count(const json& object, const char* key) {
   return static_cast<std::int64_t>(std::min<std::uint64_t>(natural(object, key), 1ULL << 53U));
@@ -47,7 +46,7 @@ bool take_bins(const json& line, GpuRecording& recording) {
   const auto busy = line.find("busy_ns");
   const std::uint64_t begin = natural(line, "begin_ns");
   const std::uint64_t width = natural(line, "width_ns");
-  if (busy == line.end() || !busy->is_array() || width == 0 || width > k_widest_ns) return false;
+  if (busy == line.end() || !busy->is_array() || width == 0 || width > k_widest_gpu_bin_ns) return false;
   const std::size_t bins = busy->size();
   GpuCourse& device = recording.devices[count(line, "device")];
   if (begin < device.bins_end_ns || begin > UINT64_MAX / 2) return false;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "analyzer/load/constants.hpp"
 #include "core/cpu_list.hpp"
 
 namespace stallcast {
@@ -65,7 +66,6 @@ std::optional<double> boot_s(const RunData& run) {
 }
 
 void number_machines(std::vector<RunData>& nodes) {
-  constexpr double k_clock_was_set_s = 60.0;
   std::size_t machines = 0;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const auto same =

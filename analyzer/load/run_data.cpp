@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/load/constants.hpp"
 #include "analyzer/load/marks.hpp"
 #include "analyzer/load/received.hpp"
 #include "analyzer/load/told_by_passes.hpp"
@@ -29,9 +30,8 @@ int tristate(const json& object, const char* key) {
 
 /// A count that a loader can have; anything else was damaged, and would be allocated for by whoever replays it.
 std::int64_t plausible(const json& object, const char* key) {
-  constexpr std::int64_t k_most = 4096;
   const std::int64_t value = integer(object, key);
-  return value >= 0 && value <= k_most ? value : -1;
+  return value >= 0 && value <= k_most_of_loader_count ? value : -1;
 }
 
 LoaderFacts loader_facts(const json& text) {

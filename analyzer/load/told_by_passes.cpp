@@ -5,11 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "analyzer/load/constants.hpp"
+
 namespace stallcast {
 namespace {
-
-constexpr std::size_t k_fewest_filling = 4;  ///< batches before the first step; fewer are warming up
-constexpr double k_times_usual = 2.5;        ///< as many batches before it as usually lie between steps
 
 /// Samples of a pass that was recorded from its first batch to its end; -1 of any other.
 std::int64_t samples_of_whole(const Pass& pass) {
@@ -82,7 +81,7 @@ void tell_of_streams(Consumer& consumer) {
 }
 
 void tell_filling(const Consumer& consumer, Pass& pass) {
-  if (pass.deliveries.size() < 2 * k_fewest_filling || pass.deliveries.front().wait.batch != 0) return;
+  if (pass.deliveries.size() < 2 * k_fewest_filling_batches || pass.deliveries.front().wait.batch != 0) return;
   const auto after = [&](std::uint64_t time_ns) {
     return std::upper_bound(consumer.steps.begin(), consumer.steps.end(), time_ns,
                             [](std::uint64_t t, const record::StepRecord& step) { return t < step.time_ns; });
@@ -94,7 +93,8 @@ void tell_filling(const Consumer& consumer, Pass& pass) {
                                     [&](const Delivery& delivery) { return delivery.wait.end_ns > first->time_ns; });
   const auto before = static_cast<std::size_t>(trained - pass.deliveries.begin());
   const auto rest = static_cast<double>(pass.deliveries.size() - before);
-  if (before >= k_fewest_filling && static_cast<double>(before) > k_times_usual * rest / steps) pass.filling = before;
+  if (before >= k_fewest_filling_batches && static_cast<double>(before) > k_filling_times_usual * rest / steps)
+    pass.filling = before;
 }
 
 }  // namespace stallcast

@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "analyzer/profile/constants.hpp"
+
 namespace stallcast {
 namespace {
-
-constexpr double k_clearly = 1.25;  // beyond what all samples share, and what counting by batches leaves open
 
 /// 0 where it is not known.
 double needed_bytes(const Dataset& dataset, const Measured<std::int64_t>& dataset_samples) {
@@ -31,13 +31,13 @@ Measured<BytesPerSample> distinct_bytes_per_sample(const Dataset& dataset,
   }
   if (dataset.layout != "files" || !dataset.file_size_bytes || !(dataset.file_size_bytes->mean > 0.0)) return read;
   const double file = dataset.file_size_bytes->mean;
-  return bytes > file && bytes < 2.0 * file ? BytesPerSample(file) : *read;
+  return bytes > file && bytes < k_least_files_of_a_sample * file ? BytesPerSample(file) : *read;
 }
 
 std::optional<BytesPerSample> more_than_needed(const Dataset& dataset, const Measured<std::int64_t>& dataset_samples) {
   const double needed = needed_bytes(dataset, dataset_samples);
   const auto& stored = dataset.stored_bytes_per_sample;
-  if (!stored || !(needed > 0.0) || !(stored->value() >= k_clearly * needed)) return std::nullopt;
+  if (!stored || !(needed > 0.0) || !(stored->value() >= k_clearly_more_than_needed * needed)) return std::nullopt;
   return *stored;
 }
 
@@ -46,7 +46,7 @@ std::optional<double> read_ahead_factor(const Dataset& dataset, const Measured<s
   const auto stored = more_than_needed(dataset, dataset_samples);
   if (!stored) return std::nullopt;
   const double factor = stored->value() / (needed_bytes(dataset, dataset_samples) + k_page);
-  return factor >= k_clearly ? std::optional<double>(factor) : std::nullopt;
+  return factor >= k_clearly_more_than_needed ? std::optional<double>(factor) : std::nullopt;
 }
 
 }  // namespace stallcast

@@ -3,15 +3,13 @@
 #include <fstream>
 #include <sstream>
 
+#include "analyzer/profile/constants.hpp"
 #include "analyzer/profile/fields.hpp"
 #include "analyzer/profile/json.hpp"
 #include "analyzer/profile/json_reader.hpp"
 
 namespace stallcast {
 namespace {
-
-/// Far above any profile (the timeline is thinned): keeps a wrong file from filling memory.
-constexpr std::uintmax_t k_max_bytes = 256U << 20U;
 
 std::string version_words(const nlohmann::json& root) {
   const auto tool = root.find("tool_version");
@@ -82,7 +80,7 @@ Result<Profile> load_profile(const std::filesystem::path& path) {
                  "give the folder that `stallcast profile -o` wrote, or the profile.json in it"};
   }
   const auto size = std::filesystem::file_size(file, ignored);
-  if (!ignored && size > k_max_bytes) {
+  if (!ignored && size > k_most_profile_bytes) {
     return Error{ErrorCode::bad_input, file.string() + " is too large to be a profile", ""};
   }
   std::ostringstream text;

@@ -7,13 +7,13 @@
 #include <map>
 #include <optional>
 
+#include "analyzer/ranks/constants.hpp"
 #include "analyzer/statistics/statistics.hpp"
 #include "analyzer/steps/rank_view.hpp"
 
 namespace stallcast::sections {
 namespace {
 
-constexpr std::size_t k_fewest_together = 20;
 constexpr const char* k_few = "too few steps of this rank and the first one were recorded under the same number";
 constexpr const char* k_apart = "this rank and the first one do not end their steps together";
 
@@ -58,7 +58,6 @@ double quantile(std::vector<double>& values, double share) {
 /// How far `other` is ahead of `first`; the reason where they do not end their steps together: what one is ahead by
 /// must stay within a quarter of a step, and be the same in the beginning and in the end.
 Measured<Seconds> offset_of(const Times& first, const Times& other) {
-  constexpr double k_quarter = 0.25;
   std::vector<double> ahead;
   std::vector<double> lengths;
   std::optional<double> before;
@@ -69,14 +68,14 @@ Measured<Seconds> offset_of(const Times& first, const Times& other) {
     if (before) lengths.push_back(end - *before);
     before = end;
   }
-  if (ahead.size() < k_fewest_together) return Measured<Seconds>::absent(k_few);
+  if (ahead.size() < k_fewest_steps_together) return Measured<Seconds>::absent(k_few);
   const auto middle = ahead.begin() + static_cast<std::ptrdiff_t>(ahead.size() / 2);
   std::vector<double> early(ahead.begin(), middle);
   std::vector<double> late(middle, ahead.end());
   const double step_s = quantile(lengths, 0.5);
   const double moved = std::abs(quantile(late, 0.5) - quantile(early, 0.5));
   const double spread = quantile(ahead, 0.75) - quantile(ahead, 0.25);
-  if (std::max(moved, spread) > k_quarter * step_s) return Measured<Seconds>::absent(k_apart);
+  if (std::max(moved, spread) > k_together_within_step * step_s) return Measured<Seconds>::absent(k_apart);
   return Seconds(quantile(ahead, 0.5));
 }
 
@@ -97,7 +96,7 @@ void compare(const std::vector<Times>& deliveries, std::vector<Rank>& rows) {
     for (std::size_t rank = 0; rank < rows.size(); ++rank) late[rank].push_back(at[rank] - first);
   }
   for (std::size_t rank = 0; rank < rows.size(); ++rank) {
-    if (late[rank].size() < k_fewest_together) {
+    if (late[rank].size() < k_fewest_steps_together) {
       rows[rank].late = MeasuredEstimate<Seconds>::absent(k_few);
       rows[rank].last = Measured<Fraction>::absent(k_few);
       continue;

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "analyzer/load/marks.hpp"
+#include "analyzer/ranks/constants.hpp"
 #include "analyzer/statistics/statistics.hpp"
 #include "analyzer/steps/rank_view.hpp"
 
@@ -15,8 +16,6 @@ namespace stallcast::sections {
 namespace {
 
 using nlohmann::json;
-
-constexpr std::size_t k_fewest_iterations = 3;
 
 /// One iteration of one rank, in seconds.
 struct Timed {
@@ -38,11 +37,10 @@ struct Model {
 
 /// A number of a mark; below 0 where there is none, or none that a time can be.
 double number(const json& text, const char* key) {
-  constexpr double k_most = 1e15;
   const auto found = text.find(key);
   if (found == text.end() || !found->is_number()) return -1.0;
   const double value = found->get<double>();
-  return std::isfinite(value) && value <= k_most ? value : -1.0;
+  return std::isfinite(value) && value <= k_most_of_exchange_mark ? value : -1.0;
 }
 
 void take(const json& text, std::map<std::int64_t, Model>& models) {
@@ -136,7 +134,7 @@ Exchange exchange_of(const std::vector<RankView>& ranks, int world) {
   }
   const std::vector<Together> all = together(same);
   out.iterations = static_cast<std::int64_t>(all.size());
-  if (all.size() < k_fewest_iterations) {
+  if (all.size() < k_fewest_exchange_iterations) {
     const std::string reason =
         "fewer than three iterations were timed: PyTorch times one in ten on CPUs, in a hundred on GPUs";
     out.forward = out.backward = MeasuredEstimate<Seconds>::absent(reason);

@@ -7,6 +7,7 @@
 
 #include "analyzer/load/file_format.hpp"
 #include "analyzer/profile/dataset_bytes.hpp"
+#include "analyzer/reads/constants.hpp"
 #include "analyzer/reads/files_read.hpp"
 #include "analyzer/reads/from_storage.hpp"
 #include "analyzer/reads/network.hpp"
@@ -15,9 +16,6 @@
 
 namespace stallcast::sections {
 namespace {
-
-/// What Linux reads ahead of the first read of a file: a smaller one is one request.
-constexpr std::uint64_t k_small_file_bytes = 128 * 1024;
 
 constexpr const char* k_no_cold_block = "no cold block tells what came from storage";
 
@@ -54,25 +52,24 @@ std::int64_t samples_of_a_pass(const std::vector<RankView>& ranks) {
 bool is_shard_layout(std::int64_t samples, std::int64_t files, std::int64_t dataset_samples,
                      const std::vector<RankView>& ranks) {
   if (samples < 0) samples = dataset_samples >= 0 ? dataset_samples : samples_of_a_pass(ranks);
-  return samples > 8 * files;
+  return samples > k_most_samples_per_own_file * files;
 }
 
 /// Of a data set of that many samples, as far as a run tells it. A sample's reads may hold what all of them read (an
 /// index, the labels): where so many were drawn at random that no file was missed, it is no larger than its files.
 Measured<Bytes> whole_data_set(const Dataset& dataset, const LoaderFacts& loader, std::int64_t samples) {
-  constexpr std::int64_t k_none_missed = 20;  // samples per file: one in e^20 files is still to be seen
   const auto once = distinct_bytes_per_sample(dataset, Measured<std::int64_t>::absent("not asked"));
   const double per_sample = once ? once->value() : 0.0;
   const Bytes all(per_sample * static_cast<double>(loader.dataset_samples));
   const bool seen = dataset.layout == "shards" && loader.shuffled == 1 && dataset.file_size_bytes &&
-                    dataset.file_size_bytes->n == *dataset.files_seen && samples >= k_none_missed * *dataset.files_seen;
+                    dataset.file_size_bytes->n == *dataset.files_seen &&
+                    samples >= k_samples_per_file_none_missed * *dataset.files_seen;
   return seen && dataset.bytes_seen ? std::min(all, *dataset.bytes_seen) : all;
 }
 
 /// The deepest folder below which nearly all of the bytes were read. Empty where that is the root or a folder in it:
 /// what else lies there is none of the job's business.
 std::string folder_of(const std::map<std::uint64_t, FileRead>& files) {
-  constexpr double k_nearly_all = 0.95;
   std::map<std::string, double> bytes;  // read below each folder
   double all = 0.0;
   for (const auto& [id, file] : files) {
@@ -86,7 +83,7 @@ std::string folder_of(const std::map<std::uint64_t, FileRead>& files) {
   }
   std::string deepest;
   for (const auto& [folder, below] : bytes) {
-    const bool enough = below >= k_nearly_all * all;
+    const bool enough = below >= k_bytes_below_folder * all;
     if (enough && folder.find('/', 1) != std::string::npos && folder.size() > deepest.size()) deepest = folder;
   }
   return deepest;
@@ -161,7 +158,7 @@ void fill_sizes(const std::map<std::uint64_t, FileRead>& files, Dataset& out) {
   out.bytes_seen = Bytes(bytes_seen);
   out.small_files = static_cast<double>(small) / static_cast<double>(sizes.n);
   const std::string main_format = largest(formats);
-  if (formats[main_format] > 0.5 * bytes_seen) out.format = main_format;
+  if (formats[main_format] > k_main_format * bytes_seen) out.format = main_format;
 }
 
 }  // namespace
@@ -187,7 +184,8 @@ Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks) {
   // What other threads read for a sample is told of its batch alone.
   const double of_batches = read_per_sample(ranks);
   const double of_samples = bytes_read / static_cast<double>(std::max<std::size_t>(samples.size(), 1));
-  const bool aside = of_batches > 1.25 * of_samples;  // of a stream no sample's reads are told from another's
+  // Of a stream no sample's reads are told from another's.
+  const bool aside = of_batches > k_read_aside_of_samples * of_samples;
   if (aside) {
     out.bytes_per_sample = BytesPerSample(of_batches);
   } else if (!samples.empty() && bytes_read <= 0.0) {

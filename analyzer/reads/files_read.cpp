@@ -5,6 +5,8 @@
 #include <set>
 #include <string_view>
 
+#include "analyzer/reads/constants.hpp"
+
 namespace stallcast {
 namespace {
 
@@ -47,7 +49,8 @@ std::map<std::uint64_t, FileRead> files_read(const RunData& run) {
     all += file.read_bytes;
     imports += is_import(file.path->path) ? file.read_bytes : 0.0;
   }
-  if (imports < 0.5 * all) std::erase_if(files, [](const auto& item) { return is_import(item.second.path->path); });
+  if (imports < k_imports_are_data * all)
+    std::erase_if(files, [](const auto& item) { return is_import(item.second.path->path); });
   return files;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analyzer/load/tick_span.hpp"
+#include "analyzer/reads/constants.hpp"
 #include "analyzer/reads/network.hpp"
 #include "analyzer/reads/unseen.hpp"
 
@@ -37,9 +38,7 @@ double file_bytes_per_sample(const RunData& run, const std::vector<RankView>& ra
 /// they read. What they read through maps is part of the former alone, so where that may be much there is no share; nor
 /// where hardly a file was read: what comes over the network is in neither.
 Measured<Fraction> share_of_processes(const RunData& run, const TickSpan& span, const std::vector<RankView>& ranks) {
-  constexpr double k_hardly = 0.02;
-  constexpr double k_least_bytes = 256.0;  // of files, for a sample that was made of them
-  if (file_bytes_per_sample(run, ranks) < k_least_bytes) {
+  if (file_bytes_per_sample(run, ranks) < k_least_file_bytes_of_sample) {
     return Measured<Fraction>::absent("hardly a file was seen being read: maps and the network are read unseen");
   }
   double read = 0.0;
@@ -60,7 +59,7 @@ Measured<Fraction> share_of_processes(const RunData& run, const TickSpan& span, 
     mapped += static_cast<double>(process.info.mapped_bytes);
   }
   if (read <= 0.0 && stored <= 0.0) return Measured<Fraction>::absent("no read of a file was seen");
-  if (mapped > k_hardly * read && stored > k_hardly * std::min(read, mapped)) {
+  if (mapped > k_hardly_mapped * read && stored > k_hardly_mapped * std::min(read, mapped)) {
     return Measured<Fraction>::absent("the job maps its files: how much of them it reads is not seen");
   }
   return read > 0.0 ? std::min(1.0, stored / read) : 1.0;
@@ -90,10 +89,9 @@ bool storage_is_emulated(const RunData& run) {
 }
 
 Measured<Fraction> storage_share(const RunData& run, const std::vector<RankView>& ranks) {
-  constexpr double k_nearly_all = 0.98;
   const double read = read_per_sample(ranks);
   const double received = received_per_sample(ranks);
-  if (received > 0.0 && received >= k_nearly_all * read) return 1.0;
+  if (received > 0.0 && received >= k_all_received * read) return 1.0;
   if (storage_is_emulated(run)) {
     const auto& hit = run.log.emulation.hit_bytes;
     if (!hit) return Measured<Fraction>::absent(hit.reason());

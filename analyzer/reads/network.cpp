@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "analyzer/reads/constants.hpp"
 #include "analyzer/reads/from_storage.hpp"
 
 namespace stallcast::sections {
@@ -23,7 +24,8 @@ double received_per_sample(const std::vector<RankView>& ranks) {
 
 bool is_over_network(const std::vector<RankView>& ranks) {
   const double received = received_per_sample(ranks);
-  return received >= static_cast<double>(record::k_received_bytes) && received >= 0.5 * read_per_sample(ranks);
+  return received >= static_cast<double>(record::k_received_bytes) &&
+         received >= k_received_are_data * read_per_sample(ranks);
 }
 
 void add_network_issues(const RunData& run, const std::vector<RankView>& ranks, std::vector<DataIssue>& issues) {

@@ -13,6 +13,7 @@
 
 #include "analyzer/load/received.hpp"
 #include "analyzer/load/tick_span.hpp"
+#include "analyzer/reads/constants.hpp"
 #include "analyzer/reads/from_storage.hpp"
 #include "analyzer/reads/network.hpp"
 #include "analyzer/statistics/statistics.hpp"
@@ -20,13 +21,6 @@
 
 namespace stallcast::sections {
 namespace {
-
-constexpr std::int64_t k_fewest_ticks = 10;  ///< in an epoch: what its two end ticks blur is a few percent of it
-constexpr double k_most_ahead = 0.05;        ///< prefetched batches, as a share of an epoch whose begin was not seen
-constexpr double k_whole = 0.97;             ///< of the samples of the longest epoch: a whole one
-constexpr double k_fits = 1.1;               ///< room that holds the data set and what else is in the cache
-constexpr double k_keeps = 0.9;              ///< of a data set that fits, at least this comes from memory
-constexpr std::int64_t k_fewest_for_interval = 2;
 
 /// A cumulative count at the ticks where it could be read, interpolated between them.
 class Course {
@@ -105,7 +99,7 @@ bool begin_seen(const LoaderFacts& loader, const Span& span) {
   if (span.first_batch == 0) return true;
   const double ahead = static_cast<double>(std::max<std::int64_t>(loader.num_workers, 0) *
                                            std::max<std::int64_t>(loader.prefetch_factor, 1));
-  return ahead <= k_most_ahead * static_cast<double>(span.last_batch + 1);
+  return ahead <= k_most_ahead_of_epoch * static_cast<double>(span.last_batch + 1);
 }
 
 /// Why no epoch can be looked at; empty if some may.
@@ -157,7 +151,7 @@ std::optional<CacheEpoch> epoch_of(std::int64_t number, const Span& span, const 
 void keep_whole(std::vector<CacheEpoch>& epochs) {
   double most = 0.0;
   for (const CacheEpoch& epoch : epochs) most = std::max(most, epoch.read.value());
-  std::erase_if(epochs, [&](const CacheEpoch& epoch) { return epoch.read.value() < k_whole * most; });
+  std::erase_if(epochs, [&](const CacheEpoch& epoch) { return epoch.read.value() < k_whole_epoch * most; });
 }
 
 MeasuredEstimate<Fraction> hits_after_first(const std::vector<CacheEpoch>& epochs) {
@@ -165,7 +159,7 @@ MeasuredEstimate<Fraction> hits_after_first(const std::vector<CacheEpoch>& epoch
   for (const CacheEpoch& epoch : epochs) {
     if (epoch.epoch > 1) hits.push_back(epoch.hit);
   }
-  if (static_cast<std::int64_t>(hits.size()) < k_fewest_for_interval) {
+  if (static_cast<std::int64_t>(hits.size()) < k_fewest_epochs_for_interval) {
     return MeasuredEstimate<Fraction>::absent("fewer than two whole epochs after the first were seen as found");
   }
   const Estimate<double> mean = mean_of(hits);
@@ -199,7 +193,7 @@ PageCache page_cache_of(Nodes nodes, const std::vector<RankView>& ranks, const D
       evaluated = true;
       continue;
     }
-    const auto epoch = epoch_of(number, span, courses, per_sample, k_fewest_ticks);
+    const auto epoch = epoch_of(number, span, courses, per_sample, k_fewest_ticks_for_hits);
     if (epoch) out.epochs.push_back(*epoch);
   }
   keep_whole(out.epochs);
@@ -227,7 +221,7 @@ std::vector<EpochSeen> epochs_seen(Nodes nodes, const std::vector<RankView>& ran
 }
 
 void check_page_cache(const PageCache& cache, std::vector<DataIssue>& issues) {
-  if (!cache.hit || !cache.room || *cache.room < k_fits || cache.hit->ci95_high >= k_keeps) return;
+  if (!cache.hit || !cache.room || *cache.room < k_room_that_fits || cache.hit->ci95_high >= k_kept_if_it_fits) return;
   add_issue(issues, {"pages-do-not-stay", Severity::warning, 1,
                      "memory has room for the data set, but the page cache did not keep it from one epoch to the next",
                      "somebody else fills the memory, or pages are taken away early (a memory limit of a group above, "

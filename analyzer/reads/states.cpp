@@ -3,22 +3,19 @@
 #include <algorithm>
 #include <cmath>
 #include <utility>
+#include "analyzer/reads/constants.hpp"
 #include "analyzer/reads/page_cache.hpp"
 
 namespace stallcast {
 namespace {
 
-constexpr double k_from_storage = 0.9;  ///< of an epoch's bytes
-constexpr double k_from_memory = 0.1;
-constexpr double k_cold = 0.95;             ///< from there on it is the premise of a cold rate
-constexpr std::size_t k_most_changes = 3;   ///< more states are no states, but a cache that comes and goes
-constexpr std::int64_t k_fewest_ticks = 4;  ///< in an epoch
-
 enum class Source { storage, memory, both };
 
 Source source_of(Fraction hit) {
   const double stored = 1.0 - hit;
-  return stored >= k_from_storage ? Source::storage : stored <= k_from_memory ? Source::memory : Source::both;
+  return stored >= k_epoch_from_storage  ? Source::storage
+         : stored <= k_epoch_from_memory ? Source::memory
+                                         : Source::both;
 }
 
 bool has_phases(const RunData& run) {
@@ -85,7 +82,7 @@ std::vector<StateSpan> states_of(sections::Nodes nodes, const std::vector<sectio
   if (nodes.size() != 1 || ranks.empty() || has_phases(*nodes.front().run)) return {};
   std::vector<StateSpan> states;
   Source before = Source::both;
-  for (const sections::EpochSeen& epoch : sections::epochs_seen(nodes, ranks, k_fewest_ticks)) {
+  for (const sections::EpochSeen& epoch : sections::epochs_seen(nodes, ranks, k_fewest_ticks_for_state)) {
     const Source source = source_of(epoch.cache.hit);
     if (states.empty() || source != before) {
       states.push_back({epoch.cache.epoch, epoch.cache.epoch, epoch.begin_ns, epoch.end_ns});
@@ -94,7 +91,7 @@ std::vector<StateSpan> states_of(sections::Nodes nodes, const std::vector<sectio
     states.back().end_ns = epoch.end_ns;
     before = source;
   }
-  if (states.size() < 2 || states.size() > k_most_changes) states.clear();
+  if (states.size() < 2 || states.size() > k_most_states) states.clear();
   return states;
 }
 
@@ -127,7 +124,7 @@ void join_states(const std::vector<StateSpan>& spans, const std::vector<Profile>
   for (std::size_t i = 0; i < spans.size(); ++i) profile.states.push_back(row_of(spans[i], of_states[i]));
   for (std::size_t i = 0; i + 1 < spans.size(); ++i) {
     const auto& stored = of_states[i].resources.bytes_from_storage;
-    if (stored && *stored >= k_cold && of_states[i].rates.as_is) take_cold(spans[i], of_states[i], profile);
+    if (stored && *stored >= k_cold_state && of_states[i].rates.as_is) take_cold(spans[i], of_states[i], profile);
   }
 }
 

@@ -9,14 +9,12 @@
 #include <string>
 
 #include "analyzer/load/tick_span.hpp"
+#include "analyzer/reads/constants.hpp"
 #include "analyzer/reads/from_storage.hpp"
 #include "analyzer/steps/rank_view.hpp"
 
 namespace stallcast::sections {
 namespace {
-
-constexpr double k_much = 1e7;     // bytes from storage: more than libraries that are loaded late
-constexpr double k_hardly = 0.10;  // share of it that read() gave
 
 double mapped_bytes(const RunData& run) {
   double mapped = 0.0;
@@ -111,9 +109,6 @@ bool comes_through_pipes(const RunData& run, double read_per_sample) {
 /// neither a read nor a page fault. On a busy machine a thread is also stopped without being blocked (a quota, other
 /// virtual machines), now and then: there the typical batch has to show it. Empty where it is not so.
 std::string blocked_in_function(const std::vector<RankView>& ranks, bool faults_are_reads) {
-  constexpr double k_most_blocked = 0.20;  // of its time
-  constexpr double k_typical = 0.05;       // of the median batch
-  constexpr double k_busy = 0.10;          // of its time waiting for a core
   double blocked_ns = 0.0;
   double delay_ns = 0.0;
   double wall_ns = 0.0;
@@ -134,10 +129,10 @@ std::string blocked_in_function(const std::vector<RankView>& ranks, bool faults_
       shares.push_back(wall > 0.0 ? blocked / wall : 0.0);
     }
   }
-  if (!(blocked_ns > k_most_blocked * wall_ns)) return {};
+  if (!(blocked_ns > k_most_blocked_in_function * wall_ns)) return {};
   const auto middle = shares.begin() + static_cast<std::ptrdiff_t>(shares.size() / 2);
   std::nth_element(shares.begin(), middle, shares.end());
-  if (*middle < k_typical && delay_ns > k_busy * wall_ns) return {};
+  if (*middle < k_typical_batch_blocked && delay_ns > k_busy_function * wall_ns) return {};
   return ranks.front().window.loader.dataset_type + " is blocked for " +
          std::to_string(static_cast<int>(std::lround(100.0 * blocked_ns / wall_ns))) +
          " % of its time in neither a read nor a page fault: it waits for something that is not seen (a thread or a "
@@ -147,8 +142,8 @@ std::string blocked_in_function(const std::vector<RankView>& ranks, bool faults_
 }  // namespace
 
 std::optional<FaultReading> reading_by_faults(const RunData& run, const std::vector<RankView>& ranks) {
-  constexpr std::int64_t k_fewest = 8;
-  if (ranks.empty() || ranks.front().window.loader.composition != "serial" || mapped_bytes(run) < k_much) return {};
+  if (ranks.empty() || ranks.front().window.loader.composition != "serial" || mapped_bytes(run) < k_much_unseen_bytes)
+    return {};
   double cpu_ns = 0.0;
   double system_ns = 0.0;
   double blocked_s = 0.0;
@@ -173,13 +168,12 @@ std::optional<FaultReading> reading_by_faults(const RunData& run, const std::vec
   }
   if (with == 0) return {};
   FaultReading reading;
-  if (without >= k_fewest) reading.blocked_without_s = blocked_s / static_cast<double>(without);
+  if (without >= k_fewest_without_faults) reading.blocked_without_s = blocked_s / static_cast<double>(without);
   if (cpu_ns > 0.0) reading.cpu_share = std::clamp(system_ns / cpu_ns, 0.0, 1.0);
   return reading;
 }
 
 std::string unseen_reading(const RunData& run, const std::vector<RankView>& ranks) {
-  constexpr double k_sustained = 0.25;  // in the second half: what is loaded once, late, is over by then
   // Of loaders that mark no batch's making, what read() gave is not known here.
   if (ranks.empty() || ranks.front().window.loader.composition != "serial") return {};
   const std::string blocked = blocked_in_function(ranks, reading_by_faults(run, ranks).has_value());
@@ -190,17 +184,17 @@ std::string unseen_reading(const RunData& run, const std::vector<RankView>& rank
     return "the data come from other programs" + listed(made_of(run, span).programs) +
            " through pipes or sockets of this machine, and what these wait for is not seen";
   }
-  if (span.storage_bytes() < k_much) return {};
+  if (span.storage_bytes() < k_much_unseen_bytes) return {};
   const double seen = read_per_sample(ranks) * span.samples;
-  if (mapped_bytes(run) >= k_much) {
-    const bool through_maps = seen < k_hardly * span.storage_bytes();
+  if (mapped_bytes(run) >= k_much_unseen_bytes) {
+    const bool through_maps = seen < k_hardly_read * span.storage_bytes();
     if (through_maps && reading_by_faults(run, ranks)) return {};
     return through_maps ? "the data are read through maps of their files (mmap), which is not seen" : "";
   }
-  if (reading_share(ranks) > k_hardly) return {};
+  if (reading_share(ranks) > k_hardly_read) return {};
   const Made made = made_of(run, span);
-  const bool sustained = made.later_bytes >= k_sustained * made.bytes;
-  if (made.bytes < k_much || seen >= k_hardly * made.bytes || !sustained) return {};
+  const bool sustained = made.later_bytes >= k_sustained_reading * made.bytes;
+  if (made.bytes < k_much_unseen_bytes || seen >= k_hardly_read * made.bytes || !sustained) return {};
   return words_of(made.programs);
 }
 

@@ -12,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "analyzer/resources/constants.hpp"
 #include "analyzer/resources/cpu_shares.hpp"
 #include "analyzer/steps/rank_view.hpp"
 #include "probes/record/control.hpp"
@@ -21,10 +22,6 @@ namespace {
 
 using record::Phase;
 using record::ProcessRecording;
-
-constexpr std::int64_t k_fewest_cpu_samples = 30;
-constexpr std::size_t k_most_processes = 16;
-constexpr std::uint64_t k_main_cluster_ns = 1'000'000'000ULL;
 
 /// A stretch of one process's time.
 struct Doing {
@@ -151,7 +148,7 @@ void fill_processes(const Tallies& tallies, std::vector<CpuProcess>& out) {
   std::stable_sort(out.begin(), out.end(), [](const CpuProcess& a, const CpuProcess& b) {
     return std::pair(b.samples, a.pid) < std::pair(a.samples, b.pid);
   });
-  out.resize(std::min(out.size(), k_most_processes));
+  out.resize(std::min(out.size(), k_most_cpu_processes));
 }
 
 /// First and last reading while batches were taken.

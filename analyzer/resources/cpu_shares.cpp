@@ -4,20 +4,18 @@
 #include <cmath>
 #include <utility>
 
+#include "analyzer/resources/constants.hpp"
 #include "analyzer/resources/cpu_names.hpp"
 
 namespace stallcast {
 namespace {
 
 constexpr double k_z95 = 1.959963984540054;
-constexpr std::size_t k_fewest_clusters = 8;  ///< of fewer the spread between them says nothing
-constexpr std::size_t k_most_rows = 12;
-constexpr double k_least_share = 0.005;  ///< of a row of its own
 
 /// How many times the variance of a binomial share the clusters show, at least 1.
 double design_effect(std::span<const CpuCluster> clusters, double share, double samples) {
   const double binomial = share * (1.0 - share) / samples;
-  if (clusters.size() < k_fewest_clusters || binomial <= 0.0) return 1.0;
+  if (clusters.size() < k_fewest_cpu_clusters || binomial <= 0.0) return 1.0;
   double squares = 0.0;
   for (const CpuCluster& cluster : clusters) {
     const double off = cluster.hits - share * cluster.samples;
@@ -93,7 +91,7 @@ std::vector<CpuFunctions> CpuTally::functions() const {
   Work other;
   for (const auto& [name, work] : order) {
     const double share = static_cast<double>(work->samples) / static_cast<double>(samples_);
-    if (rows.size() < k_most_rows && share >= k_least_share) {
+    if (rows.size() < k_most_cpu_rows && share >= k_least_cpu_row) {
       rows.push_back(row(name, *work));
     } else {
       other.absorb(*work);

@@ -7,15 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/resources/constants.hpp"
 #include "analyzer/statistics/statistics.hpp"
 #include "analyzer/steps/job.hpp"
 #include "analyzer/steps/rank_view.hpp"
 
 namespace stallcast::sections {
 namespace {
-
-constexpr double k_most_dropped = 0.01;  ///< of the records, from which the rest is no measure any more
-constexpr std::size_t k_fewest_traced = 8;
 
 /// One value for each step and device.
 struct StepSeries {
@@ -105,7 +103,7 @@ std::string reason_against(const GpuRecording& recording) {
     return recording.absent.empty() ? "no work was seen on a GPU" : recording.absent;
   }
   const double all = static_cast<double>(recording.records + recording.dropped);
-  if (static_cast<double>(recording.dropped) > k_most_dropped * all) {
+  if (static_cast<double>(recording.dropped) > k_most_dropped_gpu_records * all) {
     return std::to_string(recording.dropped) + " of " + std::to_string(recording.records + recording.dropped) +
            " records did not fit into the probe's memory";
   }
@@ -158,8 +156,8 @@ Gpu gpu_of(const std::vector<RankView>& ranks, double batches_per_step) {
         "the GPU probe was not loaded: it is not installed, switched off, or the job has an injection of its own "
         "(CUDA_INJECTION64_PATH)";
   }
-  if (reason.empty() && series.step_s.size() < k_fewest_traced) {
-    reason = "fewer than " + std::to_string(k_fewest_traced) + " steady steps lie within what the GPU probe saw";
+  if (reason.empty() && series.step_s.size() < k_fewest_traced_steps) {
+    reason = "fewer than " + std::to_string(k_fewest_traced_steps) + " steady steps lie within what the GPU probe saw";
   }
   if (!reason.empty()) {
     mark_absent(reason, out);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "analyzer/resources/constants.hpp"
 #include "analyzer/resources/operator_times.hpp"
 #include "analyzer/statistics/statistics.hpp"
 #include "analyzer/steps/rank_view.hpp"
@@ -13,8 +14,6 @@
 namespace stallcast::sections {
 namespace {
 
-constexpr std::size_t k_fewest_samples = 32;
-constexpr double k_disagree = 0.03;  ///< of the busy time, in neither samples nor collates
 constexpr const char* k_reads_cpu = "what reads compute is not told from what they wait";
 constexpr const char* k_rest_cpu = "it is what the other rows leave of the wall time";
 
@@ -149,7 +148,7 @@ Operator rest_of(const std::vector<Operator>& rows, const std::vector<DividedWho
 
 void check(const OperatorTimes& times, const Operator& rest, std::vector<DataIssue>& issues) {
   const double off = std::abs(rest.busy->mean);
-  if (off - 0.5 * (rest.busy->ci95_high - rest.busy->ci95_low) > k_disagree) {
+  if (off - 0.5 * (rest.busy->ci95_high - rest.busy->ci95_low) > k_operators_disagree) {
     char text[160];
     std::snprintf(
         text, sizeof text,
@@ -174,8 +173,8 @@ std::vector<Operator> operators_of(Nodes nodes, const std::vector<RankView>& ran
       std::none_of(premises.begin(), premises.end(), [](const Premise& p) { return p.phase == "cached" && !p.holds; });
   const OperatorTimes times = operator_times(nodes, ranks, proven);
   std::vector<Operator> rows;
-  if (times.samples.size() < k_fewest_samples) {
-    if (times.samples.empty() && times.collates.size() >= k_fewest_samples) {
+  if (times.samples.size() < k_fewest_timed_samples) {
+    if (times.samples.empty() && times.collates.size() >= k_fewest_timed_samples) {
       add_issue(issues, {"operators-not-seen", Severity::info, 1,
                          "no sample was seen being made (an iterable data set, or one with __getitems__): what each "
                          "operator costs is not known",

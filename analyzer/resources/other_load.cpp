@@ -6,12 +6,11 @@
 #include <set>
 
 #include "analyzer/load/tick_span.hpp"
+#include "analyzer/resources/constants.hpp"
 #include "analyzer/steps/rank_view.hpp"
 
 namespace stallcast::sections {
 namespace {
-
-constexpr double k_least_s = 2.0;  ///< the kernel counts in clock ticks of 10 ms, on each CPU
 
 /// Mean over the ticks of one machine in which the job delivered batches as found.
 Measured<double> other_cpus_of(const RunData& run) {
@@ -27,7 +26,7 @@ Measured<double> other_cpus_of(const RunData& run) {
   }
   if (first == nullptr) return Measured<double>::absent("what the machine's CPUs did was not recorded");
   const double seconds = static_cast<double>(last->t_ns - first->t_ns) * 1e-9;
-  if (seconds < k_least_s) return Measured<double>::absent("the job ran as found for too short a time");
+  if (seconds < k_least_s_for_others) return Measured<double>::absent("the job ran as found for too short a time");
   const auto grown = [&](std::int64_t Tick::*member) {
     return static_cast<double>(last->*member - first->*member) * 1e-9;
   };

@@ -7,6 +7,7 @@
 
 #include "analyzer/blocks/blocks.hpp"
 #include "analyzer/load/marks.hpp"
+#include "analyzer/resources/constants.hpp"
 #include "analyzer/statistics/statistics.hpp"
 #include "analyzer/steps/rank_view.hpp"
 
@@ -91,7 +92,7 @@ std::vector<Group> groups_of(const std::vector<Tick>& ticks) {
 }
 
 MeasuredEstimate<Fraction> pairs_estimate(const std::vector<double>& log_ratios) {
-  if (log_ratios.size() < 3) {
+  if (log_ratios.size() < k_fewest_overhead_pairs) {
     return MeasuredEstimate<Fraction>::absent(
         "the run was too short to switch the recording off and on three times while batches were delivered");
   }

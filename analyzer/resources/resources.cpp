@@ -11,6 +11,7 @@
 #include "analyzer/profile/loader_terms.hpp"
 #include "analyzer/reads/from_storage.hpp"
 #include "analyzer/reads/network.hpp"
+#include "analyzer/resources/constants.hpp"
 #include "analyzer/resources/other_load.hpp"
 #include "analyzer/statistics/statistics.hpp"
 #include "analyzer/steps/distributions.hpp"
@@ -19,7 +20,6 @@
 namespace stallcast::sections {
 namespace {
 
-constexpr std::size_t k_fewest = 4;  ///< batches, or stretches between ticks
 constexpr const char* k_no_making = "too few batches with a record of their making";
 constexpr const char* k_made_elsewhere =
     "batches are made by processes of the loader's own, and their making is not recorded";
@@ -32,8 +32,8 @@ struct SeenBatches {
 
   /// `told`: those of them that have the value; `untold`: why a batch may have none.
   [[nodiscard]] std::string why_absent(std::size_t told, const char* untold) const {
-    if (made < k_fewest) return k_no_making;
-    if (counted < k_fewest) return k_samples_unknown;
+    if (made < k_fewest_demands) return k_no_making;
+    if (counted < k_fewest_demands) return k_samples_unknown;
     return told == 0 ? untold : k_no_making;
   }
 };
@@ -56,7 +56,7 @@ MeasuredEstimate<Q> per_sample_by_node(const std::vector<RankView>& ranks, Value
       bottom.push_back(step.samples);
     }
   }
-  if (top.size() < k_fewest) {
+  if (top.size() < k_fewest_demands) {
     const LoaderFacts& loader = ranks.front().window.loader;
     const bool elsewhere = seen.made == 0 && loader.composition == "unknown" && terms_of(loader.kind) != nullptr;
     return MeasuredEstimate<Q>::absent(elsewhere ? k_made_elsewhere : seen.why_absent(top.size(), reason));
@@ -130,7 +130,7 @@ MeasuredEstimate<SecondsPerSample> tree_cpu(Nodes nodes) {
       before = &tick;
     }
   }
-  if (cpu.size() < k_fewest) {
+  if (cpu.size() < k_fewest_demands) {
     const bool counted =
         std::any_of(nodes.begin(), nodes.end(), [](const Launch& node) { return counts_samples(*node.run); });
     return MeasuredEstimate<SecondsPerSample>::absent(
@@ -151,7 +151,8 @@ MeasuredEstimate<SecondsPerSample> consumer_cpu(const std::vector<RankView>& ran
       samples.push_back(step.samples);
     }
   }
-  if (cpu.size() < 4) return MeasuredEstimate<SecondsPerSample>::absent("the consumer's CPU clock was not recorded");
+  if (cpu.size() < k_fewest_demands)
+    return MeasuredEstimate<SecondsPerSample>::absent("the consumer's CPU clock was not recorded");
   const Estimate<double> ratio = ratio_of_sums(cpu, samples);
   return Estimate<SecondsPerSample>{SecondsPerSample(ratio.mean), SecondsPerSample(ratio.ci95_low),
                                     SecondsPerSample(ratio.ci95_high), ratio.n};

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <vector>
 
+#include "analyzer/stalls/constants.hpp"
 #include "simulation/loader.hpp"
 
 namespace stallcast {
@@ -12,12 +13,6 @@ namespace {
 using simulation::BatchWork;
 using simulation::LoaderSetup;
 using simulation::StepWork;
-
-constexpr std::size_t k_fewest_batches = 8;
-constexpr double k_least_known = 0.3;  ///< of the batches: half of a run may be recorded without their making
-constexpr double k_same_step = 0.02;   ///< a replay this near to the measured step needs no explanation
-constexpr int k_bisections = 7;
-constexpr std::size_t k_replayed_batches = 600;  ///< a short trace is repeated up to here: the ends then weigh little
 
 /// The measured sequence, as the simulation takes it.
 struct Trace {
@@ -128,7 +123,8 @@ double mean_step(const Trace& trace) {
 /// second epoch finds its files in memory), while within a turn long and short steps alternate.
 double mean_step_near_known(const SteadyWindow& window) {
   const std::vector<SteadyStep>& steps = window.steps;
-  const auto turn = static_cast<std::size_t>(std::clamp<std::int64_t>(window.loader.num_workers, 1, 1024));
+  const auto turn =
+      static_cast<std::size_t>(std::clamp<std::int64_t>(window.loader.num_workers, 1, k_most_workers_of_turn));
   std::vector<bool> near(steps.size(), false);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (!steps[i].delivery->made_known) continue;
@@ -161,7 +157,7 @@ ForeignLoad foreign_load(const SteadyWindow& window, const ReplayMachine& machin
   if (all <= step_s) return {1.0, none};
   double low = 0.0;
   double high = 1.0;
-  for (int i = 0; i < k_bisections; ++i) {
+  for (int i = 0; i < k_foreign_load_bisections; ++i) {
     const double middle = (low + high) / 2.0;
     (replayed(middle) < step_s ? low : high) = middle;
   }
@@ -195,8 +191,8 @@ double storage_seconds(const record::BatchRecord& made, const ReplayMachine& mac
 std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMachine& machine) {
   const auto known = static_cast<std::size_t>(std::count_if(
       window.steps.begin(), window.steps.end(), [](const SteadyStep& step) { return step.delivery->made_known; }));
-  if (known < k_fewest_batches ||
-      static_cast<double>(known) < k_least_known * static_cast<double>(window.steps.size())) {
+  if (known < k_fewest_known_makings ||
+      static_cast<double>(known) < k_least_known_makings * static_cast<double>(window.steps.size())) {
     return std::nullopt;
   }
   const LoaderSetup setup = setup_of(window.loader);

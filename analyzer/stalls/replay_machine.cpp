@@ -4,6 +4,7 @@
 
 #include "analyzer/reads/from_storage.hpp"
 #include "analyzer/reads/unseen.hpp"
+#include "analyzer/stalls/constants.hpp"
 
 namespace stallcast::sections {
 
@@ -20,7 +21,7 @@ ReplayMachine replay_machine(const RunData& run, const std::vector<RankView>& al
   if (run.log.host && run.log.host->usable_cpus > 0.0) {
     machine.cores = run.log.host->usable_cpus / static_cast<double>(std::max<std::size_t>(ranks, 1));
   } else {
-    machine.cores = 1e6;  // unknown: no contention is assumed, and the replay's error shows if there was some
+    machine.cores = k_cores_if_unknown;
   }
   if (run.log.resident_read) {
     machine.read_seconds_per_call = run.log.resident_read->seconds_per_call;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "analyzer/profile/loader_terms.hpp"
+#include "analyzer/stalls/constants.hpp"
 #include "analyzer/statistics/statistics.hpp"
 #include "analyzer/steps/job.hpp"
 #include "analyzer/steps/rank_view.hpp"
@@ -12,17 +13,6 @@
 
 namespace stallcast::sections {
 namespace {
-
-constexpr double k_trusted_replay_error = 0.10;  ///< beyond it the split is absent: its premise does not hold
-constexpr double k_named_core_waits = 0.10;      ///< of the workers' time
-constexpr double k_doubted_load = 0.05;
-constexpr double k_doubt_beyond = 0.25;
-constexpr double k_split_error = 0.015;   ///< of the attribution itself (benchmark tests/bench/attribution)
-constexpr double k_from_storage = 0.95;   ///< share of bytes read from storage that makes a run "cold"
-constexpr double k_from_memory = 0.02;    ///< share below which it is "cached"
-constexpr double k_no_wait_share = 0.02;  ///< of a step: less than this is "did not wait"
-constexpr double k_busy_cores = 0.8;      ///< of the usable ones, from which threads get into each other's way
-constexpr double k_least_step = 0.02;     ///< share of the time between batches that is a step, for its rate to be told
 
 /// Sums over ranks; each rank's own figures are kept to put the intervals together.
 struct JobTimes {
@@ -138,9 +128,9 @@ void add_premises(Profile& profile) {
   const auto& storage = profile.resources.bytes_from_storage;
   if (!storage) return;
   profile.premises.push_back({"cold", "storage_bytes", "at least 95 % of the bytes read come from storage",
-                              percent_words(*storage), *storage >= k_from_storage});
+                              percent_words(*storage), *storage >= k_cold_run_from_storage});
   profile.premises.push_back({"cached", "storage_bytes", "at most 2 % of the bytes read come from storage",
-                              percent_words(*storage), *storage <= k_from_memory});
+                              percent_words(*storage), *storage <= k_cached_run_from_storage});
 }
 
 void absent_split(Profile& profile, const std::string& reason) {
@@ -158,7 +148,7 @@ void absent_split(Profile& profile, const std::string& reason) {
 
 void fill_cold(Profile& profile) {
   const auto& storage = profile.resources.bytes_from_storage;
-  if (storage && *storage >= k_from_storage) {
+  if (storage && *storage >= k_cold_run_from_storage) {
     profile.rates.cold = profile.rates.as_is;  // as found, every byte came from storage: this run *is* the cold one
     profile.stalls.prep = profile.stalls.as_is_prep;
     profile.stalls.fetch = profile.stalls.as_is_fetch;
@@ -180,7 +170,7 @@ void fill_cold(Profile& profile) {
 void fill_synthetic(const std::vector<RankView>& ranks, const JobTimes& times, const Attribution& found,
                     double relative_half, Profile& profile) {
   const bool hidden = std::any_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
-    return uses_cuda(rank) && share_without_wait(rank) < 0.1;
+    return uses_cuda(rank) && share_without_wait(rank) < k_least_steps_without_wait;
   });
   if (hidden) {
     const std::string reason =
@@ -286,10 +276,10 @@ void leave_undivided(const std::vector<RankView>& ranks, const JobTimes& times, 
 /// Why the rate of the steps alone cannot be told where threads of the loader's run beside them; empty if it can.
 std::string steps_hidden(const std::vector<RankView>& ranks, const JobTimes& times, const Profile& profile) {
   const bool device_hides = std::any_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
-    return uses_cuda(rank) && share_without_wait(rank) < 0.1;
+    return uses_cuda(rank) && share_without_wait(rank) < k_least_steps_without_wait;
   });
   if (device_hides) return "the device may still compute while the job waits, and fewer than 10 % of the steps did not";
-  if (1.0 - times.wait.mean < k_least_step) return "the job does hardly anything but wait";
+  if (1.0 - times.wait.mean < k_least_step_share) return "the job does hardly anything but wait";
   const auto& cpu = profile.resources.consumer_cpu;
   const double usable = profile.host.usable_cpus * std::max(1, profile.host.hosts_seen);
   if (!cpu || !(usable > 0.0)) return "it is not known whether the loader's threads took cores from the steps";
@@ -306,7 +296,7 @@ void divide_overlapped(const std::vector<RankView>& ranks, const JobTimes& times
                "this loader fetches and prepares batches side by side, in threads of the training process: "
                "which of the two a wait was for is not seen");
   const auto& storage = profile.resources.bytes_from_storage;
-  if (storage && *storage <= k_from_memory) {
+  if (storage && *storage <= k_cached_run_from_storage) {
     profile.stalls.as_is_fetch = share(0.0, times, 0.0);
     profile.stalls.as_is_prep = share(times.wait.mean, times, 0.0);
     profile.rates.cached = profile.rates.as_is;
@@ -347,13 +337,12 @@ void tell_given_again(const GivenAgain& again, const JobTimes& times, Profile& p
   absent_split(profile, words);
   const auto steps = static_cast<double>(again.steps);
   const double wait = std::clamp(again.wait_s / again.seconds, 0.0, 1.0);
-  constexpr double k_error = 0.1;  // of the wait: the first steps of a run are those that waited
   const auto around = [&](double mean) {
-    return Estimate<Seconds>{Seconds(mean), Seconds((1.0 - k_error) * mean), Seconds((1.0 + k_error) * mean),
-                             again.steps};
+    return Estimate<Seconds>{Seconds(mean), Seconds((1.0 - k_error_given_again) * mean),
+                             Seconds((1.0 + k_error_given_again) * mean), again.steps};
   };
-  profile.stalls.as_is_wait =
-      Estimate<Fraction>{wait, (1.0 - k_error) * wait, std::min(1.0, (1.0 + k_error) * wait), again.steps};
+  profile.stalls.as_is_wait = Estimate<Fraction>{wait, (1.0 - k_error_given_again) * wait,
+                                                 std::min(1.0, (1.0 + k_error_given_again) * wait), again.steps};
   profile.rates.as_is = rate_estimate(steps * again.samples / again.seconds, times.rate_half / times.rate, again.steps);
   profile.points.clear();
   add_point(profile, "as_is", "plain", profile.rates.as_is);

@@ -5,15 +5,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "analyzer/statistics/constants.hpp"
 #include "core/check.hpp"
 
 namespace stallcast {
 namespace {
-
-constexpr std::size_t k_most_blocks = 20;
-constexpr std::size_t k_fewest_blocks = 5;
-constexpr std::size_t k_few_values = 8;
-constexpr double k_correlated = 0.3;
 
 double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -94,16 +90,18 @@ Estimate<double> ratio_of_sums(std::span<const double> numerator, std::span<cons
   const double bottom = std::accumulate(denominator.begin(), denominator.end(), 0.0);
   const double pooled = std::accumulate(numerator.begin(), numerator.end(), 0.0) / bottom;
   const std::size_t n = numerator.size();
-  std::size_t blocks = n < k_few_values ? n : std::clamp(n / 4, k_fewest_blocks, k_most_blocks);
+  std::size_t blocks = n < k_fewest_values_for_blocks ? n : std::clamp(n / 4, k_fewest_mean_blocks, k_most_mean_blocks);
   std::vector<double> ratios = block_ratios(numerator, denominator, blocks);
-  while (blocks / 2 >= k_fewest_blocks && lag_one(ratios) > k_correlated) {
+  while (blocks / 2 >= k_fewest_mean_blocks && lag_one(ratios) > k_correlated_blocks) {
     blocks /= 2;
     ratios = block_ratios(numerator, denominator, blocks);
   }
   if (ratios.size() < 2) return {pooled, pooled, pooled, static_cast<std::int64_t>(n)};
   const Estimate<double> spread = mean_of(ratios);
   // What the blocks still share with their neighbours: too few of them to be merged further.
-  const double shared = ratios.size() < k_fewest_blocks ? 0.0 : std::clamp(neighbour_correlation(ratios), 0.0, 0.5);
+  const double shared = ratios.size() < k_fewest_mean_blocks
+                            ? 0.0
+                            : std::clamp(neighbour_correlation(ratios), 0.0, k_most_shared_by_blocks);
   const double half =
       (spread.ci95_high - spread.ci95_low) / 2.0 * widening(shared, static_cast<std::int64_t>(ratios.size()));
   return {pooled, pooled - half, pooled + half, static_cast<std::int64_t>(n)};

@@ -9,6 +9,7 @@
 
 #include "analyzer/load/marks.hpp"
 #include "analyzer/statistics/statistics.hpp"
+#include "analyzer/steps/constants.hpp"
 #include "analyzer/steps/rank_view.hpp"
 
 namespace stallcast::sections {
@@ -82,8 +83,7 @@ Measured<BytesPerSample> prepared_bytes(const RunData& run, const Consumer& cons
 
 /// A size that no job has is damage.
 int world_of(const Consumer& consumer) {
-  constexpr std::int64_t k_most = 10'000'000;
-  return consumer.world_size <= k_most ? static_cast<int>(consumer.world_size) : 1;
+  return consumer.world_size <= k_most_ranks_of_job ? static_cast<int>(consumer.world_size) : 1;
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/steps/constants.hpp"
+
 namespace stallcast {
 namespace {
 
@@ -127,7 +129,7 @@ SteadyStep make_step(const Delivery& before, const Delivery& now, std::int64_t b
 
 std::size_t most_in_flight(const LoaderFacts& facts) {
   const auto workers = static_cast<std::size_t>(std::max<std::int64_t>(facts.num_workers, 0));
-  return workers * static_cast<std::size_t>(std::max<std::int64_t>(facts.prefetch_factor, 2));
+  return workers * static_cast<std::size_t>(std::max(facts.prefetch_factor, k_least_prefetch_factor));
 }
 
 struct Trim {
@@ -138,13 +140,13 @@ struct Trim {
 /// How much of a pass lies: at the start the queue is empty, at the end the workers have nothing left to do. A loader
 /// of threads does not say how far it prefetches.
 Trim trim_of(const LoaderFacts& facts, std::size_t deliveries) {
-  constexpr std::size_t k_prefetched_by_threads = 8;
   const bool by_threads = facts.composition == "overlapped";
   const auto workers = static_cast<std::size_t>(std::max<std::int64_t>(facts.num_workers, 0));
   if (workers == 0 && !by_threads) return {1, 0};
   const std::size_t in_flight = by_threads ? k_prefetched_by_threads : most_in_flight(facts);
-  Trim trim{in_flight, in_flight + 2};
-  if (trim.lead + trim.tail + 4 > deliveries) trim = {std::max<std::size_t>(1, deliveries / 4), deliveries / 4};
+  Trim trim{in_flight, in_flight + k_tail_beyond_in_flight};
+  if (trim.lead + trim.tail + k_fewest_steps_within_pass > deliveries)
+    trim = {std::max<std::size_t>(1, deliveries / 4), deliveries / 4};
   return trim;
 }
 
@@ -221,10 +223,9 @@ void take_pass(const Pass& pass, const LoaderFacts& facts, const std::vector<std
 
 /// Whether the script takes one batch of each pass and drops it.
 bool is_iterator_per_step(const std::vector<const Pass*>& passes) {
-  constexpr std::size_t k_fewest_passes = 8;
   const auto single = std::count_if(passes.begin(), passes.end(),
                                     [](const Pass* pass) { return pass->deliveries.size() == 1 && !pass->is_over; });
-  return passes.size() >= k_fewest_passes && 10 * static_cast<std::size_t>(single) >= 9 * passes.size();
+  return passes.size() >= k_fewest_single_batch_passes && 10 * static_cast<std::size_t>(single) >= 9 * passes.size();
 }
 
 /// A step from each pass to the next, the first of which is left out.
@@ -242,13 +243,12 @@ void take_single_batches(const std::vector<const Pass*>& passes, const LoaderFac
 
 /// The steps after all deliveries, where these are most of all.
 GivenAgain given_again(const Consumer& consumer, const Group& training) {
-  constexpr std::int64_t k_fewest = 16;
   const std::vector<std::uint64_t> times = delivery_times(consumer);
   const auto after = std::upper_bound(consumer.steps.begin(), consumer.steps.end(), times.back(),
                                       [](std::uint64_t t, const record::StepRecord& step) { return t < step.time_ns; });
   const auto late = std::distance(after, consumer.steps.end());
   const auto all = static_cast<std::int64_t>(consumer.steps.size());
-  if (late < k_fewest || 2 * late < all) return {};
+  if (late < k_fewest_steps_given_again || 2 * late < all) return {};
   GivenAgain again{.steps = all, .deliveries = training.deliveries};
   again.seconds = seconds(times.front(), consumer.steps.back().time_ns);
   for (const Pass* pass : training.passes) {
@@ -295,14 +295,14 @@ std::vector<double> smoothed(const std::vector<SteadyStep>& steps, std::size_t b
 void drop_warm_up(SteadyWindow& window) {
   std::vector<SteadyStep>& steps = window.steps;
   const auto bunch = static_cast<std::size_t>(std::max<std::int64_t>(window.loader.num_workers, 1));
-  if (steps.size() < std::max<std::size_t>(16, 4 * bunch)) return;
+  if (steps.size() < std::max(k_fewest_steps_for_warm_up, k_fewest_turns_for_warm_up * bunch)) return;
   const std::vector<double> lengths = smoothed(steps, bunch);
   std::vector<double> later(lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2), lengths.end());
   const auto middle = later.begin() + static_cast<std::ptrdiff_t>(later.size() / 2);
   std::nth_element(later.begin(), middle, later.end());
   std::size_t last_slow = 0;
   for (std::size_t i = 0; i < std::min(steps.size() / 4, lengths.size()); ++i) {
-    if (lengths[i] > 1.5 * *middle && i <= last_slow + 2) last_slow = i + 1;
+    if (lengths[i] > k_slow_warm_up_step * *middle && i <= last_slow + 2) last_slow = i + 1;
   }
   window.warm_up_steps = static_cast<std::int64_t>(last_slow);
   steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(last_slow));

@@ -6,19 +6,14 @@
 #include <cmath>
 
 #include "analyzer/statistics/statistics.hpp"
+#include "analyzer/storage/constants.hpp"
 #include "analyzer/storage/fit.hpp"
 
 namespace stallcast {
 namespace {
 
-constexpr double k_least_error_frac = 0.01;
-constexpr double k_flat = 1.1;       ///< a doubling in flight that brings less has come to the ceiling
-constexpr double k_ruled_out = 1.5;  ///< half of a doubling
-constexpr double k_same = 0.97;      ///< within 3 % of the best: the same plateau
-constexpr double k_extrapolate = 2.0;
-
 double error_of(const SizeClass& c) {
-  return std::max(c.error_s, k_least_error_frac * c.seconds);
+  return std::max(c.error_s, k_least_class_error * c.seconds);
 }
 
 /// The line through the origin.
@@ -74,7 +69,7 @@ Estimate<double> pooled(std::span<const FlightRate> rates, double least) {
   std::int64_t n = 0;
   for (const FlightRate& rate : rates) {
     if (rate.rate.mean < least) continue;
-    const double half = std::max((rate.rate.ci95_high - rate.rate.ci95_low) / 2.0, 1e-3 * rate.rate.mean);
+    const double half = std::max((rate.rate.ci95_high - rate.rate.ci95_low) / 2.0, k_least_rate_error * rate.rate.mean);
     weights += 1.0 / (half * half);
     sum += rate.rate.mean / (half * half);
     low = n == 0 ? rate.rate.mean : std::min(low, rate.rate.mean);
@@ -90,11 +85,11 @@ Estimate<double> pooled(std::span<const FlightRate> rates, double least) {
 /// rules out that they bring half as much again.
 bool has_plateau(std::span<const FlightRate> rates, std::size_t best) {
   for (std::size_t i = 0; i < rates.size(); ++i) {
-    const double fewer = k_flat * rates[i].rate.mean;
+    const double fewer = k_flat_in_flight * rates[i].rate.mean;
     if (fewer < rates[best].rate.mean) continue;
     const auto more = rates.subspan(i + 1);
     const auto flat = [&](const FlightRate& rate) {
-      return rate.rate.mean < fewer && rate.rate.ci95_high < k_ruled_out * rates[i].rate.mean;
+      return rate.rate.mean < fewer && rate.rate.ci95_high < k_rise_ruled_out * rates[i].rate.mean;
     };
     if (std::any_of(more.begin(), more.end(), flat)) return true;
   }
@@ -107,7 +102,7 @@ std::optional<SizeLine> fit_size_line(std::span<const SizeClass> classes) {
   if (classes.size() < 2) return std::nullopt;
   const auto [least, most] = std::minmax_element(
       classes.begin(), classes.end(), [](const SizeClass& a, const SizeClass& b) { return a.bytes < b.bytes; });
-  if (!(most->bytes > 1.2 * least->bytes)) return std::nullopt;
+  if (!(most->bytes > k_sizes_apart * least->bytes)) return std::nullopt;
   const auto rows = static_cast<Eigen::Index>(classes.size());
   Eigen::MatrixXd design(rows, 2);
   Eigen::VectorXd values(rows);
@@ -166,12 +161,12 @@ Measured<Estimate<double>> ceiling_of(std::span<const FlightRate> rates) {
     if (rates[i].rate.ci95_low > rates[best].rate.ci95_low) best = i;  // not the luckiest of noisy points
   }
   const Estimate<double>& most = rates[best].rate;
-  if (has_plateau(rates, best)) return pooled(rates, k_same * most.mean);
+  if (has_plateau(rates, best)) return pooled(rates, k_same_plateau * most.mean);
   const auto usl = fit_usl(rates);
   const double asymptote =
       usl && usl->contention > 0.0 && usl->coherence == 0.0 ? usl->per_stream / usl->contention : 0.0;
-  if (rates.size() >= 4 && asymptote > most.mean && asymptote < k_extrapolate * most.mean &&
-      usl->residual_frac < 0.05) {
+  if (rates.size() >= k_fewest_points_to_extrapolate && asymptote > most.mean &&
+      asymptote < k_most_extrapolated * most.mean && usl->residual_frac < k_most_law_residual) {
     // Between what was seen and as far beyond the asymptote as that lies beyond what was seen.
     return Estimate<double>{asymptote, most.ci95_low, 2.0 * asymptote - most.ci95_low, most.n};
   }

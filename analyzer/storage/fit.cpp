@@ -9,18 +9,13 @@
 #include <optional>
 
 #include "analyzer/statistics/statistics.hpp"
+#include "analyzer/storage/constants.hpp"
 
 namespace stallcast {
 namespace {
 
 using record::StorageRead;
 using record::StorageState;
-
-constexpr double k_count_binds = 1.15;  ///< 4 KiB reads come at most that much faster than files: their number binds
-constexpr double k_bytes_bind = 0.85;   ///< files bring at least that share of the bytes' ceiling: their bytes bind
-constexpr double k_busy = 0.85;
-constexpr double k_metadata_busy = 0.7;  ///< of the cores, where threads also wait for each other's locks
-constexpr double k_burst = 0.8;
 
 template <class Q>
 MeasuredEstimate<Q> as_estimate(const Estimate<double>& e) {
@@ -43,7 +38,7 @@ class SizeClasses {
   void add(const StoragePointData& data) {
     for (const record::StorageWindow* window : data.windows) {
       for (const record::StorageSampledRead& read : window->sampled) {
-        if (read.end_s < lead_seconds(*window) && window->sampled.size() > 8) continue;
+        if (read.end_s < lead_seconds(*window) && window->sampled.size() > k_few_sampled_reads) continue;
         const int octave = static_cast<int>(std::floor(std::log2(std::max(1.0, read.bytes))));
         classes_[{data.read, octave}].push_back(read);
       }
@@ -53,7 +48,7 @@ class SizeClasses {
   [[nodiscard]] std::vector<SizeClass> means() const {
     std::vector<SizeClass> result;
     for (const auto& [key, reads] : classes_) {
-      if (reads.size() < 3) continue;
+      if (reads.size() < k_fewest_reads_of_class) continue;
       SizeClass mean;
       mean.n = static_cast<std::int64_t>(reads.size());
       const auto count = static_cast<double>(reads.size());
@@ -159,7 +154,7 @@ void fit_metadata(std::span<const StoragePointData> points, double usable_cpus, 
   for (const StoragePointData& data : points) {
     if (data.read == StorageRead::metadata && data.point.cpu_cores) busy = std::max(busy, *data.point.cpu_cores);
   }
-  if (busy < k_metadata_busy * usable_cpus) return;
+  if (busy < k_busy_opening_cores * usable_cpus) return;
   fit.ceiling_metadata = MeasuredEstimate<PerSecond>::absent(fmt::format(
       "opening {:.3g} files a second kept the machine's cores busy: storage is not what limits it", most->mean));
 }
@@ -235,7 +230,7 @@ void fit_scaling(std::span<const StoragePointData> points, StorageFit& fit) {
 /// A rate that falls while it is measured is a burst that runs out: credits of a cloud disk, a cache that fills.
 void look_for_burst(std::span<const StoragePointData> points, std::vector<DataIssue>& issues) {
   for (const StoragePointData& data : points) {
-    if (data.state != StorageState::cold || data.windows.size() < 4) continue;
+    if (data.state != StorageState::cold || data.windows.size() < k_fewest_windows_to_halve) continue;
     const std::size_t half = data.windows.size() / 2;
     SteadyPart sums[2];
     for (std::size_t i = 0; i < data.windows.size(); ++i) {
@@ -245,7 +240,7 @@ void look_for_burst(std::span<const StoragePointData> points, std::vector<DataIs
     }
     const double before = sums[0].bytes / sums[0].seconds;
     const double after = sums[1].bytes / sums[1].seconds;
-    if (!(after < k_burst * before)) continue;
+    if (!(after < k_burst_ran_out * before)) continue;
     issues.push_back({"storage-burst", Severity::warning, 1,
                       fmt::format("{} with {} in flight fell from {:.3g} to {:.3g} bytes/s while it was measured",
                                   data.point.read, data.in_flight, before, after),
@@ -259,7 +254,7 @@ void look_for_busy_cores(std::span<const StoragePointData> points, double usable
   for (const StoragePointData& data : points) {
     if (data.state == StorageState::cold && data.point.cpu_cores) most = std::max(most, *data.point.cpu_cores);
   }
-  if (usable_cpus <= 0.0 || most < k_busy * usable_cpus) return;
+  if (usable_cpus <= 0.0 || most < k_busy_reading_cores * usable_cpus) return;
   issues.push_back(
       {"storage-cpu-bound", Severity::warning, 1,
        fmt::format("reading kept {:.1f} of {:.1f} cores busy: these ceilings are the machine's, not its storage's",

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "analyzer/statistics/statistics.hpp"
+#include "analyzer/storage/constants.hpp"
 
 namespace stallcast {
 namespace {
@@ -19,17 +20,6 @@ using record::StorageRead;
 using record::StorageState;
 using record::StorageWindow;
 
-constexpr double k_lead_s = 0.15;
-constexpr double k_lead_share = 0.25;
-constexpr double k_few_pages = 0.01;
-constexpr double k_most_unread = 0.02;  ///< of resident reads, from storage after all
-constexpr double k_burst_gap_s = 0.01;  ///< a pause that is longer than this,
-constexpr double k_burst_gap = 5.0;     ///< and that many times the mean one, lies between two bursts
-constexpr double k_fewest_reads = 4.0;
-constexpr double k_least_cold_s =
-    0.05;  ///< of cold reading: what a storage gives for less than this it may have saved up
-constexpr std::size_t k_segments = 4;
-constexpr std::size_t k_fewest_windows = 3;  ///< whose spread tells how sure their rate is
 constexpr char k_no_bytes[] = "no bytes are read";
 
 const char* state_name(StorageState state) {
@@ -43,7 +33,7 @@ std::string percent_words(double part, double whole) {
 /// How many of a cold window's bytes must have come from storage. A file system that compresses fetches fewer than it
 /// gives; where the pages were seen to be absent, some room is left for that.
 double least_from_storage(const StorageWindow& window) {
-  return window.evidence.pages_checked > 0 ? 0.7 : 0.9;
+  return window.evidence.pages_checked > 0 ? k_least_stored_if_absent : k_least_stored_if_unseen;
 }
 
 struct Evidence {
@@ -55,7 +45,7 @@ Evidence judge_cold(const StorageWindow& window) {
   const record::StorageEvidence& seen = window.evidence;
   const auto resident = static_cast<double>(seen.pages_resident);
   const auto checked = static_cast<double>(seen.pages_checked);
-  if (seen.method == "evicted" && seen.pages_checked > 0 && resident > k_few_pages * checked) {
+  if (seen.method == "evicted" && seen.pages_checked > 0 && resident > k_most_pages_back * checked) {
     return {false, fmt::format("{} of the pages were in memory although they had been dropped: others read these files",
                                percent_words(resident, checked))};
   }
@@ -72,7 +62,7 @@ Evidence judge_cold(const StorageWindow& window) {
 
 Evidence judge_resident(const StorageWindow& window) {
   const record::StorageEvidence& seen = window.evidence;
-  if (seen.storage_bytes > k_most_unread * window.bytes) {
+  if (seen.storage_bytes > k_most_stored_if_resident * window.bytes) {
     return {false, fmt::format("{} of the bytes came from storage: they did not stay in memory",
                                percent_words(seen.storage_bytes, window.bytes))};
   }
@@ -105,7 +95,7 @@ std::optional<std::pair<record::StorageProgress, record::StorageProgress>> burst
     const record::StorageProgress& next = window.progress[i + 1];
     if (row.t_s >= begin.t_s && row.t_s <= end.t_s) gaps.emplace_back(next.t_s - row.t_s, &row);
   }
-  if (gaps.size() < 8) return std::nullopt;
+  if (gaps.size() < k_fewest_gaps_for_bursts) return std::nullopt;
   const double longest_s = std::max_element(gaps.begin(), gaps.end())->first;
   const double mean_s = (end.t_s - begin.t_s) / static_cast<double>(gaps.size());
   if (longest_s < k_burst_gap_s || longest_s < k_burst_gap * mean_s) return std::nullopt;
@@ -119,8 +109,9 @@ void add_segments(const StorageWindow& window, std::vector<SteadyPart>& parts) {
   const double begin_s = lead_seconds(window);
   record::StorageProgress before = progress_at(window, begin_s);
   if (before.reads == 0.0) before.t_s = 0.0;
-  for (std::size_t i = 1; i <= k_segments; ++i) {
-    const double end_s = begin_s + (window.stop_s - begin_s) * static_cast<double>(i) / static_cast<double>(k_segments);
+  for (std::size_t i = 1; i <= k_window_pieces; ++i) {
+    const double end_s =
+        begin_s + (window.stop_s - begin_s) * static_cast<double>(i) / static_cast<double>(k_window_pieces);
     const record::StorageProgress now = progress_at(window, end_s);
     if (now.t_s > before.t_s && now.reads > before.reads) {
       parts.push_back({now.t_s - before.t_s, now.reads - before.reads, now.bytes - before.bytes});
@@ -149,7 +140,7 @@ void fill_latency(const std::vector<const StorageWindow*>& windows, StoragePoint
   std::vector<double> seconds;
   for (const StorageWindow* window : windows) {
     for (const record::StorageSampledRead& read : window->sampled) {
-      const bool in_lead = read.end_s < lead_seconds(*window) && window->sampled.size() > 8;
+      const bool in_lead = read.end_s < lead_seconds(*window) && window->sampled.size() > k_few_sampled_reads;
       if (in_lead) continue;
       seconds.push_back(read.seconds);
     }
@@ -248,7 +239,7 @@ void fill_point(const std::vector<const StorageWindow*>& all, StoragePointData& 
     data.windows.clear();
     return set_absent(point, too_short_words(seconds_of(parts)));
   }
-  if (parts.size() < k_fewest_windows) {
+  if (parts.size() < k_fewest_windows_for_spread) {
     parts.clear();
     for (const StorageWindow* window : data.windows) add_segments(*window, parts);
   }
@@ -287,7 +278,7 @@ SteadyPart steady_part(const StorageWindow& window) {
   record::StorageProgress begin = progress_at(window, lead_seconds(window));
   record::StorageProgress end = progress_at(window, window.stop_s);
   if (const auto bursts = burst_ends(window, begin, end)) std::tie(begin, end) = *bursts;
-  if (end.reads - begin.reads >= k_fewest_reads && end.t_s > begin.t_s) {
+  if (end.reads - begin.reads >= k_fewest_steady_reads && end.t_s > begin.t_s) {
     return {end.t_s - begin.t_s, end.reads - begin.reads, end.bytes - begin.bytes};
   }
   return {window.end_s, window.reads, window.bytes};

@@ -5,14 +5,13 @@
 
 #include "analyzer/profile/fields.hpp"
 #include "analyzer/profile/json_writer.hpp"
+#include "analyzer/storage/constants.hpp"
 #include "analyzer/storage/fit.hpp"
 #include "analyzer/storage/points.hpp"
 #include "core/utf8.hpp"
 
 namespace stallcast {
 namespace {
-
-constexpr double k_small_file_bytes = 128.0 * 1024.0;
 
 StorageFilesFacts files_facts(const record::StorageFiles& files) {
   StorageFilesFacts facts;
@@ -35,7 +34,7 @@ StorageFilesFacts files_facts(const record::StorageFiles& files) {
   double small = 0.0;
   for (const double size : sizes) {
     distribution.add(size);
-    if (size < k_small_file_bytes) small += 1.0;
+    if (size < k_small_probed_file_bytes) small += 1.0;
   }
   const auto quantile = [&](double q) {
     return Bytes(sizes[static_cast<std::size_t>(q * static_cast<double>(sizes.size() - 1) + 0.5)]);

@@ -10,6 +10,7 @@
 #include "analyzer/profile/fields.hpp"
 #include "analyzer/profile/json_reader.hpp"
 #include "analyzer/profile/json_writer.hpp"
+#include "analyzer/storage/constants.hpp"
 #include "analyzer/storage/fit.hpp"
 #include "core/write_file.hpp"
 
@@ -68,7 +69,7 @@ Measured<Fraction> saved_in_pauses(const record::StorageRecording& recording,
     if (window.pause_s <= 0.0 || !state_is_proven(window)) continue;
     // Whole turns of reading and pausing: what came in after the last of them belongs to none.
     const double turn_s = 2.0 * window.pause_s;
-    const double whole_turns = std::floor(std::max(window.stop_s, window.end_s) / turn_s + 0.25);
+    const double whole_turns = std::floor(std::max(window.stop_s, window.end_s) / turn_s + k_missing_of_turn);
     const double end_s = turn_s * whole_turns;
     double inside = 0.0;
     for (const record::StorageProgress& at : window.progress) {
@@ -95,7 +96,7 @@ Measured<Seconds> idle_read(const record::StorageRecording& recording) {
       stretch = std::max(stretch, turn);
     }
   }
-  if (seconds.size() < 4) return Measured<Seconds>::absent("too few reads came after a pause");
+  if (seconds.size() < k_fewest_reads_after_pause) return Measured<Seconds>::absent("too few reads came after a pause");
   const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>(seconds.size() / 2);
   std::nth_element(seconds.begin(), middle, seconds.end());
   return Seconds(*middle);

@@ -9,17 +9,12 @@
 
 #include "analyzer/load/tick_span.hpp"
 #include "analyzer/statistics/statistics.hpp"
+#include "analyzer/warnings/constants.hpp"
 #include "analyzer/warnings/warnings.hpp"
 #include "core/cpu_list.hpp"
 
 namespace stallcast::sections {
 namespace {
-
-constexpr std::int64_t k_fewest_periods = 20;  ///< of a quota (0.1 s each, as a rule), below which a share says little
-constexpr double k_least_growth_bytes = 64e6;  ///< of all workers together
-constexpr std::uint64_t k_shortest_ns = 10'000'000'000ULL;  ///< over which growth of memory is looked for
-constexpr std::size_t k_fewest_readings = 4;
-constexpr std::size_t k_most_readings = 12;
 
 /// Processes that made batches for training, on the machine that the tool watches.
 std::set<std::int64_t> workers_of(const Evidence& e) {
@@ -78,7 +73,7 @@ struct TrendCourse {
     bytes.push_back(static_cast<double>(resident + std::max<std::int64_t>(0, swapped)));
   }
   [[nodiscard]] bool long_enough() const {
-    return bytes.size() >= k_fewest_readings && t_ns.back() - t_ns.front() >= k_shortest_ns;
+    return bytes.size() >= k_fewest_memory_readings && t_ns.back() - t_ns.front() >= k_shortest_growth_ns;
   }
 };
 
@@ -87,7 +82,7 @@ TrendCourse settled(const TrendCourse& course) {
   TrendCourse late;
   const std::size_t from = course.bytes.size() / 3;
   const std::size_t count = course.bytes.size() - from;
-  const std::size_t parts = std::min(count, k_most_readings);
+  const std::size_t parts = std::min(count, k_most_memory_readings);
   for (std::size_t part = 0; part < parts; ++part) {
     const std::size_t begin = from + part * count / parts;
     const std::size_t end = from + (part + 1) * count / parts;
@@ -188,7 +183,7 @@ std::string cpu_throttled(const Evidence& e, double threshold) {
   if (first == nullptr) return {};
   const std::int64_t periods = last->quota_periods - first->quota_periods;
   const auto throttled = static_cast<double>(last->quota_throttled - first->quota_throttled);
-  if (periods < k_fewest_periods || throttled < threshold * static_cast<double>(periods)) return {};
+  if (periods < k_fewest_quota_periods || throttled < threshold * static_cast<double>(periods)) return {};
   const auto stopped_s = static_cast<double>(last->quota_throttled_ns - first->quota_throttled_ns) * 1e-9;
   return "the control group's CPU quota was used up in " + fixed(100.0 * throttled / static_cast<double>(periods), 0) +
          " % of its periods; threads that could have run stood still for " + fixed(stopped_s, 1) + " s in all";

@@ -11,13 +11,11 @@
 #include "analyzer/reads/unseen.hpp"
 #include "analyzer/statistics/statistics.hpp"
 #include "analyzer/steps/job.hpp"
+#include "analyzer/warnings/constants.hpp"
 #include "analyzer/warnings/warnings.hpp"
 
 namespace stallcast::sections {
 namespace {
-
-constexpr std::size_t k_blocks = 12;       ///< that a trend is looked for in
-constexpr std::size_t k_fewest_made = 10;  ///< of a worker that is compared with others
 
 /// Time per sample of each batch that a worker of the rank made, as logarithms, by the worker's number.
 std::map<std::uint32_t, std::vector<double>> makings_of(const RankView& rank) {
@@ -28,7 +26,7 @@ std::map<std::uint32_t, std::vector<double>> makings_of(const RankView& rank) {
     if (made.header.aux == UINT32_MAX || made.samples == 0 || made.end_ns <= made.begin_ns) continue;
     makings[made.header.aux].push_back(std::log(static_cast<double>(made.end_ns - made.begin_ns) / made.samples));
   }
-  std::erase_if(makings, [](const auto& one) { return one.second.size() < k_fewest_made; });
+  std::erase_if(makings, [](const auto& one) { return one.second.size() < k_fewest_made_by_worker; });
   return makings;
 }
 
@@ -114,11 +112,11 @@ std::string few_steps(const Evidence& e, double threshold) {
 
 std::string drift(const Evidence& e, double threshold) {
   const std::vector<SteadyStep>& steps = e.ranks.front().window.steps;
-  if (steps.size() < 5 * k_blocks) return {};
+  if (steps.size() < k_fewest_steps_of_trend_block * k_trend_blocks) return {};
   std::vector<double> means;
-  for (std::size_t block = 0; block < k_blocks; ++block) {
-    const std::size_t from = block * steps.size() / k_blocks;
-    const std::size_t to = (block + 1) * steps.size() / k_blocks;
+  for (std::size_t block = 0; block < k_trend_blocks; ++block) {
+    const std::size_t from = block * steps.size() / k_trend_blocks;
+    const std::size_t to = (block + 1) * steps.size() / k_trend_blocks;
     double sum = 0.0;
     for (std::size_t i = from; i < to; ++i) sum += steps[i].step_s();
     means.push_back(sum / static_cast<double>(to - from));
@@ -190,7 +188,7 @@ std::string uneven_ranks(const Evidence& e, double threshold) {
   for (const RankView& rank : e.ranks) batches.push_back(static_cast<double>(batches_taken(rank)));
   const double usual = median_of(batches);
   std::string seen;
-  double most = std::max(threshold * usual, 2.0);  // a rank may be recorded for a step longer than another
+  double most = std::max(threshold * usual, k_uneven_batches_by_recording);
   for (std::size_t i = 0; i < batches.size(); ++i) {
     if (std::abs(batches[i] - usual) <= most) continue;
     most = std::abs(batches[i] - usual);
@@ -242,10 +240,10 @@ std::string reads_unseen(const Evidence& e, double threshold) {
 }
 
 std::string read_ahead_unused(const Evidence& e, double threshold) {
-  constexpr double k_matters = 0.05;  // of a step
   const Profile& profile = e.profile;
   const auto factor = read_ahead_factor(profile.dataset, profile.job.dataset_samples);
-  if (!factor || *factor < threshold || !profile.stalls.fetch || profile.stalls.fetch->mean < k_matters) return {};
+  if (!factor || *factor < threshold || !profile.stalls.fetch || profile.stalls.fetch->mean < k_read_ahead_matters)
+    return {};
   return "storage gives " + fixed(*factor, 1) +
          " times the pages that a cold sample needs: the kernel reads ahead around single reads of large files";
 }

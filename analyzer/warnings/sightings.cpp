@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analyzer/profile/json_fields.hpp"
+#include "analyzer/warnings/constants.hpp"
 
 namespace stallcast {
 namespace {
@@ -95,7 +96,7 @@ std::string files_seen(std::span<const RunData> nodes) {
   std::string text = fmt::format("{} read in {} reads, {} of files mapped", mebibytes(bytes), reads, mebibytes(mapped));
   const auto largest = std::max_element(by_path.begin(), by_path.end(),
                                         [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (largest == by_path.end() || largest->first.empty() || largest->second < 0.5 * bytes) return text;
+  if (largest == by_path.end() || largest->first.empty() || largest->second < k_most_from_one_file * bytes) return text;
   return text + "; most of it from " + largest->first;
 }
 

@@ -3,16 +3,14 @@
 #include <map>
 #include <set>
 
+#include "analyzer/warnings/constants.hpp"
 #include "analyzer/warnings/warnings.hpp"
 
 namespace stallcast::sections {
 namespace {
 
-constexpr std::size_t k_turns = 4;  ///< batches of each worker, on average, in a pass that is looked at
-
 /// Batches of a pass by the number of their worker; empty where the makers of too many are not known.
 std::map<std::uint32_t, std::int64_t> batches_by_worker(const Pass& pass) {
-  constexpr double k_known = 0.9;
   std::map<std::uint32_t, std::int64_t> batches;
   std::size_t known = 0;
   for (const Delivery& delivery : pass.deliveries) {
@@ -20,7 +18,7 @@ std::map<std::uint32_t, std::int64_t> batches_by_worker(const Pass& pass) {
     ++known;
     ++batches[delivery.made.header.aux];
   }
-  if (static_cast<double>(known) < k_known * static_cast<double>(pass.deliveries.size())) batches.clear();
+  if (static_cast<double>(known) < k_known_makers * static_cast<double>(pass.deliveries.size())) batches.clear();
   return batches;
 }
 
@@ -29,7 +27,7 @@ bool is_stream(const RankView& rank) {
 }
 
 bool is_long_enough(const RankView& rank, const Pass& pass) {
-  return pass.deliveries.size() >= k_turns * static_cast<std::size_t>(rank.window.loader.num_workers);
+  return pass.deliveries.size() >= k_fewest_turns_of_pass * static_cast<std::size_t>(rank.window.loader.num_workers);
 }
 
 std::string plural_batches(std::int64_t count) {
@@ -93,7 +91,6 @@ std::string uneven_workers(const Evidence& e, double threshold) {
 }
 
 std::string all_read_everything(const Evidence& e, double threshold) {
-  constexpr std::size_t k_fewest_files = 2;
   for (const RankView& rank : e.ranks) {
     if (!is_stream(rank)) continue;
     for (const Pass* pass : rank.window.passes) {
@@ -105,7 +102,7 @@ std::string all_read_everything(const Evidence& e, double threshold) {
       }
       double all = 0.0;
       for (const auto& [id, bytes] : largest) all += bytes;
-      if (readings.size() < 2 || largest.size() < k_fewest_files || all <= 0.0) continue;
+      if (readings.size() < 2 || largest.size() < k_fewest_files_to_split || all <= 0.0) continue;
       const bool each = std::all_of(readings.begin(), readings.end(), [&](const auto& worker) {
         double own = 0.0;
         for (const auto& [id, bytes] : worker.second) own += bytes;

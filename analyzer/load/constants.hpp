@@ -1,0 +1,37 @@
+/// What this room takes for much and little: thresholds and tolerances, with what set them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stallcast {
+
+// told_by_passes.cpp: batches that a script takes before its first step, to fill a buffer of its own.
+
+/// Batches before the first step. Chosen: fewer are a warm-up, and more must not be needed, since leaving such batches
+/// in as steps makes the steps too short. tests/analyzer/blocks/streams_test.cpp has a buffer that is filled.
+inline constexpr std::size_t k_fewest_filling_batches = 4;
+/// Times the batches that usually lie between two steps. Chosen: gradient accumulation takes its usual number before
+/// the first step, and one number more where it begins elsewhere; a buffer takes many.
+inline constexpr double k_filling_times_usual = 2.5;
+
+// machines.cpp
+
+/// Seconds between the boots of two recordings, as each clock of the day puts them, from which these are two machines.
+/// Chosen: setting the clock moves a boot by less, hosts of one name were hardly started within a minute. Held by
+/// "machines that are called alike are told apart by when they were started" (tests/analyzer/load/machines_test.cpp).
+inline constexpr double k_clock_was_set_s = 60.0;
+
+// run_data.cpp
+
+/// Workers, or batches ahead, that a loader may say it has. Chosen far above any loader: a damaged number would be
+/// allocated for by whoever replays it. Held by "a loader that claims a million workers is not believed"
+/// (tests/analyzer/load).
+inline constexpr std::int64_t k_most_of_loader_count = 4096;
+
+// gpu_recording.cpp
+
+/// Nanoseconds of a bin of the GPU probe. Chosen far above what the probe writes: a wider one is damage.
+inline constexpr std::uint64_t k_widest_gpu_bin_ns = 10'000'000'000ULL;
+
+}  // namespace stallcast

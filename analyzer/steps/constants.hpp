@@ -1,0 +1,45 @@
+/// What this room takes for much and little: thresholds and tolerances, with what set them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stallcast {
+
+// job.cpp
+
+/// Ranks that a job may say it has. Chosen: more than any machine has GPUs; a larger number is damage.
+inline constexpr std::int64_t k_most_ranks_of_job = 10'000'000;
+
+// steady.cpp: what of a pass is a steady step.
+
+/// Batches for each worker that are taken to be under way where the loader says fewer: the default of torch's
+/// DataLoader (prefetch_factor).
+inline constexpr std::int64_t k_least_prefetch_factor = 2;
+/// Batches that a loader of threads is taken to have under way, as it does not say. Chosen: fewer leave the filling of
+/// its queue among the steps, more take steps from short passes. Held by "both ends of a pass are left out"
+/// (tests/analyzer/stalls/overlapped_test.cpp).
+inline constexpr std::size_t k_prefetched_by_threads = 8;
+/// Batches beyond those under way that are left out at the end of a pass, where workers begin to rest one after the
+/// other. Chosen; held by "the queue's start-up and the draining end are left out"
+/// (tests/analyzer/steps/steady_test.cpp).
+inline constexpr std::size_t k_tail_beyond_in_flight = 2;
+/// Steps that must be left of a pass between its ends; where they are not, its middle half is taken. Chosen: fewer are
+/// no measurement (k_fewest_steps of analyzer/ranks is the same).
+inline constexpr std::size_t k_fewest_steps_within_pass = 4;
+/// Passes, from which nine of ten with a single batch tell a script that makes an iterator for each step. Chosen: below
+/// it a few broken-off passes (a look at the data) would.
+inline constexpr std::size_t k_fewest_single_batch_passes = 8;
+/// Steps after the last delivery, from which batches are said to be given again, if they are most of all. Chosen: fewer
+/// are a tail of gradient accumulation or a step at the end of the job.
+inline constexpr std::int64_t k_fewest_steps_given_again = 16;
+/// Steps, below which no warm-up is looked for: neither its quarter nor the median of a half would say much. Chosen.
+inline constexpr std::size_t k_fewest_steps_for_warm_up = 16;
+/// Times as many steps as workers, likewise: lengths are averaged over a turn of the workers. Chosen: four turns put
+/// one into the quarter that a warm-up may take.
+inline constexpr std::size_t k_fewest_turns_for_warm_up = 4;
+/// Times the median of the second half, from which a step at the beginning is clearly slower. Chosen: lower, usual
+/// scatter is cut off at the beginning alone, which biases the rate; higher, lazy initialisation counts as steady.
+inline constexpr double k_slow_warm_up_step = 1.5;
+
+}  // namespace stallcast
