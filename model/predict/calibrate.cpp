@@ -7,6 +7,8 @@
 #include <numeric>
 #include <random>
 
+#include "model/predict/constants.hpp"
+
 namespace stallcast {
 namespace {
 
@@ -14,13 +16,7 @@ constexpr int k_parameters = 5;
 using Vector = Eigen::Matrix<double, k_parameters, 1>;
 using Matrix = Eigen::Matrix<double, k_parameters, k_parameters>;
 
-constexpr int k_draws = 48;
 constexpr int k_dimensions = k_parameters + 3;  ///< error of making, of step, of hits behind the fourth parameter
-constexpr double k_other_step_share = 0.2;
-/// What is expected of Parameters::beside before any block is looked at. Caches are shared, and a processor's clock
-/// rate is lower with all cores busy than with one; by how much differs from machine to machine, which the spread says.
-constexpr double k_beside_expected = 0.05;
-constexpr double k_beside_sd = 0.05;
 
 Parameters parameters_of(const Vector& v) {
   return {v[0], v[1], v[2], v[3], k_beside_expected + v[4]};
@@ -169,9 +165,7 @@ std::vector<Draw> draw(const Fit& fitted, double error_scale) {
 /// the block's own noise explain is the model's. One or two blocks say little of it: what is expected counts as two
 /// more.
 void backtest(const JobModel& job, Calibration& calibration, StallCurves& curves) {
-  constexpr double k_expected_sd = 0.025;
-  constexpr double k_expected_counts = 2.0;
-  double squares = k_expected_counts * k_expected_sd * k_expected_sd;
+  double squares = k_expected_backtest_counts * k_expected_backtest_sd * k_expected_backtest_sd;
   double expected = squares;
   for (std::size_t i = 1; i < job.observations.size(); ++i) {
     const Observation& seen = job.observations[i];
@@ -187,7 +181,7 @@ void backtest(const JobModel& job, Calibration& calibration, StallCurves& curves
     calibration.backtests.push_back({seen, predicted});
     const double off = std::log(predicted / seen.rate);
     squares += std::max(0.0, off * off - explained);
-    expected += k_expected_sd * k_expected_sd;
+    expected += k_expected_backtest_sd * k_expected_backtest_sd;
   }
   if (calibration.backtests.empty()) return;
   calibration.error_scale = std::clamp(std::sqrt(squares / expected), 0.7, 4.0);
