@@ -9,6 +9,7 @@
 #include "analyzer/profile/dataset_bytes.hpp"
 #include "core/other_load.hpp"
 #include "model/analytic/closed_form.hpp"
+#include "model/job/constants.hpp"
 #include "model/job/inputs.hpp"
 #include "model/job/operators.hpp"
 #include "model/job/overlapped.hpp"
@@ -19,8 +20,6 @@ namespace {
 
 using namespace inputs;  // NOLINT(google-build-using-namespace): how a profile's values are read
 
-constexpr double k_least_miss = 0.05;  ///< below it, what one miss costs drowns in the hits
-constexpr double k_unknown_cores = 1e6;
 constexpr const char* k_profile_more = "profile a longer run: stallcast profile -- COMMAND";
 constexpr const char* k_profile_cold =
     "a profile of a run whose files are not in memory (cold), or --set storage_bandwidth=.. "
@@ -126,11 +125,10 @@ Crowding crowding_as_found(const JobModel& job) {
 /// Takes out of the measured step what the workers' presence adds to it, and finds what others' presence adds. Sharing
 /// is estimated as if it were even, which the kernel's is not.
 void take_interference_out(const Profile& profile, JobModel& job) {
-  constexpr double k_own_doing = 1.10;  // the crowding is an estimate: less than this says nothing of others
   const Crowding slow = crowding_as_found(job);
   if (job.cpu_s > 0.0 && !nobody_else(profile.resources.other_cpus, job.cores * job.ranks_per_host)) {
     const double seen = 1.0 + job.core_wait_s / job.cpu_s;
-    if (seen > k_own_doing * slow.worker) job.disturbance = seen / slow.worker;
+    if (seen > k_own_crowding * slow.worker) job.disturbance = seen / slow.worker;
   }
   if (job.disturbance > 1.0) {
     char text[160];
@@ -233,10 +231,9 @@ void take_cpu_of_cached(const Profile& profile, JobModel& job) {
   const double hit = cached->mean.value();
   const double found = profile.resources.worker_cpu->mean.value();
   const auto& cold = profile.resources.worker_cpu_cold;
-  constexpr double k_mostly = 0.5;
   if (job.storage_s && known(cold)) {
     job.miss_cpu_s = std::clamp(cold->mean.value() - hit, 0.0, *job.storage_s);
-  } else if (job.storage_s && job.miss >= k_mostly) {
+  } else if (job.storage_s && job.miss >= k_mostly_missed) {
     job.miss_cpu_s = std::clamp((found - hit) / job.miss, 0.0, *job.storage_s);
   }
   job.collate_s = std::min(job.collate_s, 0.9 * hit);
@@ -248,11 +245,10 @@ void take_cpu_of_cached(const Profile& profile, JobModel& job) {
 /// Whether the kernel reads ahead of the job: of shards that are read in order by read(), over no network. Of a stream
 /// of small files it does not know which comes next.
 void read_order(const Profile& profile, JobModel& job) {
-  constexpr double k_sets_the_pace = 0.05;  // of a step: waiting for storage
   job.reads_ahead = profile.job.loader_kind == "iterable" && !job.reads_mapped && !job.reads_unseen &&
                     profile.dataset.layout == "shards";
   const auto& fetch = profile.stalls.as_is_fetch;
-  const bool found_cold = job.miss >= 0.95 && fetch && fetch->ci95_low > k_sets_the_pace;
+  const bool found_cold = job.miss >= 0.95 && fetch && fetch->ci95_low > k_storage_sets_pace;
   if (job.reads_ahead && found_cold) job.stream_demand_s = 1.0 / job.rate;
 }
 
@@ -298,7 +294,6 @@ void read_variability(const Profile& profile, JobModel& job) {
 /// Cached blocks against synthetic ones, where those tell. Else, steps whose batch was ready wait for its handing over
 /// alone: the shortest waits, where they are short.
 void read_receiving(const Profile& profile, JobModel& job) {
-  constexpr double k_short = 0.03;  // of a step; longer ones mean that no batch was ever ready
   const Stalls& stalls = profile.stalls;
   if (job.workers > 0 && stalls.method == "differential" && stalls.receive && stalls.receive->ci95_low > 0.0 &&
       stalls.receive->mean < 1.0 && known_rate(profile.rates.cold)) {
@@ -309,7 +304,7 @@ void read_receiving(const Profile& profile, JobModel& job) {
   if (job.workers == 0 || waits == profile.resources.distributions.end() || waits->second.n < 20) return;
   const double shortest = std::max(0.0, waits->second.quantile(0.1));
   const double wait = std::max(0.0, job.batch / job.rate - job.compute_s);
-  if (shortest <= k_short * job.batch / job.rate) job.receive_s = std::min(shortest, wait);
+  if (shortest <= k_short_wait * job.batch / job.rate) job.receive_s = std::min(shortest, wait);
 }
 
 /// File systems that other hosts read as well.
