@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "probes/collect/schedule/constants.hpp"
 #include "probes/collect/schedule/phase_timing.hpp"
 
 namespace stallcast::collect {
@@ -14,8 +15,6 @@ namespace {
 
 using record::Phase;
 using record::Segment;
-
-constexpr int k_most_late = 2;
 
 const char* name_of(std::uint32_t phase) {
   constexpr const char* k_names[] = {"as found", "from storage", "from memory",  "computing alone", "",
@@ -89,8 +88,8 @@ void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
 
 /// How long blocks are, from the rate as found and the length of a pass.
 void PhaseSchedule::plan_blocks(const View& view) {
-  const bool is_slow = elapsed_s_ >= k_found_at_most_s && view.slowest_turn > 0;
-  if (elapsed_s_ < k_found_s || (view.slowest_turn < k_found_turns && !is_slow)) return;
+  const bool is_slow = elapsed_s_ >= k_as_found_at_most_s && view.slowest_turn > 0;
+  if (elapsed_s_ < k_as_found_s || (view.slowest_turn < k_as_found_turns && !is_slow)) return;
   if (view.hold_only && !wants(Phase::synthetic)) {
     obstacle_ = "where this loader's data come from cannot be chosen; it can be profiled with --phases synthetic";
     return;
@@ -100,7 +99,7 @@ void PhaseSchedule::plan_blocks(const View& view) {
   waited_share_ = share / std::max(1U, view.ranks);
   const std::uint64_t measured = std::max<std::uint64_t>(measured_batches(rate_as_found_), view.workers);
   transients_ = view.workers == 0 ? 1 : view.in_flight + view.workers;
-  block_batches_ = std::min(measured + transients_, k_most_batches);
+  block_batches_ = std::min(measured + transients_, k_most_block_batches);
   spans_ = view.pass_length() > 0 && view.pass_length() < block_batches_ + view.in_flight + 2;
   next_turn_ = std::max(next_turn_, view.fastest_turn);
 }
@@ -212,7 +211,7 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are held.
   const auto lead = static_cast<std::uint64_t>(std::ceil(read_s_ * 1.3 * std::max(rate_as_found_, 0.1)));
   const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
-  asked_all_ = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late;
+  asked_all_ = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late_holds;
   asked_first_ = from + lead;
   asked_end_ = asked_first_ + turns + lead / 2 + view.in_flight;
   if (!asked_all_ && asked_end_ > view.pass_end) {
