@@ -92,8 +92,8 @@ inline constexpr double k_fastest_network = 1e12;
 /// of collating in a worker, what shared memory costs: stacking tensors there takes more than ten times as long
 /// (tests/bench/collate), and a collate that computes gains less
 inline constexpr double k_shared_collate_share = 0.8;
-/// Seconds: twice of the pauses that were probed (k_pause_s of probes/collect/storage). What longer ones save up is not
-/// known
+/// Seconds: twice of the pauses that were probed (k_probe_pause_s of probes/collect/storage). What longer ones save up
+/// is not known
 inline constexpr double k_longest_saving_pause_s = 0.1;
 
 }  // namespace stallcast
