@@ -14,11 +14,11 @@ inline constexpr double k_integrated_sds = 8.5;
 inline constexpr int k_integration_steps = 1700;  ///< of that way: 0.005 standard deviations each. Chosen
 
 // stall_curve.cpp
-inline constexpr double k_making_cv_bucket =
-    0.05;  ///< of the mean: between curves of making this far apart is interpolated
-inline constexpr double k_step_cv_bucket =
-    0.02;                                     ///< of the mean: the nearest curve counts, as steps vary little. Chosen
-inline constexpr int k_most_cv_buckets = 40;  ///< Chosen: a coefficient of variation of 2 in making, 0.8 in steps
+/// of the mean: between curves of making this far apart is interpolated
+inline constexpr double k_making_cv_bucket = 0.05;
+/// of the mean: the nearest curve counts, as steps vary little. Chosen
+inline constexpr double k_step_cv_bucket = 0.02;
+inline constexpr int k_most_cv_buckets = 40;      ///< Chosen: a coefficient of variation of 2 in making, 0.8 in steps
 inline constexpr int k_most_drawn_workers = 128;  ///< workers. Chosen: beyond these the curve hardly moves any more
 inline constexpr int k_most_drawn_prefetch = 32;  ///< batches a worker. Chosen, as for workers
 /// batches a curve is drawn from. Chosen: its noise is small beside the interpolation's error, and a curve stays quick
@@ -30,8 +30,8 @@ inline constexpr double k_presence_tolerance = 1e-6;  ///< of time. Chosen: inte
 /// of the residual that a step takes. Chosen: plain iteration swings to and fro; set anew (0.6 before) when mixing made
 /// the form three times as fast (tests/bench/model)
 inline constexpr double k_damping = 0.7;
-inline constexpr double k_most_mixing =
-    3.0;  ///< of the last two states. Chosen: more leaps out of the region where it fits
+/// of the last two states. Chosen: more leaps out of the region where it fits
+inline constexpr double k_most_mixing = 3.0;
 inline constexpr double k_surely_present = 0.9999;  ///< of time. Chosen: the odds of a chance of 1 are infinite
 
 }  // namespace stallcast

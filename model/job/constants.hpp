@@ -27,12 +27,12 @@ inline constexpr double k_mostly_missed = 0.5;
 /// of a step, lower end of the interval of fetch stall. Chosen: waiting for storage sets the pace of a stream from here
 /// on
 inline constexpr double k_storage_sets_pace = 0.05;
-inline constexpr double k_short_wait =
-    0.03;  ///< of a step. Chosen: longer shortest waits mean that no batch was ever ready
+/// of a step. Chosen: longer shortest waits mean that no batch was ever ready
+inline constexpr double k_short_wait = 0.03;
 
 // access.cpp
-inline constexpr int k_quantiles_of_file_sizes =
-    16;  ///< sizes over which requests are averaged. Chosen: enough for a mean
+/// sizes over which requests are averaged. Chosen: enough for a mean
+inline constexpr int k_quantiles_of_file_sizes = 16;
 
 // operators.cpp
 /// of an operator's wall time, beyond CPU time and waiting for a core. Chosen: less is what those two are off; from
@@ -40,8 +40,8 @@ inline constexpr int k_quantiles_of_file_sizes =
 inline constexpr double k_operator_waits_from = 0.1;
 
 // overlapped.cpp
-inline constexpr double k_loader_binds_from =
-    0.10;  ///< of a step. Chosen: a job that waits so much goes at the loader's pace
+/// of a step. Chosen: a job that waits so much goes at the loader's pace
+inline constexpr double k_loader_binds_from = 0.10;
 
 // unseen_reads.cpp
 /// of the time that a sample takes. Chosen: less than this in page faults is no reading to speak of

@@ -58,8 +58,8 @@ inline constexpr double k_most_simulation_bytes = 2147483648.0;  ///< of memory.
 inline constexpr double k_many_simulated_reads = 4e7;
 /// of the samples: shares from storage by simulation and closed form are told apart from here on. Chosen
 inline constexpr double k_storage_shares_differ = 0.02;
-inline constexpr double k_straggling_matters =
-    0.05;  ///< of the time that ranks wait for the slowest. Chosen: worth a note
+/// of the time that ranks wait for the slowest. Chosen: worth a note
+inline constexpr double k_straggling_matters = 0.05;
 inline constexpr double k_lone_rank_fits = 0.001;  ///< of a step: fitted when as near. Chosen, as k_recursion_fits
 
 // calibrate.cpp

@@ -8,8 +8,8 @@ namespace stallcast {
 
 // nearest_word.cpp
 inline constexpr std::size_t k_longest_guessed_word = 64;  ///< letters. Chosen: longer ones are no slip of the keyboard
-inline constexpr std::size_t k_fewest_part_letters =
-    4;  ///< letters. Chosen: shorter parts of keys are like too many words
+/// letters. Chosen: shorter parts of keys are like too many words
+inline constexpr std::size_t k_fewest_part_letters = 4;
 
 // values.cpp. Chosen: more than any machine has or needs, so that a larger number is a slip; the model need not stand
 // it.

@@ -16,8 +16,8 @@ inline constexpr double k_unseen_ceiling_sd = 0.4;
 inline constexpr double k_cores_sd = 0.03;    ///< of making, and half of it of the step, per doubling of cores
 inline constexpr double k_storage_sd = 0.03;  ///< of making, per doubling of storage's demand
 inline constexpr double k_cache_sd = 0.03;    ///< of making, for the whole way from nothing cached to everything
-inline constexpr double k_batch_making_sd =
-    0.02;  ///< of making, per doubling of the batch: costs of a batch as a whole
+/// of making, per doubling of the batch: costs of a batch as a whole
+inline constexpr double k_batch_making_sd = 0.02;
 /// of the step, per doubling of the batch: a step's time is taken to be proportional, which small batches are not
 inline constexpr double k_batch_step_sd = 0.06;
 inline constexpr double k_speedup_sd = 0.02;  ///< of the step, per doubling of the accelerator's speed
@@ -34,8 +34,8 @@ inline constexpr double k_time_slice_sd = 0.5;
 /// of the logarithm of what lies between storage hidden wholly and not at all, where one worker reads alone: all of it
 /// in one job of tests/bench/predictions (tar), half of it in another (webloader)
 inline constexpr double k_lone_reader_sd = 0.6;
-inline constexpr double k_reader_alone_at_times_sd =
-    0.3;  ///< the same where one reads alone now and then: chosen, half
+/// the same where one reads alone now and then: chosen, half
+inline constexpr double k_reader_alone_at_times_sd = 0.3;
 
 // parts.hpp
 /// A change by no more than this factor lies within what was measured; the rest is for rounding. Chosen: a factor of

@@ -7,10 +7,10 @@
 namespace stallcast::collect {
 
 // storage.cpp
-inline constexpr std::size_t k_own_file_bytes =
-    1U << 20U;  ///< written and evicted again. Chosen: pages enough to see some stay
-inline constexpr long k_before_second_try_ns =
-    20'000'000;  ///< of an eviction. Chosen: pages are on their way to its list
+/// written and evicted again. Chosen: pages enough to see some stay
+inline constexpr std::size_t k_own_file_bytes = 1U << 20U;
+/// of an eviction. Chosen: pages are on their way to its list
+inline constexpr long k_before_second_try_ns = 20'000'000;
 /// free. Chosen: half of what is free is left to the job, and the other half holds a long run's recordings
 inline constexpr std::uint64_t k_enough_for_recordings = 512ULL << 20U;
 /// free in /dev/shm. Chosen, above the 64 MB that containers get by default: workers hand batches over there

@@ -14,8 +14,8 @@ inline constexpr std::uint32_t k_most_units = 1U << 20U;
 inline constexpr double k_late_share = 0.02;
 
 // kernel_groups.cpp
-inline constexpr std::uint64_t k_young_group_s =
-    60;  ///< since its run began. Chosen: an empty group may be of a run that still starts
+/// since its run began. Chosen: an empty group may be of a run that still starts
+inline constexpr std::uint64_t k_young_group_s = 60;
 /// tries to remove a group. A process that has just been waited for may still count as a member for a moment. Chosen:
 /// half a second in all, which an end may take
 inline constexpr int k_removals = 50;
@@ -23,7 +23,7 @@ inline constexpr std::uint32_t k_removal_us = 10'000;          ///< between two 
 inline constexpr std::uint32_t k_longest_wait_us = 1'000'000;  ///< where processes live on. Chosen: no load by looking
 
 // kernel_plan.cpp
-inline constexpr std::int64_t k_quota_period_us =
-    100'000;  ///< of a CPU quota: Linux' default for cpu.max and cfs_period_us
+/// of a CPU quota: Linux' default for cpu.max and cfs_period_us
+inline constexpr std::int64_t k_quota_period_us = 100'000;
 
 }  // namespace stallcast::collect

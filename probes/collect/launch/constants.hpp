@@ -14,7 +14,7 @@ inline constexpr int k_most_default_folders = 9999;  ///< stallcast-profile-N. C
 inline constexpr std::uint64_t k_least_free_bytes = 4ULL << 20U;
 
 // command_facts.cpp
-inline constexpr std::size_t k_head_bytes =
-    64 * 1024;  ///< of a program, read. Chosen: a script's first line, ELF's headers
+/// of a program, read. Chosen: a script's first line, ELF's headers
+inline constexpr std::size_t k_head_bytes = 64 * 1024;
 
 }  // namespace stallcast::collect

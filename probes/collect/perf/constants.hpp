@@ -21,17 +21,17 @@ inline constexpr std::uint64_t k_most_libc_code_bytes = 4096;
 /// samples a second of a CPU. Not a divisor of any usual timer's rate: samples must not fall into step with what they
 /// look at. tests/bench/overhead has what it costs (docs/accuracy.md, "each operator timed, CPU time sampled")
 inline constexpr std::uint64_t k_sampling_hz = 97;
-inline constexpr std::size_t k_most_ring_pages =
-    128;  ///< of one ring: with its first page within perf_event_mlock_kb's 516 KiB
+/// of one ring: with its first page within perf_event_mlock_kb's 516 KiB
+inline constexpr std::size_t k_most_ring_pages = 128;
 inline constexpr std::size_t k_all_rings_pages = 16384;  ///< of all rings. Chosen: 64 MiB
 /// by which a record may come after those of another CPU. Chosen: two samples' time
 inline constexpr std::uint64_t k_late_record_ns = 20'000'000ULL;
-inline constexpr std::size_t k_most_counter_readings =
-    4096;  ///< Chosen: then every second goes, and they come half as often
+/// Chosen: then every second goes, and they come half as often
+inline constexpr std::size_t k_most_counter_readings = 4096;
 
 // cpu_samples.cpp
 inline constexpr std::size_t k_most_process_names = 16384;  ///< Chosen, as k_most_processes
-inline constexpr std::size_t k_most_kallsyms_bytes =
-    64U << 20U;  ///< of /proc/kallsyms. Chosen: kernels have some 10 MB of it
+/// of /proc/kallsyms. Chosen: kernels have some 10 MB of it
+inline constexpr std::size_t k_most_kallsyms_bytes = 64U << 20U;
 
 }  // namespace stallcast::collect

@@ -10,12 +10,12 @@ namespace stallcast::collect {
 inline constexpr std::uint64_t k_emulation_logged_every_ns = 5'000'000'000ULL;
 
 // watch.cpp
-inline constexpr std::uint64_t k_heartbeat_ns =
-    100'000'000ULL;  ///< Chosen: ranks let go of a script when none came for 5 s
+/// Chosen: ranks let go of a script when none came for 5 s
+inline constexpr std::uint64_t k_heartbeat_ns = 100'000'000ULL;
 /// from the first batch to the first overhead pair. Chosen: workers fill their queues in it
 inline constexpr std::uint64_t k_settle_ns = 2'000'000'000ULL;
-inline constexpr std::uint64_t k_forget_ns =
-    60'000'000'000ULL;  ///< how long "not ours" holds for a pid. Chosen: pids come again
+/// how long "not ours" holds for a pid. Chosen: pids come again
+inline constexpr std::uint64_t k_forget_ns = 60'000'000'000ULL;
 /// of the log: details come half as often after each of these. Chosen: a run of any length keeps a small one
 inline constexpr std::uint64_t k_log_quantum_bytes = 8ULL << 20U;
 inline constexpr std::uint64_t k_details_share = 1000;       ///< Chosen: details may cost 1/1000 of a core

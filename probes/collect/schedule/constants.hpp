@@ -9,21 +9,21 @@ namespace stallcast::collect {
 /// Seconds that ranks may run until we have looked and published again. Chosen: some looks of the tool, so that a late
 /// one harms nothing
 inline constexpr double k_look_s = 0.3;
-inline constexpr double k_as_found_s =
-    3.0;  ///< before the first round. Chosen: start-up is over, a short budget goes on
-inline constexpr double k_as_found_at_most_s =
-    20.0;  ///< the same, however few batches came. Chosen: a budget is minutes
-inline constexpr std::uint64_t k_as_found_turns =
-    12;  ///< the same, batches. Chosen: as few as a block, for a rate to plan by
+/// before the first round. Chosen: start-up is over, a short budget goes on
+inline constexpr double k_as_found_s = 3.0;
+/// the same, however few batches came. Chosen: a budget is minutes
+inline constexpr double k_as_found_at_most_s = 20.0;
+/// the same, batches. Chosen: as few as a block, for a rate to plan by
+inline constexpr std::uint64_t k_as_found_turns = 12;
 /// of a block, measured, at the rate as found. Chosen: over it the ends of a block, where batches come in bunches,
 /// matter little; of several rounds each has all states, as the machine's speed drifts
 inline constexpr double k_block_s = 1.5;
-inline constexpr std::uint64_t k_fewest_block_batches =
-    12;  ///< and no fewer than workers. Chosen: batches come in bunches
-inline constexpr std::uint64_t k_many_block_batches =
-    24;  ///< of a block whose batches take long, if twice the time does
-inline constexpr std::uint64_t k_most_block_batches =
-    400;  ///< Chosen: more make no rate surer, and their files must be held
+/// and no fewer than workers. Chosen: batches come in bunches
+inline constexpr std::uint64_t k_fewest_block_batches = 12;
+/// of a block whose batches take long, if twice the time does
+inline constexpr std::uint64_t k_many_block_batches = 24;
+/// Chosen: more make no rate surer, and their files must be held
+inline constexpr std::uint64_t k_most_block_batches = 400;
 
 // phase_schedule.cpp
 /// times that files were held later than foreseen. Chosen: once is chance; from then on all files are held
@@ -49,8 +49,8 @@ inline constexpr std::uint64_t k_added_read_ns = 500'000;
 inline constexpr std::uint64_t k_added_cpu_ns = 500'000;
 
 // phase_costs.cpp
-inline constexpr double k_slowest_batch_rate =
-    1e-3;  ///< batches a second: a rate of 0 would make a group last for ever
+/// batches a second: a rate of 0 would make a group last for ever
+inline constexpr double k_slowest_batch_rate = 1e-3;
 
 // phase_end.cpp
 /// Seconds after the end in which a rank has not come to it. Chosen: it is busy elsewhere (evaluates, saves), and over
@@ -62,8 +62,8 @@ inline constexpr double k_busy_elsewhere_s = 30.0;
 inline constexpr std::uint64_t k_dense_stretches = 20;
 
 // phased_run.cpp
-inline constexpr std::uint64_t k_progress_every_ns =
-    1'000'000'000ULL;  ///< Chosen: a line that is read does not flicker
+/// Chosen: a line that is read does not flicker
+inline constexpr std::uint64_t k_progress_every_ns = 1'000'000'000ULL;
 
 // recorded_files.cpp
 /// of the samples of a block, that the job has never read. A block from memory with more would fail its premise
