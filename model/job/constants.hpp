@@ -21,11 +21,9 @@ inline constexpr double k_unknown_cores = 1e6;  ///< cores of a host that does n
 /// of the workers' crowding as estimated. Chosen: the estimate takes sharing to be even, which the kernel's is not, so
 /// less than this says nothing of others' load
 inline constexpr double k_own_crowding = 1.10;
-/// of samples that came from storage. Chosen: below it, the difference to cached blocks is mostly noise once divided by
-/// it
+/// of samples that came from storage. Chosen: below it, the difference to cached blocks divided by it is mostly noise
 inline constexpr double k_mostly_missed = 0.5;
-/// of a step, lower end of the interval of fetch stall. Chosen: waiting for storage sets the pace of a stream from here
-/// on
+/// of a step, lower end of the interval of fetch stall. Chosen: waiting for storage then sets a stream's pace
 inline constexpr double k_storage_sets_pace = 0.05;
 /// of a step. Chosen: longer shortest waits mean that no batch was ever ready
 inline constexpr double k_short_wait = 0.03;

@@ -18,8 +18,7 @@ inline constexpr double k_model_sd = 0.03;
 inline constexpr double k_discrepancy_reach = 0.5;
 
 // predict.cpp
-/// of the rate: from here on the difference of the two forms is worth a note. Chosen, as k_model_sd: less is their
-/// error
+/// of the rate: from here on the difference of the two forms is worth a note. Chosen, as k_model_sd
 inline constexpr double k_forms_apart = 0.03;
 /// standard deviations of the rate as found. Chosen, the usual two: beyond, blocks and the window as found contradict
 /// each other, and what was measured stands
@@ -47,8 +46,8 @@ inline constexpr double k_held_back_share = 0.98;
 inline constexpr double k_at_ceiling = 0.005;  ///< of the ceiling's time: close enough to it. Chosen, under k_model_sd
 inline constexpr double k_recursion_fits = 0.001;  ///< of a step: fitted when as near. Chosen, well under rates' noise
 inline constexpr double k_starved_wait_share = 0.1;  ///< of a step. Chosen: who waits so much goes at the workers' pace
-/// of a step: a ceiling as near to the step as found binds it, and is fitted itself. Chosen: what probed ceilings are
-/// off
+/// of a step: a ceiling as near to the step as found binds it, and is fitted itself. Chosen: no
+/// probe knows one better
 inline constexpr double k_near_ceiling = 0.05;
 
 // cluster_simulation.cpp

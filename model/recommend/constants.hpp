@@ -4,16 +4,14 @@
 namespace stallcast {
 
 // loader_search.cpp
-/// of the best rate. Chosen: the fewest workers and batches that come as near are the knee; more cost memory for
-/// nothing
+/// of the best rate. Chosen: the fewest workers and batches that come as near are the knee; more cost memory
 inline constexpr double k_near_best = 0.98;
 /// of the best rate with workers. Chosen: loading in the consumer is only for those whom workers slow down
 inline constexpr double k_worth_no_workers = 1.03;
 inline constexpr int k_most_tried_workers = 64;  ///< workers of a rank. Chosen: as far as the search goes
 /// of the free memory. Chosen: the other half stays for page cache
 inline constexpr double k_memory_for_workers = 0.5;
-/// bytes free in /dev/shm. Chosen, above the 64 MB that containers get by default: less may not hold more workers'
-/// batches
+/// bytes free in /dev/shm. Chosen, above the 64 MB that containers get by default: more workers may not fit
 inline constexpr double k_small_shm_bytes = 256e6;
 
 // recommend.cpp

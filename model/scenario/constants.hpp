@@ -11,8 +11,7 @@ inline constexpr std::size_t k_longest_guessed_word = 64;  ///< letters. Chosen:
 /// letters. Chosen: shorter parts of keys are like too many words
 inline constexpr std::size_t k_fewest_part_letters = 4;
 
-// values.cpp. Chosen: more than any machine has or needs, so that a larger number is a slip; the model need not stand
-// it.
+// values.cpp. Chosen: more than any machine has or needs, so that a larger number is a slip.
 inline constexpr int k_most_asked_workers = 1024;   ///< of a rank
 inline constexpr int k_most_asked_prefetch = 1024;  ///< batches of a worker
 inline constexpr int k_largest_batch = 1 << 24;     ///< samples

@@ -10,7 +10,7 @@ namespace stallcast::collect {
 /// MB on the disk, of which only what is used costs memory
 inline constexpr std::uint32_t k_most_units = 1U << 20U;
 /// of the time of emulated reads, that real ones may add. Chosen: beyond it the emulation is said not to hold; its
-/// rates are within 3 % of the kernel's own limit (tests/bench/emulation, docs/accuracy.md)
+/// rates are within about 3 % of the kernel's own limit (tests/bench/emulation, docs/accuracy.md)
 inline constexpr double k_late_share = 0.02;
 
 // kernel_groups.cpp

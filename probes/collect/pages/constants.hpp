@@ -33,8 +33,7 @@ inline constexpr std::uint32_t k_most_sample_parts = 256;
 inline constexpr std::size_t k_fresh_bytes = 2 * 1024 * 1024;
 
 // page_holder.cpp
-/// threads that read what is to be held. Chosen: some in flight, as storage gives more then, beside a job that reads,
-/// too
+/// threads that read what is to be held. Chosen: storage gives more to some, and a job reads beside them
 inline constexpr std::size_t k_hold_readers = 4;
 /// Chosen: how soon pages that went, or memory that became short, are seen
 inline constexpr int k_hold_look_every_ms = 500;
@@ -42,7 +41,7 @@ inline constexpr int k_hold_look_every_ms = 500;
 inline constexpr std::uint64_t k_least_left_bytes = 64ULL << 20U;
 
 // page_residency.cpp
-inline constexpr std::uint64_t k_mincore_bytes = 64ULL
-                                                 << 20U;  ///< asked about with one call. Chosen: an answer of 16 KiB
+/// asked about with one call. Chosen: an answer of 16 KiB
+inline constexpr std::uint64_t k_mincore_bytes = 64ULL << 20U;
 
 }  // namespace stallcast::collect

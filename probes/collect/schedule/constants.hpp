@@ -30,8 +30,8 @@ inline constexpr std::uint64_t k_most_block_batches = 400;
 inline constexpr int k_most_late_holds = 2;
 
 // phase_groups.cpp
-/// of blocks from memory, at the rate that they have had so far. Chosen: a job that waits for storage has so many
-/// batches in half a second that those of a cold block would do
+/// of blocks from memory, at the rate that they have had so far. Chosen: where a job waits for storage, as
+/// many batches as a cold block has come in half a second, too few for a rate
 inline constexpr double k_cached_block_s = 2.0;
 /// of a block of a stream: read ahead by 8 MiB its batches come in lumps, and blocks of 1.5 s told 6 % low
 inline constexpr double k_stream_block_s = 4.0;

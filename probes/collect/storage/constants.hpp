@@ -43,18 +43,18 @@ inline constexpr std::size_t k_progress_rows = 256;  ///< of reads and bytes ove
 inline constexpr std::size_t k_sampled_reads = 512;  ///< of single reads' times
 
 // pool.cpp
-inline constexpr std::uint64_t k_most_whole_bytes = 16ULL
-                                                    << 20U;  ///< of a file. Chosen: larger ones are read in stretches
-inline constexpr std::uint64_t k_stretch_bytes = 8ULL
-                                                 << 20U;  ///< of a larger file. Chosen: a few sequential reads each
+/// of a file. Chosen: larger ones are read in stretches
+inline constexpr std::uint64_t k_most_whole_bytes = 16ULL << 20U;
+/// of a larger file. Chosen: a few sequential reads each
+inline constexpr std::uint64_t k_stretch_bytes = 8ULL << 20U;
 /// at a stretch's end, left to the kernel's readahead. Chosen, above its usual 128 KiB: what it brings in must lie
 /// within what is dropped again
 inline constexpr std::uint64_t k_left_to_readahead_bytes = 1ULL << 20U;
 /// from one small block to the next. Chosen: blocks lie apart, so that no two are one request
 inline constexpr std::uint64_t k_small_spacing_bytes = 16ULL << 10U;
-inline constexpr std::uint64_t k_most_resident_bytes = 32ULL
-                                                       << 20U;  ///< Chosen: read in no time, and in memory anywhere
-inline constexpr std::size_t k_large_file_stretches = 512;      ///< of all large files together. Chosen: 4 GiB of them
+/// Chosen: read in no time, and in memory anywhere
+inline constexpr std::uint64_t k_most_resident_bytes = 32ULL << 20U;
+inline constexpr std::size_t k_large_file_stretches = 512;  ///< of all large files together. Chosen: 4 GiB of them
 /// and a quarter of what a process may. Chosen: small reads need them
 inline constexpr std::size_t k_most_open_files = 256;
 inline constexpr std::size_t k_most_tasks = 50'000;  ///< of one kind of read. Chosen: for memory; no budget needs more

@@ -10,8 +10,7 @@ namespace stallcast::collect {
 inline constexpr std::size_t k_most_environment_bytes = 4U << 20U;
 
 // process_tree.cpp
-/// readings of all processes, until none came or went. Chosen: a job that starts processes all the time must not hold
-/// us
+/// readings of all processes, until none came or went. Chosen: a job that always starts some must not hold us
 inline constexpr int k_most_passes = 3;
 
 // run_program.cpp
