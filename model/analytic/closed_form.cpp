@@ -110,7 +110,7 @@ class SteadyState {
     met.making_s = in_.other_s + in_.latency_s + in_.cpu_s * met.core_slow + met.disk_wait_s;
     const double every = met.making_s / in_.workers;
     // A step of no time at all: take one that is far from binding, so that the curve's far end gives the answer.
-    const double own = std::max(met.own_s, every / 64.0);
+    const double own = std::max(met.own_s, every / k_far_from_binding);
     met.step_s = std::max(floor_, own > 0.0 ? own * curve_.relative_step(every / own) : 0.0);
     return met;
   }

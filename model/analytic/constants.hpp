@@ -32,5 +32,7 @@ inline constexpr double k_damping = 0.7;
 /// of the last two states. Chosen: more leaps out of the region where it fits
 inline constexpr double k_most_mixing = 3.0;
 inline constexpr double k_surely_present = 0.9999;  ///< of time. Chosen: the odds of a chance of 1 are infinite
+/// times that making outlasts a step of no time at all. Chosen: far beyond the loads that curves are drawn for (8)
+inline constexpr double k_far_from_binding = 64.0;
 
 }  // namespace stallcast

@@ -27,6 +27,24 @@ inline constexpr double k_mostly_missed = 0.5;
 inline constexpr double k_storage_sets_pace = 0.05;
 /// of a step. Chosen: longer shortest waits mean that no batch was ever ready
 inline constexpr double k_short_wait = 0.03;
+/// of a step's time, its CPU time. Chosen: less is one thread's, as clocks and averages go
+inline constexpr double k_several_threads_from = 1.05;
+/// of a sample's CPU time. Chosen: something is left to make of it, whatever was timed
+inline constexpr double k_most_collating = 0.9;
+/// of a file's bytes. Chosen: the whole of it, as means go
+inline constexpr double k_whole_file_share = 0.99;
+/// of the files, in the bin of the largest. Chosen: all but a stray one or two, so they are of one size
+inline constexpr double k_same_size_share = 0.95;
+/// of the share that missed. Chosen: the fastest of reads that surely did; the border itself is blurred
+inline constexpr double k_surely_missed = 0.9;
+inline constexpr int k_fewest_reads = 50;  ///< of which a quantile is taken. Chosen: fewer tell none
+/// of the waiting for storage, that others' reading lengthens. Chosen: a guess by the shape of reads goes no further
+inline constexpr double k_least_shared_waiting = 0.3;
+inline constexpr double k_most_shared_waiting = 0.9;
+inline constexpr int k_fewest_of_spread = 8;  ///< values. Chosen: of fewer a distribution is not known
+inline constexpr double k_most_cv = 1.5;      ///< of the mean. Chosen: more is an outlier's, and curves end soon after
+inline constexpr int k_fewest_waits = 20;     ///< of which a quantile is taken. Chosen: two lie below it
+inline constexpr double k_shortest_waits = 0.1;  ///< of the waits. Chosen: batches that lay ready are among them
 
 // access.cpp
 /// sizes over which requests are averaged. Chosen: enough for a mean

@@ -82,7 +82,7 @@ void read_step(const Profile& profile, JobModel& job) {
   if (job.burst_s) job.compute_relative_sd = relative_sd(*profile.rates.synthetic);
   const double wall_s = job.burst_s.value_or(job.compute_s);
   // On average: a step of which some is done by two threads and most by one is not one of two threads.
-  if (cpu > 1.05 * wall_s) job.step_threads = cpu / std::max(wall_s, 1e-12);
+  if (cpu > k_several_threads_from * wall_s) job.step_threads = cpu / std::max(wall_s, 1e-12);
   job.step_threads = std::min(job.step_threads, std::max(1.0, job.cores));
   job.step_cpu_s = std::min(cpu / job.step_threads, wall_s);
 }
@@ -173,10 +173,10 @@ std::optional<double> stored_bytes(const Profile& profile, std::optional<double>
   if (ahead) return value_of(profile.dataset.stored_bytes_per_sample);
   const auto& file = profile.dataset.file_size_bytes;
   if (!sample_bytes || profile.dataset.layout != "files" || !file || !(file->mean > 0.0)) return sample_bytes;
-  if (*sample_bytes < 0.99 * file->mean) return sample_bytes;  // not all of a file
+  if (*sample_bytes < k_whole_file_share * file->mean) return sample_bytes;  // not all of a file
   // All but a stray file or two in the bin of the largest: they are of one size.
-  const bool same_size =
-      !file->counts.empty() && static_cast<double>(file->counts.back()) >= 0.95 * static_cast<double>(file->n);
+  const bool same_size = !file->counts.empty() &&
+                         static_cast<double>(file->counts.back()) >= k_same_size_share * static_cast<double>(file->n);
   const double padding = same_size ? k_page * std::ceil(file->max / k_page) - file->max : k_page / 2.0;
   return *sample_bytes + padding;
 }
@@ -193,7 +193,7 @@ bool read_worker(const Profile& profile, JobModel& job) {
   const double waited = job.reads_mapped ? of_maps : read - mean_or(in.read_from_memory, 0.0);
   const double storage = job.reads_unseen ? 0.0 : std::clamp(waited, 0.0, wall);
   job.cpu_s = std::clamp(in.worker_cpu->mean.value(), 0.0, wall - storage);
-  job.collate_s = std::clamp(mean_or(in.collate, 0.0), 0.0, 0.9 * job.cpu_s);
+  job.collate_s = std::clamp(mean_or(in.collate, 0.0), 0.0, k_most_collating * job.cpu_s);
   job.core_wait_s = std::clamp(mean_or(in.worker_run_delay, 0.0), 0.0, wall - storage - job.cpu_s);
   if (!known(in.worker_run_delay) && job.workers > 0) {
     job.notes.emplace_back("how long workers waited for a core was not measured: such waiting counts as fixed here");
@@ -236,7 +236,7 @@ void take_cpu_of_cached(const Profile& profile, JobModel& job) {
   } else if (job.storage_s && job.miss >= k_mostly_missed) {
     job.miss_cpu_s = std::clamp((found - hit) / job.miss, 0.0, *job.storage_s);
   }
-  job.collate_s = std::min(job.collate_s, 0.9 * hit);
+  job.collate_s = std::min(job.collate_s, k_most_collating * hit);
   job.cpu_s = hit * job.disturbance;
   job.miss_cpu_s *= job.disturbance;
   job.cpu_of_cached = true;
@@ -248,16 +248,17 @@ void read_order(const Profile& profile, JobModel& job) {
   job.reads_ahead = profile.job.loader_kind == "iterable" && !job.reads_mapped && !job.reads_unseen &&
                     profile.dataset.layout == "shards";
   const auto& fetch = profile.stalls.as_is_fetch;
-  const bool found_cold = job.miss >= 0.95 && fetch && fetch->ci95_low > k_storage_sets_pace;
+  const bool found_cold = job.miss >= k_as_good_as_all && fetch && fetch->ci95_low > k_storage_sets_pace;
   if (job.reads_ahead && found_cold) job.stream_demand_s = 1.0 / job.rate;
 }
 
 /// Reads that are all equally slow wait for a latency; where some are fast, the slow ones waited for others.
 void guess_bandwidth_share(const Profile& profile, JobModel& job) {
   const auto reads = profile.resources.distributions.find("sample_read_s");
-  if (reads == profile.resources.distributions.end() || reads->second.n < 50 || !(reads->second.mean > 0.0)) return;
-  const double fast = reads->second.quantile(1.0 - 0.9 * std::max(job.miss, k_least_miss));
-  job.bandwidth_share = std::clamp(1.0 - fast / reads->second.mean, 0.3, 0.9);
+  if (reads == profile.resources.distributions.end() || reads->second.n < k_fewest_reads || !(reads->second.mean > 0.0))
+    return;
+  const double fast = reads->second.quantile(1.0 - k_surely_missed * std::max(job.miss, k_least_miss));
+  job.bandwidth_share = std::clamp(1.0 - fast / reads->second.mean, k_least_shared_waiting, k_most_shared_waiting);
 }
 
 /// What a probe has shown of the storage's ceiling, which the ranks of its host share.
@@ -280,12 +281,13 @@ void read_storage(const Profile& profile, JobModel& job) {
 void read_variability(const Profile& profile, JobModel& job) {
   const auto take = [&](const char* name, double& cv, Distribution& kept) {
     const auto found = profile.resources.distributions.find(name);
-    if (found == profile.resources.distributions.end() || found->second.n < 8 || !(found->second.mean > 0.0)) {
+    if (found == profile.resources.distributions.end() || found->second.n < k_fewest_of_spread ||
+        !(found->second.mean > 0.0)) {
       miss_input(job, std::string("distribution of ") + name, "too few values", k_profile_more);
       return;
     }
     kept = found->second;
-    cv = std::clamp(kept.cv(), 0.0, 1.5);
+    cv = std::clamp(kept.cv(), 0.0, k_most_cv);
   };
   take("batch_make_s", job.cv_make, job.making);
   take("compute_s", job.cv_step, job.step);
@@ -301,8 +303,8 @@ void read_receiving(const Profile& profile, JobModel& job) {
     return;
   }
   const auto waits = profile.resources.distributions.find("wait_s");
-  if (job.workers == 0 || waits == profile.resources.distributions.end() || waits->second.n < 20) return;
-  const double shortest = std::max(0.0, waits->second.quantile(0.1));
+  if (job.workers == 0 || waits == profile.resources.distributions.end() || waits->second.n < k_fewest_waits) return;
+  const double shortest = std::max(0.0, waits->second.quantile(k_shortest_waits));
   const double wait = std::max(0.0, job.batch / job.rate - job.compute_s);
   if (shortest <= k_short_wait * job.batch / job.rate) job.receive_s = std::min(shortest, wait);
 }

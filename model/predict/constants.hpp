@@ -49,6 +49,14 @@ inline constexpr double k_starved_wait_share = 0.1;  ///< of a step. Chosen: who
 /// of a step: a ceiling as near to the step as found binds it, and is fitted itself. Chosen: no
 /// probe knows one better
 inline constexpr double k_near_ceiling = 0.05;
+/// of making as the model has it. Chosen: what a job that goes at the workers' pace may be fitted by, up or down; more
+/// is a wrong model
+inline constexpr double k_most_making_factor = 1.5;
+/// the same where making is mostly hidden behind the step, and tells little. Chosen; and never above 1
+inline constexpr double k_least_hidden_making_factor = 0.9;
+/// of the step, in one turn of the fit. Chosen: in small turns it does not swing
+inline constexpr double k_least_correction = 0.9;
+inline constexpr double k_most_correction = 1.1;
 
 // cluster_simulation.cpp
 inline constexpr double k_most_rank_steps = 1e8;  ///< batches over all ranks. Chosen: more keeps the user waiting
@@ -79,5 +87,28 @@ inline constexpr double k_expected_backtest_sd = 0.025;
 /// blocks that this expectation counts as. Chosen: one or two blocks say little of the model's error, and no longer
 /// decide it alone
 inline constexpr double k_expected_backtest_counts = 2.0;
+/// Priors of the fit, standard deviations of a logarithm. Where stalls were attributed, the run as found told each part
+/// by itself, and the fit only reconciles them. Chosen
+inline constexpr double k_attributed_step_sd = 0.005;  ///< beside what the step's own interval says
+inline constexpr double k_attributed_prep_sd = 0.05;
+inline constexpr double k_attributed_storage_sd = 0.08;
+/// The same where rates of blocks were measured: these shall decide, so the priors are wide. Chosen
+inline constexpr double k_prior_step_sd = 0.02;            ///< beside what the step's own interval says
+inline constexpr double k_prior_prep_of_cached_sd = 0.10;  ///< CPU time is that of cached blocks, without the storage's
+inline constexpr double k_prior_prep_sd = 0.30;
+inline constexpr double k_prior_storage_sd = 0.50;
+/// units of Parameters::bandwidth: of a probed ceiling one is k_demand_step (model/setting)
+inline constexpr double k_prior_probed_ceiling_units = 1.0;
+/// the same of a guessed share, where one is a standard normal's. Chosen wide: nearly any share stays possible
+inline constexpr double k_prior_guessed_ceiling_units = 1.4;
+/// of Parameters::beside where no block has fewer workers. Chosen: as good as fixed, as nothing tells it
+inline constexpr double k_untold_beside_sd = 1e-4;
+/// of a prior's standard deviation, for slopes. Chosen: above their noise
+inline constexpr double k_slope_step = 0.05;
+inline constexpr double k_settled_gain = 1e-4;  ///< of the sum of squares: less ends the fit. Chosen, far below one
+/// of the model's own errors, by backtests. Chosen: a few lucky blocks narrow them by no more, and unlucky ones widen
+/// by no more
+inline constexpr double k_least_error_scale = 0.7;
+inline constexpr double k_most_error_scale = 4.0;
 
 }  // namespace stallcast

@@ -125,8 +125,8 @@ Played Recursion::play_held_back(const ServiceDemands& input, double batch, doub
 void Recursion::fit(const ServiceDemands& as_found) {
   const double waited_s = std::max(0.0, measured_step_s_ - measured_own_s_);
   const bool starved = waited_s > k_starved_wait_share * measured_step_s_;
-  double low = starved ? 1.0 / 1.5 : 0.9;
-  double high = starved ? 1.5 : 1.0;
+  double low = starved ? 1.0 / k_most_making_factor : k_least_hidden_making_factor;
+  double high = starved ? k_most_making_factor : 1.0;
   const bool limited = std::abs(as_found.limit_s - measured_step_s_) < k_near_ceiling * measured_step_s_;
   if (limited) limit_factor_ = measured_step_s_ / as_found.limit_s;
   double missing_s = 0.0;
@@ -135,7 +135,7 @@ void Recursion::fit(const ServiceDemands& as_found) {
     missing_s = waited_s - (played.step_s - played.own_s);
     const bool own_fits = std::abs(played.own_s - measured_own_s_) <= k_recursion_fits * measured_step_s_;
     if (!own_fits && played.own_s > 0.0 && i % 3 != 2) {  // every third round goes to the workers, come what may
-      step_factor_ *= std::clamp(measured_own_s_ / played.own_s, 0.9, 1.1);
+      step_factor_ *= std::clamp(measured_own_s_ / played.own_s, k_least_correction, k_most_correction);
       continue;
     }
     if (limited || std::abs(missing_s) < k_recursion_fits * measured_step_s_) {

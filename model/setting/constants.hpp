@@ -36,6 +36,10 @@ inline constexpr double k_time_slice_sd = 0.5;
 inline constexpr double k_lone_reader_sd = 0.6;
 /// the same where one reads alone now and then: chosen, half
 inline constexpr double k_reader_alone_at_times_sd = 0.3;
+/// of a step's computing, beside its kernels. Chosen: less would gain nobody anything
+inline constexpr double k_rest_worth_a_note = 0.01;
+/// of the samples, between two policies' hits. Chosen, near k_cache_sd
+inline constexpr double k_hits_worth_a_note = 0.02;
 
 // parts.hpp
 /// A change by no more than this factor lies within what was measured; the rest is for rounding. Chosen: a factor of
@@ -49,6 +53,8 @@ inline constexpr double k_time_slice_s = 0.0028;
 inline constexpr double k_operator_saved_sd = 0.1;
 /// of what operators add to the step. Chosen wide: nobody has run them on the accelerator
 inline constexpr double k_device_prep_sd = 0.3;
+/// of making. Chosen: without its operators a sample still costs something, and the error is divided by it
+inline constexpr double k_least_left_share = 0.02;
 
 // storage_cost.cpp
 /// logarithm of a measured demand, per unit of its parameter: what a probe's ceiling is off. 0.1 at first; 0.04 since

@@ -64,7 +64,7 @@ Status apply_operators(const JobModel& job, const Scenario& scenario, Setting& s
   setting.saved_cpu_s = std::min(setting.saved_cpu_s, job.cpu_s);
   setting.saved_other_s = std::min(setting.saved_other_s, job.other_s);
   const double whole = job.cpu_s + job.other_s;
-  const double left = std::max(whole - setting.saved_cpu_s - setting.saved_other_s, 0.02 * whole);
+  const double left = std::max(whole - setting.saved_cpu_s - setting.saved_other_s, k_least_left_share * whole);
   if (whole > 0.0) uncertain.making += std::min(1.0, unsure / squared(left));
   if (left * k_within_measured_factor < whole || left > whole * k_within_measured_factor) setting.extrapolated = true;
   if (setting.device_prep_s > 0.0) {

@@ -70,7 +70,7 @@ Status apply_loader(const JobModel& job, const Scenario& scenario, Setting& sett
 void note_floor(const JobModel& job, Setting& setting) {
   if (!job.kernel_s || setting.speedup <= 1.0) return;
   const double rest = job.compute_s - *job.kernel_s;
-  if (!(rest > 0.01 * job.compute_s)) return;
+  if (!(rest > k_rest_worth_a_note * job.compute_s)) return;
   char text[220];
   std::snprintf(text, sizeof text,
                 "kernels take %.0f %% of a step's computing; copies that nothing hides, launches and the main thread "
@@ -139,7 +139,7 @@ Status apply_cache(const JobModel& job, const Scenario& scenario, Setting& setti
     setting.miss = 1.0 - band.mean;
     setting.miss_least = 1.0 - band.high;
     setting.miss_most = 1.0 - band.low;
-    if (band.high - band.low > 0.02) {
+    if (band.high - band.low > k_hits_worth_a_note) {
       setting.notes.emplace_back(
           "the page cache's hit ratio lies between LRU's and random replacement's; steady state");
     }

@@ -60,7 +60,7 @@ void judge_run(const Profile& p, Doubts& doubts) {
     doubts.add(1, plural(p.overhead.dropped_records, "record") + " did not fit into the recording");
   }
   const auto* overhead = usable(p.overhead.throughput);
-  if (overhead != nullptr && overhead->ci95_low > 0.02) {
+  if (overhead != nullptr && overhead->ci95_low > k_overhead_doubt) {
     doubts.add(1, "recording slowed the job by " + percent(overhead->mean));
   }
 }

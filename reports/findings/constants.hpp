@@ -28,6 +28,16 @@ inline constexpr double k_least_pause = 0.01;  ///< of an epoch, between two. Ch
 inline constexpr double k_wide_half = 0.05;  ///< half an interval, of the step. Chosen: as wide as all that is moderate
 inline constexpr double k_loose_half = 0.10;   ///< the same. Chosen: from here on it says little
 inline constexpr double k_short_run_s = 20.0;  ///< Chosen: a window shorter than this may not be typical of the job
+/// of the rate, lower end of what recording took. Chosen: four times of what tests/bench/overhead finds
+/// (docs/accuracy.md)
+inline constexpr double k_overhead_doubt = 0.02;
+
+// why.cpp
+inline constexpr double k_run_delay_from = 0.05;  ///< of the workers' time, waiting for a core. Chosen: worth a clause
+/// of the bytes, from storage. Less would not show as a percent, and is said to be from memory
+inline constexpr double k_from_memory_below = 0.005;
+/// of a step, by the loader's own workers. Chosen: worth a sentence
+inline constexpr double k_interference_from = 0.01;
 
 // next_steps.cpp
 /// of their time. Chosen: busier ones cannot make up for a slow batch

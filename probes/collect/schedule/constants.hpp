@@ -28,6 +28,12 @@ inline constexpr std::uint64_t k_most_block_batches = 400;
 // phase_schedule.cpp
 /// times that files were held later than foreseen. Chosen: once is chance; from then on all files are held
 inline constexpr int k_most_late_holds = 2;
+/// between looks. Chosen: turns of less come in bunches, which are no rate
+inline constexpr double k_rate_over_s = 0.2;
+/// of the time that files took to be read the last time. Chosen: by so much storage may be slower now
+inline constexpr double k_read_slack = 1.3;
+inline constexpr double k_least_read_s = 0.5;       ///< taken for it. Chosen: what took no time was in memory
+inline constexpr double k_slowest_lead_rate = 0.1;  ///< turns a second. Chosen: a job without a rate has some lead, too
 
 // phase_groups.cpp
 /// of blocks from memory, at the rate that they have had so far. Chosen: where a job waits for storage, as

@@ -79,7 +79,7 @@ bool PhaseSchedule::wants(Phase phase) const {
 void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
   costs_.follow(current(view), view.slowest_turn, now_ns);
   const double since_look = static_cast<double>(now_ns - last_look_ns_) / k_second_ns;
-  if (since_look >= 0.2) {
+  if (since_look >= k_rate_over_s) {
     fastest_rate_ = std::max(fastest_rate_, static_cast<double>(view.fastest_turn - last_turn_) / since_look);
     last_look_ns_ = now_ns;
     last_turn_ = view.fastest_turn;
@@ -200,7 +200,7 @@ void PhaseSchedule::advance_cached(const View& view) {
   } else if (files_->state() == FilesAhead::State::failed) {
     files_failed();
   } else if (files_->state() == FilesAhead::State::held && held_until_turn_ == 0) {
-    read_s_ = std::max(0.5, elapsed_s_ - asked_s_);
+    read_s_ = std::max(k_least_read_s, elapsed_s_ - asked_s_);
     publish_cached(group, asked_all_ ? from : std::max(from, asked_first_), view);
   }
 }
@@ -209,7 +209,8 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   // Reading beside cold batches would slow them, and what it brings in would not be cold.
   if (view.slowest_turn < next_turn_) return;
   // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are held.
-  const auto lead = static_cast<std::uint64_t>(std::ceil(read_s_ * 1.3 * std::max(rate_as_found_, 0.1)));
+  const auto lead =
+      static_cast<std::uint64_t>(std::ceil(read_s_ * k_read_slack * std::max(rate_as_found_, k_slowest_lead_rate)));
   const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
   asked_all_ = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late_holds;
   asked_first_ = from + lead;

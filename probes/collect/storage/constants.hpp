@@ -23,6 +23,10 @@ inline constexpr int k_always_tried_in_flight = 8;
 inline constexpr double k_first_window_s = 0.3;
 inline constexpr double k_most_window_s = 1.5;   ///< of later rounds. Chosen: more rounds tell more than longer ones
 inline constexpr double k_least_window_s = 0.2;  ///< the same. Chosen: shorter ones are mostly their beginning and end
+inline constexpr double k_least_first_window_s = 0.05;  ///< of the ramp. Chosen: several reads of a slow storage
+/// of reads from memory. Chosen: they are a thousand times faster
+inline constexpr double k_least_resident_window_s = 0.01;
+inline constexpr double k_most_resident_window_s = 0.15;  ///< the same. Chosen: more tell no more
 /// files or stretches in memory. Chosen: fewer would be read over and over, from the processor's own cache
 inline constexpr std::size_t k_fewest_resident_tasks = 4;
 /// of windows at each point. Chosen: a budget that allows more has files for no more

@@ -167,7 +167,8 @@ class Probe {
 
   void read_cold(double end_s) {
     const double left_s = end_s - now_s();
-    const double first_s = std::clamp(left_s / (options_.brief ? 12.0 : 60.0), 0.05, k_first_window_s);
+    const double first_s =
+        std::clamp(left_s / (options_.brief ? 12.0 : 60.0), k_least_first_window_s, k_first_window_s);
     for (const Series& series : k_series) {
       if (!options_.brief || series.read == brief_read()) ramp(series, first_s, end_s);
     }
@@ -243,7 +244,8 @@ class Probe {
       pool_.drop_resident();
       return;
     }
-    const double window_s = std::clamp(left_s / 2.0 / (3.0 * static_cast<double>(points.size())), 0.01, 0.15);
+    const double window_s = std::clamp(left_s / 2.0 / (3.0 * static_cast<double>(points.size())),
+                                       k_least_resident_window_s, k_most_resident_window_s);
     for (int round = 0; round < 3; ++round) {
       for (const Point& point : points) {
         if (pool_.tasks(point.read, StorageState::resident).empty()) continue;
