@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/analytic/constants.hpp"
+
 namespace stallcast {
 namespace {
-
-constexpr int k_most_iterations = 60;
-constexpr double k_tolerance = 1e-6;
-constexpr double k_damping = 0.7;
-constexpr double k_most_mixing = 3.0;
 
 /// Shares of time that a worker computes, a worker reads, the step computes, the consumer computes to receive a batch.
 struct Presence {
@@ -79,7 +76,7 @@ class SteadyState {
     Presence residual_before;
     for (int i = 0; i < k_most_iterations; ++i) {
       const Presence residual = presence(met) - there;
-      if (residual.size() < k_tolerance) break;
+      if (residual.size() < k_presence_tolerance) break;
       double mix = 0.0;
       if (i > 0) {
         const Presence change = residual - residual_before;
@@ -113,7 +110,7 @@ class SteadyState {
     met.making_s = in_.other_s + in_.latency_s + in_.cpu_s * met.core_slow + met.disk_wait_s;
     const double every = met.making_s / in_.workers;
     // A step of no time at all: take one that is far from binding, so that the curve's far end gives the answer.
-    const double own = std::max(met.own_s, every / 64.0);
+    const double own = std::max(met.own_s, every / k_far_from_binding);
     met.step_s = std::max(floor_, own > 0.0 ? own * curve_.relative_step(every / own) : 0.0);
     return met;
   }
@@ -146,8 +143,7 @@ StepTimes evaluate_alone(const ServiceDemands& in) {
 
 double mean_crowding(int n, double p, double present, double servers) {
   if (n + 1.0 + present <= servers) return 1.0;
-  constexpr double k_surely = 0.9999;
-  const double chance = std::clamp(p, 0.0, k_surely);
+  const double chance = std::clamp(p, 0.0, k_surely_present);
   double probability = 1.0;
   for (int i = 0; i < n; ++i) probability *= 1.0 - chance;
   if (probability < 1e-280) return std::max(1.0, (1.0 + present + n * chance) / servers);  // many: hardly any spread

@@ -5,6 +5,8 @@
 #include <numbers>
 #include <numeric>
 
+#include "model/analytic/constants.hpp"
+
 namespace stallcast::cluster {
 
 double ring_s(int nodes, double bytes, const Link& link) {
@@ -20,8 +22,7 @@ double tree_s(int nodes, double bytes, const Link& link) {
 
 std::vector<double> ddp_buckets(double bytes) {
   constexpr double k_first = 1 << 20;
-  constexpr double k_most_buckets = 1000.0;
-  const double rest = std::max(25.0 * k_first, bytes / k_most_buckets);
+  const double rest = std::max(25.0 * k_first, bytes / k_most_gradient_buckets);
   std::vector<double> buckets;
   for (double left = bytes; left > 0.0; left -= buckets.back()) {
     buckets.push_back(std::min(left, buckets.empty() ? k_first : rest));
@@ -44,12 +45,10 @@ double exposed_s(const std::vector<double>& buckets, double backward_s,
 double expected_largest(double n) {
   if (n <= 1.0) return 0.0;
   // The mean of a value is the integral of its survival function above 0 less that of its distribution below.
-  constexpr double k_far = 8.5;
-  constexpr int k_steps = 1700;
-  constexpr double k_width = k_far / k_steps;
+  constexpr double k_width = k_integrated_sds / k_integration_steps;
   const auto below = [&](double x) { return std::pow(0.5 * std::erfc(-x / std::numbers::sqrt2), n); };
   double sum = 0.0;
-  for (int i = 0; i < k_steps; ++i) {
+  for (int i = 0; i < k_integration_steps; ++i) {
     const double x = (i + 0.5) * k_width;
     sum += 1.0 - below(x) - below(-x);
   }

@@ -4,18 +4,13 @@
 #include <cmath>
 #include <random>
 
+#include "model/analytic/constants.hpp"
 #include "simulation/loader.hpp"
 
 namespace stallcast {
 namespace {
 
 constexpr StallPoints k_log2_loads{-2.0, -1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 2.0, 3.0};
-constexpr double k_making_bucket = 0.05;
-constexpr double k_step_bucket = 0.02;
-constexpr int k_most_buckets = 40;
-constexpr int k_most_drawn_workers = 128;  // beyond these the curve hardly moves any more
-constexpr int k_most_drawn_prefetch = 32;
-constexpr std::size_t k_drawn_batches = 8192;
 
 std::vector<double> draw(std::uint64_t seed, double cv) {
   std::vector<double> values(k_drawn_batches, 1.0);
@@ -29,7 +24,7 @@ std::vector<double> draw(std::uint64_t seed, double cv) {
 }
 
 int bucket(double cv, double width) {
-  return std::clamp(static_cast<int>(cv / width), 0, k_most_buckets);
+  return std::clamp(static_cast<int>(cv / width), 0, k_most_cv_buckets);
 }
 
 /// ln of the relative step, read off between the simulated loads; beyond them the larger of the two stages binds.
@@ -50,9 +45,9 @@ double StallCurve::relative_step(double load) const {
 }
 
 StallCurve StallCurves::find(const StallKey& key) {
-  const double cv = std::clamp(key.cv_make, 0.0, k_making_bucket * (k_most_buckets - 1));
-  const int below = bucket(cv, k_making_bucket);
-  const double share = cv / k_making_bucket - below;
+  const double cv = std::clamp(key.cv_make, 0.0, k_making_cv_bucket * (k_most_cv_buckets - 1));
+  const int below = bucket(cv, k_making_cv_bucket);
+  const double share = cv / k_making_cv_bucket - below;
   StallCurve curve{points(key, below)};
   if (share <= 0.0) return curve;
   const StallPoints& above = points(key, below + 1);
@@ -64,14 +59,14 @@ const StallPoints& StallCurves::points(const StallKey& key, int making_bucket) {
   StallKey capped = key;
   capped.workers = std::min(key.workers, k_most_drawn_workers);
   capped.prefetch = std::min(key.prefetch, k_most_drawn_prefetch);
-  const int step_bucket = bucket(key.cv_step + 0.5 * k_step_bucket, k_step_bucket);
+  const int step_bucket = bucket(key.cv_step + 0.5 * k_step_cv_bucket, k_step_cv_bucket);
   const auto packed = static_cast<std::uint64_t>(capped.workers) << 32 |
                       static_cast<std::uint64_t>(capped.prefetch) << 20 |
                       static_cast<std::uint64_t>(making_bucket) << 10 | static_cast<std::uint64_t>(step_bucket) << 1 |
                       static_cast<std::uint64_t>(key.in_order ? 1 : 0);
   const auto known = curves_.find(packed);
   if (known != curves_.end()) return known->second;
-  return curves_.emplace(packed, simulate(capped, making_bucket * k_making_bucket, step_bucket * k_step_bucket))
+  return curves_.emplace(packed, simulate(capped, making_bucket * k_making_cv_bucket, step_bucket * k_step_cv_bucket))
       .first->second;
 }
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/job/constants.hpp"
 #include "model/job/inputs.hpp"
 #include "model/job/read_requests.hpp"
 
@@ -25,7 +26,6 @@ std::optional<double> counted_requests(const Profile& profile, double sample_byt
 
 /// As Linux makes them of whole files, averaged over the sizes seen, read in calls of the mean size seen.
 std::optional<double> requests_of_files(const Profile& profile) {
-  constexpr int k_sizes = 16;
   const Distribution* reads = distribution(profile, "sample_reads");
   const Distribution* bytes = distribution(profile, "sample_bytes");
   if (profile.dataset.layout != "files" || !profile.dataset.file_size_bytes) return std::nullopt;
@@ -33,10 +33,10 @@ std::optional<double> requests_of_files(const Profile& profile) {
   if (reads == nullptr || bytes == nullptr || !(reads->mean > 0.0) || !(bytes->mean > 0.0)) return std::nullopt;
   if (sizes.n < 1 || !(sizes.mean > 0.0)) return std::nullopt;
   double sum = 0.0;
-  for (int i = 0; i < k_sizes; ++i) {
-    sum += read_requests(sizes.quantile((i + 0.5) / k_sizes), bytes->mean / reads->mean);
+  for (int i = 0; i < k_quantiles_of_file_sizes; ++i) {
+    sum += read_requests(sizes.quantile((i + 0.5) / k_quantiles_of_file_sizes), bytes->mean / reads->mean);
   }
-  return sum / k_sizes;
+  return sum / k_quantiles_of_file_sizes;
 }
 
 void read_requests_made(const Profile& profile, JobModel& job) {

@@ -5,31 +5,27 @@
 #include <cmath>
 
 #include "analyzer/profile/profile.hpp"
+#include "model/job/constants.hpp"
 #include "model/job/job_model.hpp"
 
 namespace stallcast::inputs {
 
-inline constexpr double k_least_relative_sd = 0.003;
-
 /// Standard deviation over mean, from the interval; within [0.003, 1].
 template <class Q>
 [[nodiscard]] double relative_sd(const Estimate<Q>& estimate) {
-  constexpr double k_hardly_known = 1.0;
   const double half = 0.5 * (estimate.ci95_high - estimate.ci95_low).value();
   const double sd = half / 1.96 / std::abs(estimate.mean.value());
-  return std::isfinite(sd) ? std::clamp(sd, k_least_relative_sd, k_hardly_known) : k_hardly_known;
+  return std::isfinite(sd) ? std::clamp(sd, k_least_relative_sd, k_hardly_known_sd) : k_hardly_known_sd;
 }
 
 /// Times and rates that a training job can have; anything else in a profile is damage, and counts as absent.
 [[nodiscard]] inline bool plausible(double value) {
-  constexpr double k_most = 1e9;
-  return std::isfinite(value) && value >= 0.0 && value <= k_most;
+  return std::isfinite(value) && value >= 0.0 && value <= k_most_plausible;
 }
 
 /// The same of bytes, and of bytes a second.
 [[nodiscard]] inline bool plausible_bytes(double value) {
-  constexpr double k_most = 1e18;
-  return std::isfinite(value) && value >= 0.0 && value <= k_most;
+  return std::isfinite(value) && value >= 0.0 && value <= k_most_plausible_bytes;
 }
 
 template <class Q>
@@ -47,8 +43,7 @@ template <class Q>
 }
 
 [[nodiscard]] inline bool known_rate(const MeasuredEstimate<SamplesPerSecond>& rate) {
-  constexpr double k_slowest = 1e-6;
-  return known(rate) && rate->mean.value() > k_slowest;
+  return known(rate) && rate->mean.value() > k_slowest_rate;
 }
 
 /// Whether the run as found had nothing in memory: its rate is then that of the cold blocks.

@@ -9,6 +9,7 @@
 #include "analyzer/profile/dataset_bytes.hpp"
 #include "core/other_load.hpp"
 #include "model/analytic/closed_form.hpp"
+#include "model/job/constants.hpp"
 #include "model/job/inputs.hpp"
 #include "model/job/operators.hpp"
 #include "model/job/overlapped.hpp"
@@ -19,8 +20,6 @@ namespace {
 
 using namespace inputs;  // NOLINT(google-build-using-namespace): how a profile's values are read
 
-constexpr double k_least_miss = 0.05;  ///< below it, what one miss costs drowns in the hits
-constexpr double k_unknown_cores = 1e6;
 constexpr const char* k_profile_more = "profile a longer run: stallcast profile -- COMMAND";
 constexpr const char* k_profile_cold =
     "a profile of a run whose files are not in memory (cold), or --set storage_bandwidth=.. "
@@ -83,7 +82,7 @@ void read_step(const Profile& profile, JobModel& job) {
   if (job.burst_s) job.compute_relative_sd = relative_sd(*profile.rates.synthetic);
   const double wall_s = job.burst_s.value_or(job.compute_s);
   // On average: a step of which some is done by two threads and most by one is not one of two threads.
-  if (cpu > 1.05 * wall_s) job.step_threads = cpu / std::max(wall_s, 1e-12);
+  if (cpu > k_several_threads_from * wall_s) job.step_threads = cpu / std::max(wall_s, 1e-12);
   job.step_threads = std::min(job.step_threads, std::max(1.0, job.cores));
   job.step_cpu_s = std::min(cpu / job.step_threads, wall_s);
 }
@@ -126,11 +125,10 @@ Crowding crowding_as_found(const JobModel& job) {
 /// Takes out of the measured step what the workers' presence adds to it, and finds what others' presence adds. Sharing
 /// is estimated as if it were even, which the kernel's is not.
 void take_interference_out(const Profile& profile, JobModel& job) {
-  constexpr double k_own_doing = 1.10;  // the crowding is an estimate: less than this says nothing of others
   const Crowding slow = crowding_as_found(job);
   if (job.cpu_s > 0.0 && !nobody_else(profile.resources.other_cpus, job.cores * job.ranks_per_host)) {
     const double seen = 1.0 + job.core_wait_s / job.cpu_s;
-    if (seen > k_own_doing * slow.worker) job.disturbance = seen / slow.worker;
+    if (seen > k_own_crowding * slow.worker) job.disturbance = seen / slow.worker;
   }
   if (job.disturbance > 1.0) {
     char text[160];
@@ -175,10 +173,10 @@ std::optional<double> stored_bytes(const Profile& profile, std::optional<double>
   if (ahead) return value_of(profile.dataset.stored_bytes_per_sample);
   const auto& file = profile.dataset.file_size_bytes;
   if (!sample_bytes || profile.dataset.layout != "files" || !file || !(file->mean > 0.0)) return sample_bytes;
-  if (*sample_bytes < 0.99 * file->mean) return sample_bytes;  // not all of a file
+  if (*sample_bytes < k_whole_file_share * file->mean) return sample_bytes;  // not all of a file
   // All but a stray file or two in the bin of the largest: they are of one size.
-  const bool same_size =
-      !file->counts.empty() && static_cast<double>(file->counts.back()) >= 0.95 * static_cast<double>(file->n);
+  const bool same_size = !file->counts.empty() &&
+                         static_cast<double>(file->counts.back()) >= k_same_size_share * static_cast<double>(file->n);
   const double padding = same_size ? k_page * std::ceil(file->max / k_page) - file->max : k_page / 2.0;
   return *sample_bytes + padding;
 }
@@ -195,7 +193,7 @@ bool read_worker(const Profile& profile, JobModel& job) {
   const double waited = job.reads_mapped ? of_maps : read - mean_or(in.read_from_memory, 0.0);
   const double storage = job.reads_unseen ? 0.0 : std::clamp(waited, 0.0, wall);
   job.cpu_s = std::clamp(in.worker_cpu->mean.value(), 0.0, wall - storage);
-  job.collate_s = std::clamp(mean_or(in.collate, 0.0), 0.0, 0.9 * job.cpu_s);
+  job.collate_s = std::clamp(mean_or(in.collate, 0.0), 0.0, k_most_collating * job.cpu_s);
   job.core_wait_s = std::clamp(mean_or(in.worker_run_delay, 0.0), 0.0, wall - storage - job.cpu_s);
   if (!known(in.worker_run_delay) && job.workers > 0) {
     job.notes.emplace_back("how long workers waited for a core was not measured: such waiting counts as fixed here");
@@ -233,13 +231,12 @@ void take_cpu_of_cached(const Profile& profile, JobModel& job) {
   const double hit = cached->mean.value();
   const double found = profile.resources.worker_cpu->mean.value();
   const auto& cold = profile.resources.worker_cpu_cold;
-  constexpr double k_mostly = 0.5;
   if (job.storage_s && known(cold)) {
     job.miss_cpu_s = std::clamp(cold->mean.value() - hit, 0.0, *job.storage_s);
-  } else if (job.storage_s && job.miss >= k_mostly) {
+  } else if (job.storage_s && job.miss >= k_mostly_missed) {
     job.miss_cpu_s = std::clamp((found - hit) / job.miss, 0.0, *job.storage_s);
   }
-  job.collate_s = std::min(job.collate_s, 0.9 * hit);
+  job.collate_s = std::min(job.collate_s, k_most_collating * hit);
   job.cpu_s = hit * job.disturbance;
   job.miss_cpu_s *= job.disturbance;
   job.cpu_of_cached = true;
@@ -248,20 +245,20 @@ void take_cpu_of_cached(const Profile& profile, JobModel& job) {
 /// Whether the kernel reads ahead of the job: of shards that are read in order by read(), over no network. Of a stream
 /// of small files it does not know which comes next.
 void read_order(const Profile& profile, JobModel& job) {
-  constexpr double k_sets_the_pace = 0.05;  // of a step: waiting for storage
   job.reads_ahead = profile.job.loader_kind == "iterable" && !job.reads_mapped && !job.reads_unseen &&
                     profile.dataset.layout == "shards";
   const auto& fetch = profile.stalls.as_is_fetch;
-  const bool found_cold = job.miss >= 0.95 && fetch && fetch->ci95_low > k_sets_the_pace;
+  const bool found_cold = job.miss >= k_as_good_as_all && fetch && fetch->ci95_low > k_storage_sets_pace;
   if (job.reads_ahead && found_cold) job.stream_demand_s = 1.0 / job.rate;
 }
 
 /// Reads that are all equally slow wait for a latency; where some are fast, the slow ones waited for others.
 void guess_bandwidth_share(const Profile& profile, JobModel& job) {
   const auto reads = profile.resources.distributions.find("sample_read_s");
-  if (reads == profile.resources.distributions.end() || reads->second.n < 50 || !(reads->second.mean > 0.0)) return;
-  const double fast = reads->second.quantile(1.0 - 0.9 * std::max(job.miss, k_least_miss));
-  job.bandwidth_share = std::clamp(1.0 - fast / reads->second.mean, 0.3, 0.9);
+  if (reads == profile.resources.distributions.end() || reads->second.n < k_fewest_reads || !(reads->second.mean > 0.0))
+    return;
+  const double fast = reads->second.quantile(1.0 - k_surely_missed * std::max(job.miss, k_least_miss));
+  job.bandwidth_share = std::clamp(1.0 - fast / reads->second.mean, k_least_shared_waiting, k_most_shared_waiting);
 }
 
 /// What a probe has shown of the storage's ceiling, which the ranks of its host share.
@@ -284,12 +281,13 @@ void read_storage(const Profile& profile, JobModel& job) {
 void read_variability(const Profile& profile, JobModel& job) {
   const auto take = [&](const char* name, double& cv, Distribution& kept) {
     const auto found = profile.resources.distributions.find(name);
-    if (found == profile.resources.distributions.end() || found->second.n < 8 || !(found->second.mean > 0.0)) {
+    if (found == profile.resources.distributions.end() || found->second.n < k_fewest_of_spread ||
+        !(found->second.mean > 0.0)) {
       miss_input(job, std::string("distribution of ") + name, "too few values", k_profile_more);
       return;
     }
     kept = found->second;
-    cv = std::clamp(kept.cv(), 0.0, 1.5);
+    cv = std::clamp(kept.cv(), 0.0, k_most_cv);
   };
   take("batch_make_s", job.cv_make, job.making);
   take("compute_s", job.cv_step, job.step);
@@ -298,7 +296,6 @@ void read_variability(const Profile& profile, JobModel& job) {
 /// Cached blocks against synthetic ones, where those tell. Else, steps whose batch was ready wait for its handing over
 /// alone: the shortest waits, where they are short.
 void read_receiving(const Profile& profile, JobModel& job) {
-  constexpr double k_short = 0.03;  // of a step; longer ones mean that no batch was ever ready
   const Stalls& stalls = profile.stalls;
   if (job.workers > 0 && stalls.method == "differential" && stalls.receive && stalls.receive->ci95_low > 0.0 &&
       stalls.receive->mean < 1.0 && known_rate(profile.rates.cold)) {
@@ -306,10 +303,10 @@ void read_receiving(const Profile& profile, JobModel& job) {
     return;
   }
   const auto waits = profile.resources.distributions.find("wait_s");
-  if (job.workers == 0 || waits == profile.resources.distributions.end() || waits->second.n < 20) return;
-  const double shortest = std::max(0.0, waits->second.quantile(0.1));
+  if (job.workers == 0 || waits == profile.resources.distributions.end() || waits->second.n < k_fewest_waits) return;
+  const double shortest = std::max(0.0, waits->second.quantile(k_shortest_waits));
   const double wait = std::max(0.0, job.batch / job.rate - job.compute_s);
-  if (shortest <= k_short * job.batch / job.rate) job.receive_s = std::min(shortest, wait);
+  if (shortest <= k_short_wait * job.batch / job.rate) job.receive_s = std::min(shortest, wait);
 }
 
 /// File systems that other hosts read as well.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string_view>
 
+#include "model/job/constants.hpp"
 #include "model/job/inputs.hpp"
 
 namespace stallcast::inputs {
@@ -39,15 +40,13 @@ const Observation* at_all_workers(const JobModel& job, const char* phase) {
 /// model is made of and nothing else was, what varies from window to window is in both of them, and only rounding tells
 /// them apart.
 double as_is_sd(const Profile& profile, const JobModel& job) {
-  constexpr double k_same_window_sd = 0.01;
   if (as_found_is_cold(profile) || !job.attributed) return job.rate_relative_sd;
   return std::min(job.rate_relative_sd, k_same_window_sd);
 }
 
 /// The phase whose blocks ran as the job was found: all from storage, or nothing.
 const char* phase_as_found(const JobModel& job) {
-  constexpr double k_all = 0.95;
-  return job.miss >= k_all ? "cold" : job.miss <= 1.0 - k_all ? "cached" : nullptr;
+  return job.miss >= k_as_good_as_all ? "cold" : job.miss <= 1.0 - k_as_good_as_all ? "cached" : nullptr;
 }
 
 /// Blocks that ran as the job was found are further windows of the same job: each counts by its precision, and where
@@ -124,17 +123,16 @@ void collect_observations(const Profile& profile, JobModel& job) {
 /// The loader alone shows it undiminished by what the step hides; where its rates are too noisy for that, those of the
 /// training do; and where neither shows any, it is small against their noise.
 void storage_from_phases(JobModel& job) {
-  constexpr double k_clearly = 1.5;  // standard deviations
   const auto alone = slower_by_storage(job, "supply_cold", "supply_cached");
   const auto training = slower_by_storage(job, "cold", "cached");
   if (!alone && !training) return;
-  const bool alone_tells = alone && alone->seconds > k_clearly * alone->sd;
+  const bool alone_tells = alone && alone->seconds > k_clearly_slower_sds * alone->sd;
   const Slower slower = alone_tells || !training ? *alone : *training;
   const double workers = std::max(1, job.workers);
   job.storage_s = workers * std::max(slower.seconds, 0.5 * slower.sd);
   const Observation* cold = at_all_workers(job, alone_tells || !training ? "supply_cold" : "cold");
   job.storage_presence = std::min(1.0, cold->rate * *job.storage_s / workers);
-  if (job.reads_ahead && training && training->seconds > k_clearly * training->sd) {
+  if (job.reads_ahead && training && training->seconds > k_clearly_slower_sds * training->sd) {
     job.stream_demand_s = 1.0 / at_all_workers(job, "cold")->rate;
   }
   std::erase_if(job.missing, [](const MissingInput& m) { return m.input == "cost of reading from storage"; });

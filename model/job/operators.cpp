@@ -5,16 +5,10 @@
 #include <string>
 #include <utility>
 
+#include "model/job/constants.hpp"
 #include "model/job/inputs.hpp"
 
 namespace stallcast {
-namespace {
-
-/// Wall time beyond CPU time and waiting for a core that counts as waiting for something else.
-constexpr double k_waits_from = 0.1;
-
-}  // namespace
-
 void read_operators(const Profile& profile, JobModel& job) {
   const double cpu = inputs::mean_or(profile.resources.worker_cpu, 0.0);
   const double delayed = cpu > 0.0 ? inputs::mean_or(profile.resources.worker_run_delay, 0.0) / cpu : 0.0;
@@ -28,7 +22,7 @@ void read_operators(const Profile& profile, JobModel& job) {
     const double waits = wall - own_cpu * (1.0 + delayed);
     const double half = 0.5 * (row.cpu_share->ci95_high - row.cpu_share->ci95_low);
     JobOperator known{row.name, row.where, row.kind, std::min(share, 1.0) * job.cpu_s, 0.0, 0.0};
-    if (waits > k_waits_from * wall) known.other_s = std::min(waits, job.other_s);
+    if (waits > k_operator_waits_from * wall) known.other_s = std::min(waits, job.other_s);
     if (share > 0.0 && std::isfinite(half)) known.relative_sd = std::min(1.0, half / 1.96 / share);
     job.operators.push_back(std::move(known));
   }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "model/job/constants.hpp"
+
 namespace stallcast {
 namespace {
-
-constexpr double k_waits = 0.10;  ///< of a step: a job that waits so much goes at the loader's pace
 
 struct Asked {
   bool is_set = false;
@@ -54,7 +54,7 @@ void read_overlapped(const Profile& profile, JobModel& job) {
   job.workers = 1;
   job.prefetch = 2;
   job.in_order = true;
-  job.loader_binds = step_s - job.compute_s > k_waits * step_s;
+  job.loader_binds = step_s - job.compute_s > k_loader_binds_from * step_s;
   job.other_s = job.loader_binds ? step_s / job.batch : 0.0;
   job.cv_make = 0.0;
   job.making = {};

@@ -4,10 +4,10 @@
 #include <array>
 #include <string>
 
+#include "model/job/constants.hpp"
+
 namespace stallcast {
 namespace {
-
-constexpr double k_hardly = 0.02;  ///< of the time that a sample takes: less than this is no reading to speak of
 
 struct AskedOfUnseen {
   bool is_set = false;
@@ -67,10 +67,11 @@ void read_unseen_reads(const Profile& profile, JobModel& job) {
   job.reads_unseen = !job.reads_mapped && !profile.stalls.as_is_fetch &&
                      std::any_of(profile.issues.begin(), profile.issues.end(),
                                  [](const DataIssue& issue) { return issue.id == "reads-unseen"; });
-  job.reads_by_faults = profile.job.loader_kind == "function" && profile.stalls.as_is_fetch.has_value() &&
-                        !profile.dataset.bytes_per_sample && !profile.resources.bytes_from_storage &&
-                        profile.resources.read && profile.resources.worker_wall &&
-                        profile.resources.read->mean.value() > k_hardly * profile.resources.worker_wall->mean.value();
+  job.reads_by_faults =
+      profile.job.loader_kind == "function" && profile.stalls.as_is_fetch.has_value() &&
+      !profile.dataset.bytes_per_sample && !profile.resources.bytes_from_storage && profile.resources.read &&
+      profile.resources.worker_wall &&
+      profile.resources.read->mean.value() > k_hardly_reads * profile.resources.worker_wall->mean.value();
   if (!job.reads_unseen) return;
   job.loader_bound = "loader";
   job.notes.emplace_back(

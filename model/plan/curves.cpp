@@ -3,10 +3,10 @@
 #include <cstddef>
 #include <cstdio>
 
+#include "model/plan/constants.hpp"
+
 namespace stallcast {
 namespace {
-
-constexpr double k_worth = 0.5;  ///< of what one node brings alone
 
 double rate_of(const PlanOption& option) {
   return option.prediction.throughput.mean.value();
@@ -40,7 +40,7 @@ void say_where_it_stops(ScalingLine& line) {
     const PlanOption& before = line.points[i - 1];
     const PlanOption& after = line.points[i];
     const double brings = (rate_of(after) - rate_of(before)) / (after.nodes - before.nodes);
-    if (brings >= k_worth * alone) continue;
+    if (brings >= k_node_worth_share * alone) continue;
     line.worth_nodes = before.nodes;
     line.stops = "beyond " + plural_nodes(before.nodes) +
                  ", each added node brings less than half of what one node alone " + "brings: limited by " +

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/job/job_model.hpp"
+#include "model/plan/constants.hpp"
 #include "model/plan/curves.hpp"
 #include "model/predict/predict.hpp"
 #include "model/scenario/formatted.hpp"
@@ -15,7 +16,6 @@ namespace stallcast {
 namespace {
 
 constexpr double k_second_per_hour = 3600.0;
-constexpr int k_most_planned_workers = 64;
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include "model/predict/constants.hpp"
+
 namespace stallcast {
 namespace {
 
@@ -11,8 +13,6 @@ struct Stage {
   std::string_view name{};
   double seconds = 0.0;
 };
-
-constexpr double k_most_headroom = 1000.0;
 
 std::array<Stage, 6> stages_of(const ServiceDemands& in) {
   const double step = in.device_s + in.receive_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <random>
 
+#include "model/predict/constants.hpp"
+
 namespace stallcast {
 namespace {
 
@@ -14,13 +16,7 @@ constexpr int k_parameters = 5;
 using Vector = Eigen::Matrix<double, k_parameters, 1>;
 using Matrix = Eigen::Matrix<double, k_parameters, k_parameters>;
 
-constexpr int k_draws = 48;
 constexpr int k_dimensions = k_parameters + 3;  ///< error of making, of step, of hits behind the fourth parameter
-constexpr double k_other_step_share = 0.2;
-/// What is expected of Parameters::beside before any block is looked at. Caches are shared, and a processor's clock
-/// rate is lower with all cores busy than with one; by how much differs from machine to machine, which the spread says.
-constexpr double k_beside_expected = 0.05;
-constexpr double k_beside_sd = 0.05;
 
 Parameters parameters_of(const Vector& v) {
   return {v[0], v[1], v[2], v[3], k_beside_expected + v[4]};
@@ -33,16 +29,18 @@ double log_rate(const JobModel& job, const Setting& setting, const Vector& at, S
 
 /// How far the truth may lie from what the profile says, before any rate is looked at.
 Vector prior_sd(const JobModel& job) {
-  const double bandwidth = job.storage_demand_s ? 1.0 : 1.4;
+  const double bandwidth = job.storage_demand_s ? k_prior_probed_ceiling_units : k_prior_guessed_ceiling_units;
   // Only blocks of other worker counts tell it; where there are none, the model's own error holds it.
   const bool besides = std::any_of(job.observations.begin(), job.observations.end(),
                                    [](const Observation& seen) { return seen.workers.has_value(); });
-  const double beside = besides ? k_beside_sd : 1e-4;
+  const double beside = besides ? k_beside_sd : k_untold_beside_sd;
   Vector sd;
   if (job.attributed) {
-    sd << std::hypot(job.compute_relative_sd, 0.005), 0.05, 0.08, bandwidth, beside;
+    sd << std::hypot(job.compute_relative_sd, k_attributed_step_sd), k_attributed_prep_sd, k_attributed_storage_sd,
+        bandwidth, beside;
   } else {  // The differential rates shall decide.
-    sd << std::hypot(job.compute_relative_sd, 0.02), job.cpu_of_cached ? 0.10 : 0.30, 0.50, bandwidth, beside;
+    const double prep = job.cpu_of_cached ? k_prior_prep_of_cached_sd : k_prior_prep_sd;
+    sd << std::hypot(job.compute_relative_sd, k_prior_step_sd), prep, k_prior_storage_sd, bandwidth, beside;
   }
   return sd;
 }
@@ -81,7 +79,7 @@ double penalty(const JobModel& job, const std::vector<Target>& targets, const Ve
 Vector slope_at(const JobModel& job, const Setting& setting, const Vector& at, const Vector& sd, StallCurves& curves) {
   Vector slope;
   for (int p = 0; p < k_parameters; ++p) {
-    const double step = 0.05 * sd[p];
+    const double step = k_slope_step * sd[p];
     Vector moved = at;
     moved[p] += step;
     const double ahead = log_rate(job, setting, moved, curves);
@@ -116,7 +114,7 @@ Fit fit(const JobModel& job, const std::vector<Observation>& observations, Stall
     }
     if (!(reached < best)) break;
     result.at += move;
-    const bool settled = best - reached < 1e-4;
+    const bool settled = best - reached < k_settled_gain;
     best = reached;
     if (settled) break;
   }
@@ -169,9 +167,7 @@ std::vector<Draw> draw(const Fit& fitted, double error_scale) {
 /// the block's own noise explain is the model's. One or two blocks say little of it: what is expected counts as two
 /// more.
 void backtest(const JobModel& job, Calibration& calibration, StallCurves& curves) {
-  constexpr double k_expected_sd = 0.025;
-  constexpr double k_expected_counts = 2.0;
-  double squares = k_expected_counts * k_expected_sd * k_expected_sd;
+  double squares = k_expected_backtest_counts * k_expected_backtest_sd * k_expected_backtest_sd;
   double expected = squares;
   for (std::size_t i = 1; i < job.observations.size(); ++i) {
     const Observation& seen = job.observations[i];
@@ -187,10 +183,10 @@ void backtest(const JobModel& job, Calibration& calibration, StallCurves& curves
     calibration.backtests.push_back({seen, predicted});
     const double off = std::log(predicted / seen.rate);
     squares += std::max(0.0, off * off - explained);
-    expected += k_expected_sd * k_expected_sd;
+    expected += k_expected_backtest_sd * k_expected_backtest_sd;
   }
   if (calibration.backtests.empty()) return;
-  calibration.error_scale = std::clamp(std::sqrt(squares / expected), 0.7, 4.0);
+  calibration.error_scale = std::clamp(std::sqrt(squares / expected), k_least_error_scale, k_most_error_scale);
 }
 
 }  // namespace

@@ -8,19 +8,15 @@
 
 #include "model/analytic/cache.hpp"
 #include "model/analytic/cluster.hpp"
+#include "model/predict/constants.hpp"
 #include "model/scenario/formatted.hpp"
 
 namespace stallcast {
 namespace {
 
-constexpr double k_most_rank_steps = 1e8;
-constexpr double k_most_bytes = 2147483648.0;
-constexpr double k_many_reads = 4e7;  ///< of items; beyond, an item stands for several samples
 constexpr int k_most_simulated_nodes = 65534;
 constexpr double k_most_items_per_batch = 65535.0;
 constexpr double k_most_items = 4e9;  ///< that 32 bits can number
-constexpr double k_shares_differ = 0.02;
-constexpr double k_straggling_matters = 0.05;
 
 /// What of a scenario the simulation knows nothing about.
 Status check_known(const JobModel& job, const Setting& setting, const SimulationAsk& ask) {
@@ -105,7 +101,8 @@ void set_caches(const Setting& setting, double samples, int epochs, simulation::
   if (!setting.cached) return;
   cluster.caches.policy = caching(setting.policy);
   double group = 1.0;
-  if (setting.policy != CachePolicy::locality) group = std::max(1.0, std::ceil(samples * epochs / k_many_reads));
+  if (setting.policy != CachePolicy::locality)
+    group = std::max(1.0, std::ceil(samples * epochs / k_many_simulated_reads));
   const double per_batch = std::clamp(std::floor(setting.batch / group), 1.0, k_most_items_per_batch);
   cluster.order.samples_per_item = setting.batch / per_batch;
   cluster.order.items_per_batch = static_cast<std::uint32_t>(per_batch);
@@ -153,13 +150,12 @@ struct Stretch {
 
 /// The factor with which one rank alone takes `wanted_s` a step.
 Stretch stretch(const simulation::Cluster& cluster, double miss, double remote_s, double wanted_s) {
-  constexpr double k_near = 0.001;
   double low = 0.5;
   double high = 2.0;
   Stretch found;
   for (int i = 0; i < 16; ++i) {
     found.off = alone_s(cluster, miss, remote_s, found.factor) / wanted_s - 1.0;
-    if (std::abs(found.off) <= k_near) return {found.factor, 0.0};
+    if (std::abs(found.off) <= k_lone_rank_fits) return {found.factor, 0.0};
     (found.off > 0.0 ? high : low) = found.factor;
     found.factor = std::sqrt(low * high);
   }
@@ -168,8 +164,9 @@ Stretch stretch(const simulation::Cluster& cluster, double miss, double remote_s
 
 /// Cores and a rank's storage are shared as in the closed form: everybody is slowed as much as on average. Returns
 /// MappedCluster::one_rank_off.
-double set_times(const JobModel& job, const Setting& setting, const ServiceDemands& usual, const ServiceDemands& all_missed,
-                 StallCurves& curves, const Recursion& recursion, simulation::Cluster& cluster) {
+double set_times(const JobModel& job, const Setting& setting, const ServiceDemands& usual,
+                 const ServiceDemands& all_missed, StallCurves& curves, const Recursion& recursion,
+                 simulation::Cluster& cluster) {
   const StepTimes crowded = evaluate(usual, curves);
   const double receiving_s = recursion.receiving_s(usual, setting.batch);
   const double own_s = crowded.own_s - (usual.workers > 0 ? usual.receive_s : 0.0);
@@ -214,10 +211,10 @@ Status check_size(const simulation::Cluster& cluster, double samples) {
   }
   const bool too_many = samples / cluster.order.samples_per_item > k_most_items;
   const double bytes = simulation::memory_bytes(cluster);
-  if (bytes > k_most_bytes || too_many) {
+  if (bytes > k_most_simulation_bytes || too_many) {
     return usage_error("--simulate would need " + formatted("%.3g", bytes / 1e9) + " GB of memory for " +
                            formatted("%.3g", samples) + " samples on " + std::to_string(cluster.nodes) +
-                           " nodes, and the most is " + formatted("%.3g", k_most_bytes / 1e9) + " GB",
+                           " nodes, and the most is " + formatted("%.3g", k_most_simulation_bytes / 1e9) + " GB",
                        "simulate fewer epochs, or a smaller cache");
   }
   return {};
@@ -297,7 +294,7 @@ void add_notes(const simulation::Cluster& cluster, const Setting& setting, Simul
         "one node loses its cache when the last epoch begins, and goes on with an empty one; the rate is that of the "
         "epoch before");
   }
-  if (setting.cached && std::abs(judged.storage - setting.miss) > k_shares_differ) {
+  if (setting.cached && std::abs(judged.storage - setting.miss) > k_storage_shares_differ) {
     out.notes.push_back(percent(judged.storage) + " of the samples come from storage in epoch " +
                         std::to_string(out.judged + 1) + ", and " + percent(setting.miss) +
                         " in the closed form, whose caches are warm");

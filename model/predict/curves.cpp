@@ -7,13 +7,11 @@
 
 #include "model/analytic/cache.hpp"
 #include "model/job/job_model.hpp"
+#include "model/predict/constants.hpp"
 #include "model/predict/predict.hpp"
 
 namespace stallcast {
 namespace {
-
-constexpr int k_most_curve_workers = 256;
-constexpr int k_cache_steps = 10;
 
 PredictionCurve without(const char* key, const std::string& reason) {
   PredictionCurve curve;
@@ -68,9 +66,9 @@ PredictionCurve cache_curve(const JobModel& job, Predictor& predictor) {
   for (const auto& [policy, name] :
        {std::pair{"page-cache", "page cache of Linux"}, std::pair{"minio", "a cache that never evicts (MinIO)"}}) {
     CurveLine line{name, {}, {}};
-    for (int step = 0; step <= k_cache_steps; ++step) {
-      const double share = static_cast<double>(step) / k_cache_steps;
-      const std::string percent = std::to_string(100 * step / k_cache_steps) + "%";
+    for (int step = 0; step <= k_cache_curve_steps; ++step) {
+      const double share = static_cast<double>(step) / k_cache_curve_steps;
+      const std::string percent = std::to_string(100 * step / k_cache_curve_steps) + "%";
       const Status done = add_point(predictor, share, {{"cache", percent}, {"cache_policy", policy}}, line);
       if (!done.ok()) return without("cache", done.error().what);
     }

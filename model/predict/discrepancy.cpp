@@ -5,16 +5,15 @@
 #include <cmath>
 #include <utility>
 
+#include "model/predict/constants.hpp"
+
 namespace stallcast {
 namespace {
-
-constexpr double k_model_sd = 0.03;  ///< what the model is expected to be off where nothing corrects it
-constexpr double k_reach = 0.5;      ///< how far apart two regimes share most of their discrepancy
 
 double covariance(const Regime& a, const Regime& b) {
   double square = 0.0;
   for (std::size_t i = 0; i < a.size(); ++i) square += (a[i] - b[i]) * (a[i] - b[i]);
-  return k_model_sd * k_model_sd * std::exp(-0.5 * square / (k_reach * k_reach));
+  return k_model_sd * k_model_sd * std::exp(-0.5 * square / (k_discrepancy_reach * k_discrepancy_reach));
 }
 
 }  // namespace

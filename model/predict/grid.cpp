@@ -9,14 +9,13 @@
 #include <thread>
 
 #include "model/job/job_model.hpp"
+#include "model/predict/constants.hpp"
 #include "model/predict/predict.hpp"
 #include "model/scenario/bandwidth_words.hpp"
 #include "model/scenario/formatted.hpp"
 
 namespace stallcast {
 namespace {
-
-constexpr std::size_t k_most_threads = 8;
 
 /// Multiples of what was found, written by `words` (for the model) and `label` (for people).
 template <class Words, class Label>
@@ -163,7 +162,7 @@ Status add_points(const Profile& profile, PredictionGrid& grid) {
   const auto scenarios = index_points(grid);
   if (!scenarios) return scenarios.error();
   grid.points.resize(scenarios.value().size());
-  const std::size_t parts = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, k_most_threads);
+  const std::size_t parts = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, k_most_grid_threads);
   std::vector<std::future<Status>> others;
   for (std::size_t part = 1; part < parts; ++part) {
     others.push_back(std::async(

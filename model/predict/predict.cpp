@@ -8,6 +8,7 @@
 #include "model/predict/bounds.hpp"
 #include "model/predict/calibrate.hpp"
 #include "model/predict/cluster_simulation.hpp"
+#include "model/predict/constants.hpp"
 #include "model/predict/discrepancy.hpp"
 #include "model/predict/recursion.hpp"
 #include "model/predict/uncertainty.hpp"
@@ -17,8 +18,7 @@
 namespace stallcast {
 namespace {
 
-constexpr double k_ninety = 1.6448536;   ///< two-sided 90 % of a normal, in standard deviations
-constexpr double k_forms_apart = 0.03;  ///< from here on the two forms' difference is worth a note
+constexpr double k_ninety = 1.6448536;  ///< two-sided 90 % of a normal, in standard deviations
 
 /// A value below which the share `q` of the sorted `values` lies, linear between them.
 double quantile(const std::vector<double>& values, double q) {
@@ -104,7 +104,8 @@ struct Predictor::State {
 
   Course play(const Setting& setting) {
     if (!of_recursion) {
-      of_recursion = discrepancy_of([&](const ServiceDemands& input) { return fitted().play(input, job.batch).step_s; });
+      of_recursion =
+          discrepancy_of([&](const ServiceDemands& input) { return fitted().play(input, job.batch).step_s; });
     }
     Course course;
     for (const PartOfTime& part : by_shards(job, setting)) {
@@ -122,9 +123,9 @@ struct Predictor::State {
   /// the model is wrong there, and what was measured stands.
   void settle() {
     if (job.attributed) return;
-    constexpr double k_contradicts = 2.0;  // standard deviations
     const double fitted_rate = rate_of(as_found(job), best());
-    if (std::abs(std::log(fitted_rate / job.rate)) <= k_contradicts * job.rate_relative_sd) job.rate = fitted_rate;
+    if (std::abs(std::log(fitted_rate / job.rate)) <= k_window_contradicts_sds * job.rate_relative_sd)
+      job.rate = fitted_rate;
   }
 
   /// ln of the rate in each truth over the best one, sorted; if `base` is given, of the rate over that at `base` in the

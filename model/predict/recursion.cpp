@@ -6,34 +6,32 @@
 #include <numeric>
 #include <random>
 
+#include "model/predict/constants.hpp"
 #include "simulation/loader.hpp"
 
 namespace stallcast {
 namespace {
 
-constexpr std::size_t k_batches = 6000;
-constexpr double k_least_share = 0.05;  ///< no batch takes less than this of the mean, however they vary
-
 /// Values with the quantiles of `measured` (or of a gamma distribution), in random order, mean 1.
 std::vector<double> shape(const Distribution& measured, double cv, std::uint32_t seed) {
-  std::vector<double> values(k_batches, 1.0);
+  std::vector<double> values(k_played_batches, 1.0);
   if (cv <= 1e-6) return values;
   const bool known = measured.n >= 8 && measured.mean > 0.0;
   const boost::math::gamma_distribution<double> gamma(1.0 / (cv * cv), cv * cv);
   double sum = 0.0;
-  for (std::size_t i = 0; i < k_batches; ++i) {
-    const double q = (static_cast<double>(i) + 0.5) / static_cast<double>(k_batches);
+  for (std::size_t i = 0; i < k_played_batches; ++i) {
+    const double q = (static_cast<double>(i) + 0.5) / static_cast<double>(k_played_batches);
     values[i] = known ? measured.quantile(q) : boost::math::quantile(gamma, q);
     sum += values[i];
   }
-  for (double& value : values) value *= static_cast<double>(k_batches) / sum;
+  for (double& value : values) value *= static_cast<double>(k_played_batches) / sum;
   std::mt19937 random(seed);
-  for (std::size_t i = k_batches - 1; i > 0; --i) std::swap(values[i], values[random() % (i + 1)]);
+  for (std::size_t i = k_played_batches - 1; i > 0; --i) std::swap(values[i], values[random() % (i + 1)]);
   return values;
 }
 
 double around_one(double value, double spread) {
-  return std::max(k_least_share, 1.0 + (value - 1.0) * spread);
+  return std::max(k_least_batch_time, 1.0 + (value - 1.0) * spread);
 }
 
 }  // namespace
@@ -66,21 +64,19 @@ double Recursion::receiving_s(const ServiceDemands& input, double batch) const {
 /// What storage or network give at most holds the workers back: they wait, and do not stand in anybody's way meanwhile.
 /// How long each waits follows from what is missing: where the limit lets them, they take up some of it by queueing.
 Played Recursion::play(const ServiceDemands& input, double batch) const {
-  constexpr double k_nearly = 0.98;  ///< of what is missing; the rest of it is waited for by the consumer alone
-  constexpr double k_enough = 0.005;
   const double limit_s = std::max({limit_factor(input) * input.limit_s, input.beyond_s, input.prep_elsewhere_s});
   const Played unlimited = play_held_back(input, batch, 0.0);
   const double missing_s = limit_s - unlimited.step_s;
   Played played = unlimited;
-  if (missing_s > k_enough * limit_s) {
-    double held_back_s = k_nearly * missing_s * std::max(1, input.workers);
+  if (missing_s > k_at_ceiling * limit_s) {
+    double held_back_s = k_held_back_share * missing_s * std::max(1, input.workers);
     for (int i = 0; i < 3; ++i) {
       const Played held = play_held_back(input, batch, held_back_s);
-      if (held.step_s <= (1.0 + k_enough) * limit_s) {
+      if (held.step_s <= (1.0 + k_at_ceiling) * limit_s) {
         played = held;
         break;
       }
-      held_back_s *= k_nearly * missing_s / (held.step_s - unlimited.step_s);
+      held_back_s *= k_held_back_share * missing_s / (held.step_s - unlimited.step_s);
     }
   }
   const double limited_s = std::max(0.0, limit_s - played.step_s);
@@ -91,13 +87,13 @@ Played Recursion::play(const ServiceDemands& input, double batch) const {
 
 Played Recursion::play_held_back(const ServiceDemands& input, double batch, double held_back_s) const {
   const std::vector<double> makings = making_factors(batch);
-  std::vector<simulation::BatchWork> work(k_batches);
-  std::vector<simulation::StepWork> steps(k_batches);
+  std::vector<simulation::BatchWork> work(k_played_batches);
+  std::vector<simulation::StepWork> steps(k_played_batches);
   const double receive_s = receiving_s(input, batch);
   const double receive_cpu_s = std::min(input.workers > 0 ? input.receive_cpu_s : 0.0, receive_s);
   const bool disk_shared = input.disk_s > 0.0 && input.workers > 1;
   const bool cores_shared = input.workers + input.step_threads > input.cores;
-  for (std::size_t i = 0; i < k_batches; ++i) {
+  for (std::size_t i = 0; i < k_played_batches; ++i) {
     const double making = makings[i];
     // What nobody else disturbs can be done in one go.
     work[i].read_s = disk_shared ? making * input.disk_s : 0.0;
@@ -114,8 +110,8 @@ Played Recursion::play_held_back(const ServiceDemands& input, double batch, doub
   const auto run = disk_shared || cores_shared ? simulation::run_loader_shared(setup, machine, work, steps)
                                                : simulation::run_loader(setup, work, steps);
   const auto in_flight = static_cast<std::size_t>(input.workers) * static_cast<std::size_t>(input.prefetch);
-  const std::size_t first = std::min(2 * in_flight + 2, k_batches / 4);
-  const std::size_t last = k_batches - 1;
+  const std::size_t first = std::min(2 * in_flight + 2, k_played_batches / 4);
+  const std::size_t last = k_played_batches - 1;
   const double count = static_cast<double>(last - first);
   Played played;
   played.step_s = (run.delivered_s[last] - run.delivered_s[first]) / count;
@@ -127,25 +123,22 @@ Played Recursion::play_held_back(const ServiceDemands& input, double batch, doub
 }
 
 void Recursion::fit(const ServiceDemands& as_found) {
-  constexpr double k_near = 0.001;
-  constexpr double k_starved = 0.1;  ///< of a step: who waits so much goes at the workers' pace
   const double waited_s = std::max(0.0, measured_step_s_ - measured_own_s_);
-  const bool starved = waited_s > k_starved * measured_step_s_;
-  double low = starved ? 1.0 / 1.5 : 0.9;
-  double high = starved ? 1.5 : 1.0;
-  constexpr double k_at_limit = 0.05;
-  const bool limited = std::abs(as_found.limit_s - measured_step_s_) < k_at_limit * measured_step_s_;
+  const bool starved = waited_s > k_starved_wait_share * measured_step_s_;
+  double low = starved ? 1.0 / k_most_making_factor : k_least_hidden_making_factor;
+  double high = starved ? k_most_making_factor : 1.0;
+  const bool limited = std::abs(as_found.limit_s - measured_step_s_) < k_near_ceiling * measured_step_s_;
   if (limited) limit_factor_ = measured_step_s_ / as_found.limit_s;
   double missing_s = 0.0;
   for (int i = 0; i < 20; ++i) {
     const Played played = play(as_found, batch_);
     missing_s = waited_s - (played.step_s - played.own_s);
-    const bool own_fits = std::abs(played.own_s - measured_own_s_) <= k_near * measured_step_s_;
+    const bool own_fits = std::abs(played.own_s - measured_own_s_) <= k_recursion_fits * measured_step_s_;
     if (!own_fits && played.own_s > 0.0 && i % 3 != 2) {  // every third round goes to the workers, come what may
-      step_factor_ *= std::clamp(measured_own_s_ / played.own_s, 0.9, 1.1);
+      step_factor_ *= std::clamp(measured_own_s_ / played.own_s, k_least_correction, k_most_correction);
       continue;
     }
-    if (limited || std::abs(missing_s) < k_near * measured_step_s_) {
+    if (limited || std::abs(missing_s) < k_recursion_fits * measured_step_s_) {
       if (own_fits) break;
       continue;
     }
@@ -153,7 +146,7 @@ void Recursion::fit(const ServiceDemands& as_found) {
     (missing_s < 0.0 ? high : low) = making_factor_;
     making_factor_ = std::sqrt(low * high);
   }
-  if (missing_s > k_near * measured_step_s_ && as_found.workers > 0) more_receiving_s_ = missing_s;
+  if (missing_s > k_recursion_fits * measured_step_s_ && as_found.workers > 0) more_receiving_s_ = missing_s;
 }
 
 }  // namespace stallcast

@@ -3,6 +3,8 @@
 #include <array>
 #include <cmath>
 
+#include "model/predict/constants.hpp"
+
 namespace stallcast {
 namespace {
 
@@ -102,14 +104,12 @@ KeyAvailability availability(const JobModel& job, std::string_view key) {
 }
 
 std::string widest_contribution(std::span<const Draw> draws, std::span<const double> log_rates) {
-  constexpr double k_wide = 0.01;
-  constexpr double k_stands_out = 0.25;
   const std::size_t n = draws.size();
   if (n < 8 || log_rates.size() != n) return {};
   const Moments rate = moments(n, [&](std::size_t i) { return log_rates[i]; });
-  if (std::sqrt(rate.variance) < k_wide) return {};
+  if (std::sqrt(rate.variance) < k_wide_log_rate_sd) return {};
   const char* best = nullptr;
-  double most = k_stands_out;
+  double most = k_least_explained_share;
   for (const Unknown& unknown : k_unknowns) {
     const Moments own = moments(n, [&](std::size_t i) { return unknown.value(draws[i]); });
     if (own.variance <= 0.0) continue;

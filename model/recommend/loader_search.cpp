@@ -1,6 +1,7 @@
 #include "model/recommend/loader_search.hpp"
 
 #include "analyzer/profile/loader_terms.hpp"
+#include "model/recommend/constants.hpp"
 
 #include <algorithm>
 #include <array>
@@ -8,12 +9,6 @@
 
 namespace stallcast {
 namespace {
-
-constexpr double k_near_best = 0.98;
-constexpr double k_worth_no_workers = 1.03;  ///< loading in the consumer is only for those whom workers slow down
-constexpr int k_most_tried = 64;
-constexpr double k_memory_share = 0.5;  ///< of the free memory, for more workers
-constexpr double k_small_shm = 256e6;
 
 struct Candidate {
   LoaderChoice choice{};
@@ -29,16 +24,17 @@ double rate_of(Predictor& predictor, const Scenario& settings, const LoaderChoic
 
 int most_workers(const JobModel& job, double cores, std::vector<std::string>& notes) {
   const double by_cores = std::ceil(2.0 * std::min(cores, 512.0));
-  int most = static_cast<int>(std::clamp(std::max({by_cores, 2.0 * job.workers, 4.0}), 1.0, double{k_most_tried}));
+  int most =
+      static_cast<int>(std::clamp(std::max({by_cores, 2.0 * job.workers, 4.0}), 1.0, double{k_most_tried_workers}));
   if (job.worker_bytes && job.page_cache_bytes) {
-    const double more = k_memory_share * *job.page_cache_bytes / (*job.worker_bytes * job.ranks_per_host);
+    const double more = k_memory_for_workers * *job.page_cache_bytes / (*job.worker_bytes * job.ranks_per_host);
     const int by_memory = job.workers + static_cast<int>(std::min(1e6, std::floor(more)));
     if (by_memory < most) {
       most = std::max(job.workers, by_memory);
       notes.push_back("memory allows at most " + std::to_string(most) + " workers");
     }
   }
-  if (job.shm_free_bytes && *job.shm_free_bytes < k_small_shm && job.workers > 0 && most > job.workers) {
+  if (job.shm_free_bytes && *job.shm_free_bytes < k_small_shm_bytes && job.workers > 0 && most > job.workers) {
     most = job.workers;
     notes.push_back(
         "/dev/shm is small: more workers than now may not find room for their batches there; enlarge it "

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "model/recommend/constants.hpp"
 #include "model/recommend/loader_search.hpp"
 #include "model/scenario/bandwidth_words.hpp"
 #include "model/scenario/formatted.hpp"
@@ -11,11 +12,6 @@
 
 namespace stallcast {
 namespace {
-
-constexpr double k_no_stall = 0.03;  ///< share of the step: with less waiting there is nothing to win
-constexpr double k_worth_it = 0.02;  ///< gain of a change that is worth telling
-constexpr double k_may_help = 0.10;
-constexpr double k_clear_gain = 0.01;  ///< its lower end, for the loader to be changed without being asked to try
 
 LoaderChoice choice_found(const Profile& profile, const JobModel& job) {
   LoaderChoice choice;
@@ -67,12 +63,10 @@ std::vector<Option> cache_options(const JobModel& job) {
 
 /// Remedies of how the data lies. Staging is left out: what the nodes' own disks give is not in a profile.
 std::vector<Option> data_options(const JobModel& job) {
-  constexpr double k_shard = 4.0 * 1048576.0;
-  constexpr double k_samples_a_shard = 16.0;
-  constexpr double k_worth_a_snapshot = 0.05;
   std::vector<Option> options;
   if (!job.storage_s || job.miss <= 0.0) return options;
-  if (job.files_per_sample && job.sample_bytes && job.first_byte_s && *job.sample_bytes < k_shard / k_samples_a_shard) {
+  if (job.files_per_sample && job.sample_bytes && job.first_byte_s &&
+      *job.sample_bytes < k_tried_shard_bytes / k_fewest_samples_in_shard) {
     options.push_back({"files merged into shards of 4 MiB, read one shard at a time",
                        "writing the data set anew, and a loader that shuffles shards",
                        {{"layout", "shards:4MiB"}}});
@@ -137,7 +131,7 @@ void add_remedies(Predictor& predictor, const JobModel& job, Recommendation& out
     auto prediction = predictor.predict(scenario);
     auto gain = predictor.gain(scenario, with_loader({}, before));
     if (!prediction || !gain) continue;
-    if (gain.value().mean < k_worth_it) {
+    if (gain.value().mean < k_worth_telling) {
       // With a wide interval it may still help: then neither list would be honest.
       if (gain.value().ci90_high < k_may_help) out.without_gain.push_back(option.title);
       continue;
@@ -184,7 +178,7 @@ Result<Recommendation> recommend(const Profile& profile) {
     const LoaderChoice knee = find_knee(predictor, {}, out.found, most_workers(job, job.cores, out.notes));
     auto gain = predictor.gain(with_loader({}, knee), {});
     auto prediction = predictor.predict(with_loader({}, knee));
-    if (!(knee == out.found) && gain.ok() && prediction.ok() && gain.value().mean >= k_worth_it) {
+    if (!(knee == out.found) && gain.ok() && prediction.ok() && gain.value().mean >= k_worth_telling) {
       out.change_loader = true;
       out.best = knee;
       out.gain = gain.value();

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "core/utf8.hpp"
+#include "model/scenario/constants.hpp"
 #include "model/scenario/nearest_word.hpp"
 #include "model/scenario/scenario.hpp"
 
@@ -18,8 +19,6 @@ namespace {
 using nlohmann::json;
 
 constexpr int k_schema_version = 1;
-constexpr std::size_t k_most_machines = 1000;
-constexpr int k_most_gpus = 1024;
 constexpr const char* k_hint = "model/schema/catalog.schema.json describes the file; samples/catalog has an example";
 
 constexpr std::array<std::string_view, 4> k_catalog_keys{"schema_version", "currency", "shared_storage", "machines"};

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "model/scenario/constants.hpp"
+
 namespace stallcast {
 namespace {
 
@@ -35,8 +37,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::optional<std::string_view> nearest_word(std::string_view word, std::span<const std::string_view> known) {
-  constexpr std::size_t k_longest = 64;  // longer ones are no slip of the keyboard
-  if (word.size() > k_longest) return std::nullopt;
+  if (word.size() > k_longest_guessed_word) return std::nullopt;
   std::optional<std::string_view> best;
   std::size_t fewest = 0;
   for (const std::string_view candidate : known) {
@@ -51,14 +52,13 @@ std::optional<std::string_view> nearest_word(std::string_view word, std::span<co
 }
 
 std::vector<std::string_view> words_with_part(std::string_view word, std::span<const std::string_view> known) {
-  constexpr std::size_t k_fewest_letters = 4;
   std::vector<std::string_view> found;
-  if (word.size() < k_fewest_letters) return found;
+  if (word.size() < k_fewest_part_letters) return found;
   for (const std::string_view candidate : known) {
     for (std::string_view rest = candidate; !rest.empty();) {
       const std::string_view part = rest.substr(0, rest.find('_'));
       rest.remove_prefix(std::min(rest.size(), part.size() + 1));
-      if (part.size() < k_fewest_letters || !nearest_word(word, std::span(&part, 1))) continue;
+      if (part.size() < k_fewest_part_letters || !nearest_word(word, std::span(&part, 1))) continue;
       found.push_back(candidate);
       break;
     }

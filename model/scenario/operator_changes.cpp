@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "core/units.hpp"
+#include "model/scenario/constants.hpp"
 
 namespace stallcast {
 namespace {
-
-constexpr double k_largest_factor = 1000.0;
 
 constexpr const char* k_example =
     "write for example operator=Resize:x2, operator=Resize:off, or operator=Resize:gpu20 on the accelerator";
@@ -25,7 +24,7 @@ Result<OperatorChange> parse_change(std::string_view text) {
   if (change.on_device) text.remove_prefix(3);
   if (!text.empty() && text.front() == 'x') text.remove_prefix(1);
   auto factor = parse_factor(text);
-  if (!factor || factor.value() < 1.0 / k_largest_factor || factor.value() > k_largest_factor) {
+  if (!factor || factor.value() < 1.0 / k_largest_operator_factor || factor.value() > k_largest_operator_factor) {
     return usage_error("'" + std::string(text) + "' is neither off nor a factor of 0.001 to 1000", k_example);
   }
   change.speedup = factor.value();

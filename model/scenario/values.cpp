@@ -6,17 +6,12 @@
 #include <utility>
 
 #include "core/units.hpp"
+#include "model/scenario/constants.hpp"
 #include "model/scenario/nearest_word.hpp"
 #include "model/scenario/operator_changes.hpp"
 
 namespace stallcast {
 namespace {
-
-constexpr int k_most_workers = 1024;
-constexpr int k_most_prefetch = 1024;
-constexpr int k_largest_batch = 1 << 24;
-constexpr int k_most_ranks = 1024;  ///< of a node, and jobs on it
-constexpr double k_most_echoes = 1000.0;
 
 Status set_cache(Scenario& scenario, std::string_view value) {
   if (!value.empty() && value.back() == '%') {
@@ -162,7 +157,7 @@ Status set_echo(Scenario& scenario, std::string_view value) {
 /// The keys that ask beyond the machine that was profiled.
 Status set_cluster_value(Scenario& scenario, std::string_view key, std::string_view value) {
   if (key == "nodes") return set_count(scenario.nodes, value, 1, k_most_nodes);
-  if (key == "gpus_per_node") return set_count(scenario.gpus_per_node, value, 1, k_most_ranks);
+  if (key == "gpus_per_node") return set_count(scenario.gpus_per_node, value, 1, k_most_ranks_of_node);
   if (key == "network_bandwidth") return set_parsed(scenario.network_bandwidth, parse_bandwidth(value));
   if (key == "network_latency") return set_parsed(scenario.network_latency, parse_seconds(value));
   if (key == "prep_cpus") return set_cpus(scenario.prep_cpus, value);
@@ -174,7 +169,7 @@ Status set_cluster_value(Scenario& scenario, std::string_view key, std::string_v
   if (key == "shared_storage_contention") return set_coefficient(scenario.shared_storage_contention, value);
   if (key == "shared_storage_coherence") return set_coefficient(scenario.shared_storage_coherence, value);
   if (key == "gradients") return set_parsed(scenario.gradients, parse_bytes(value));
-  if (key == "jobs") return set_count(scenario.jobs, value, 1, k_most_ranks);
+  if (key == "jobs") return set_count(scenario.jobs, value, 1, k_most_ranks_of_node);
   if (key == "coordinated_prep") return set_switch(scenario.coordinated_prep, value);
   return set_echo(scenario, value);
 }
@@ -185,8 +180,8 @@ Status set_value(Scenario& scenario, std::string_view key, std::string_view valu
   if (key == "cache") return set_cache(scenario, value);
   if (key == "cache_policy") return set_policy(scenario, value);
   if (key == "cpus") return set_cpus(scenario.cpus, value);
-  if (key == "workers") return set_count(scenario.workers, value, 0, k_most_workers);
-  if (key == "prefetch") return set_count(scenario.prefetch, value, 1, k_most_prefetch);
+  if (key == "workers") return set_count(scenario.workers, value, 0, k_most_asked_workers);
+  if (key == "prefetch") return set_count(scenario.prefetch, value, 1, k_most_asked_prefetch);
   if (key == "batch") return set_count(scenario.batch, value, 1, k_largest_batch);
   if (key == "gpu_speedup") return set_speedup(scenario, value);
   if (key == "storage_bandwidth") return set_parsed(scenario.storage_bandwidth, parse_bandwidth(value));

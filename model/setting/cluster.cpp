@@ -4,16 +4,11 @@
 #include <cstdio>
 
 #include "model/analytic/cluster.hpp"
+#include "model/setting/constants.hpp"
 #include "model/setting/parts.hpp"
 
 namespace stallcast::setting_parts {
 namespace {
-
-constexpr double k_scale_sd = 0.02;        ///< per doubling of ranks
-constexpr double k_share_cores_sd = 0.03;  ///< per doubling of those who share a host
-constexpr double k_elsewhere_sd = 0.10;    ///< of preparing on hosts that were not measured
-constexpr double k_formula_sd = 0.3;       ///< of what a closed form adds to a step
-constexpr double k_backward = 2.0 / 3.0;   ///< of a step's computing, where it was not measured
 
 double on_a_node(const Setting& setting) {
   return setting.ranks_per_node * setting.jobs;
@@ -122,17 +117,15 @@ double exposed_by(int nodes, const std::vector<double>& buckets, double backward
 /// The bandwidth with which the nodes that were profiled would have left as much of their exchange exposed as was
 /// measured; nothing where that says none, or any.
 std::optional<double> measured_bandwidth(const JobModel& job, double latency_s) {
-  constexpr double k_least = 1e5;
-  constexpr double k_most = 1e12;
   if (nodes_found(job) < 2 || !job.exposed_s || !job.backward_share || !job.gradient_bytes) return std::nullopt;
   const std::vector<double> buckets = cluster::ddp_buckets(*job.gradient_bytes);
   const auto too_fast = [&](double bandwidth) {
     const cluster::Link link{bandwidth, latency_s};
     return exposed_by(nodes_found(job), buckets, *job.backward_share * job.compute_s, link) < *job.exposed_s;
   };
-  if (too_fast(k_least) || !too_fast(k_most)) return std::nullopt;
-  double low = std::log(k_least);
-  double high = std::log(k_most);
+  if (too_fast(k_slowest_network) || !too_fast(k_fastest_network)) return std::nullopt;
+  double low = std::log(k_slowest_network);
+  double high = std::log(k_fastest_network);
   for (int i = 0; i < 50; ++i) (too_fast(std::exp(0.5 * (low + high))) ? high : low) = 0.5 * (low + high);
   return std::exp(low);
 }
@@ -159,10 +152,10 @@ void apply_exchange(const JobModel& job, const Scenario& scenario, Setting& sett
   }
   const double step_s = (job.device_s + job.step_cpu_s) * setting.batch / job.batch / setting.speedup;
   const std::vector<double> buckets = cluster::ddp_buckets(*bytes);
-  const double backward_s = job.backward_share.value_or(k_backward) * step_s;
+  const double backward_s = job.backward_share.value_or(k_backward_share) * step_s;
   setting.exposed_s = std::max(0.0, exposed_by(setting.nodes, buckets, backward_s, link) -
                                         exposed_by(nodes_found(job), buckets, backward_s, link));
-  uncertain.step += squared(k_formula_sd * setting.exposed_s / (step_s + setting.exposed_s));
+  uncertain.step += squared(k_closed_form_sd * setting.exposed_s / (step_s + setting.exposed_s));
 }
 
 /// Independent jitter of the step adds up over ranks that wait for each other; that of loading, prefetching evens out.
@@ -170,7 +163,7 @@ void apply_straggling(const JobModel& job, Setting& setting, Uncertainty& uncert
   const double ranks = ranks_of(setting);
   if (ranks <= job.ranks) return;
   setting.straggling = job.cv_step * (cluster::expected_largest(ranks) - cluster::expected_largest(job.ranks));
-  uncertain.step += squared(k_formula_sd * setting.straggling);
+  uncertain.step += squared(k_closed_form_sd * setting.straggling);
 }
 
 }  // namespace
@@ -184,10 +177,12 @@ void apply_layout(const JobModel& job, const Scenario& scenario, Setting& settin
   const double sharing = on_a_node(setting) / job.ranks_per_host;
   setting.cores = job.cores / sharing;
   const double ranks = ranks_of(setting);
-  uncertain.step += squared(k_scale_sd * doublings(ranks, job.ranks));
+  uncertain.step += squared(k_ranks_sd * doublings(ranks, job.ranks));
   uncertain.making +=
-      squared(k_share_cores_sd * doublings(sharing, 1.0)) + squared(k_scale_sd * std::log2(setting.uses));
-  if (ranks > k_twice * job.ranks || sharing > k_twice || setting.uses > k_twice) setting.extrapolated = true;
+      squared(k_shared_cores_sd * doublings(sharing, 1.0)) + squared(k_ranks_sd * std::log2(setting.uses));
+  if (ranks > k_within_measured_factor * job.ranks || sharing > k_within_measured_factor ||
+      setting.uses > k_within_measured_factor)
+    setting.extrapolated = true;
   if (ranks != job.ranks) {
     setting.notes.push_back(
         "each rank keeps its batch, so the global batch changes with the ranks; they wait for each "
@@ -235,7 +230,7 @@ Status apply_prep_hosts(const JobModel& job, const Scenario& scenario, Setting& 
   setting.carried_s = on_a_node(setting) * *job.prepared_bytes / scenario.network_bandwidth->value();
   setting.workers = std::max(1, setting.workers);  // something must take over while the step goes on
   setting.extrapolated = true;
-  uncertain.making += squared(k_elsewhere_sd);
+  uncertain.making += squared(k_prep_hosts_sd);
   char text[240];
   std::snprintf(
       text, sizeof text,

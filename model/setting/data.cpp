@@ -7,15 +7,13 @@
 #include "model/analytic/shards.hpp"
 #include "model/analytic/staging.hpp"
 #include "model/job/read_requests.hpp"
+#include "model/setting/constants.hpp"
 #include "model/setting/parts.hpp"
 #include "model/setting/storage_cost.hpp"
 
 namespace stallcast::setting_parts {
 namespace {
 
-constexpr double k_layout_sd = 0.03;    ///< per doubling of what a read costs
-constexpr double k_metadata_sd = 0.10;  ///< where all of the waiting is taken away
-constexpr double k_disk_sd = 0.03;      ///< a disk that was not measured
 constexpr const char* k_reading = "cost of reading from storage";
 
 std::string megabytes(double bytes) {
@@ -46,7 +44,7 @@ Status apply_iops(const JobModel& job, const Scenario& scenario, Setting& settin
   setting.least_demand_s = requests.value() * readers_of(job, scenario, setting) / scenario.storage_iops->value();
   if (found_s > 0.0 && setting.least_demand_s > found_s) {
     uncertain.making += squared(k_layout_sd * doublings(setting.least_demand_s, found_s));
-    if (setting.least_demand_s > k_twice * found_s) setting.extrapolated = true;
+    if (setting.least_demand_s > k_within_measured_factor * found_s) setting.extrapolated = true;
   } else if (found_s <= 0.0) {
     setting.extrapolated = true;
   }
@@ -146,11 +144,10 @@ void note_staging(const JobModel& job, const Scenario& scenario, double share, S
   }
   setting.notes.push_back(text + "; it is taken to write as fast as it reads, without latency");
   if (scenario.staging != Staging::overlap || setting.nodes <= 1) return;
-  constexpr double k_nearly_all = 0.95;
   setting.notes.push_back("each of " + std::to_string(setting.nodes) +
                           " nodes stages what it is dealt: " + whole(100.0 * staging::staged_share(setting.nodes, 1)) +
                           " % in the first epoch, 95 % after " +
-                          std::to_string(staging::epochs_to_stage(setting.nodes, k_nearly_all)) +
+                          std::to_string(staging::epochs_to_stage(setting.nodes, k_nearly_all_staged)) +
                           " where every epoch deals anew; the rate is that of later ones");
 }
 
@@ -191,7 +188,7 @@ Status apply_staging(const JobModel& job, const Scenario& scenario, Setting& set
   setting.staged = share;
   setting.staged_s = alone_s;
   setting.staged_share_s = alone_s * setting.ranks_per_node * setting.jobs;
-  uncertain.making += squared(k_disk_sd);
+  uncertain.making += squared(k_staged_disk_sd);
   setting.extrapolated = true;
   note_staging(job, scenario, share, setting);
   return {};

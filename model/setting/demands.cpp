@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/setting/constants.hpp"
 #include "model/setting/parts.hpp"
 #include "model/setting/setting.hpp"
 #include "model/setting/storage_cost.hpp"
@@ -10,12 +11,10 @@ namespace {
 
 using namespace setting_parts;  // NOLINT(google-build-using-namespace): the parts of this very module
 
-constexpr double k_shared_collate = 0.8;  ///< of collating in a worker, what shared memory costs
-
 /// A worker collates into fresh shared memory, whose pages the kernel must clear first: stacking tensors there takes
 /// more than ten times as long as in memory of its own (tests/bench/collate). A collate that computes gains less.
 double saved_collating(const JobModel& job, const Setting& setting) {
-  return setting.workers == 0 && job.workers > 0 ? k_shared_collate * job.collate_s : 0.0;
+  return setting.workers == 0 && job.workers > 0 ? k_shared_collate_share * job.collate_s : 0.0;
 }
 
 /// What is left to a worker is to take over batches. How many the extra hosts run is theirs to choose: as many as their
@@ -62,20 +61,20 @@ double waited_for_turn(const JobModel& job, const Setting& setting, const Servic
 /// rely on. Without, nobody reads while a sample is computed or a step is taken, and storage that saves up has that
 /// much ready afterwards.
 double waited_at_storage(const JobModel& job, const Setting& setting, const ServiceDemands& in) {
-  constexpr double k_longest_pause_s = 0.1;  // twice of those that were probed: what longer ones save up is not known
   const double saved = saved_between_reads(job);
   if (setting.workers > 0) return in.limit_s * (1.0 - saved);
   const double stepping_s = in.device_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);
   const double preparing_s = in.other_s + in.cpu_s * std::max(1.0, 1.0 / in.cores);
   const double samples = setting.batch / setting.uses;
-  const double pauses_s =
-      std::min(stepping_s, k_longest_pause_s) + std::min(preparing_s, samples * k_longest_pause_s) + in.latency_s;
+  const double pauses_s = std::min(stepping_s, k_longest_saving_pause_s) +
+                          std::min(preparing_s, samples * k_longest_saving_pause_s) + in.latency_s;
   return std::max(0.0, in.limit_s - saved * pauses_s);
 }
 
 }  // namespace
 
-ServiceDemands demands(const JobModel& job, const Setting& setting, const Parameters& parameters, const ModelError& error) {
+ServiceDemands demands(const JobModel& job, const Setting& setting, const Parameters& parameters,
+                       const ModelError& error) {
   ServiceDemands in;
   in.workers = setting.loads ? setting.workers : 0;
   in.prefetch = setting.prefetch;

@@ -6,15 +6,12 @@
 #include <vector>
 
 #include "model/scenario/nearest_word.hpp"
+#include "model/setting/constants.hpp"
 #include "model/setting/parts.hpp"
 
 namespace stallcast::setting_parts {
 namespace {
 
-/// Of what is saved: without an operator the others find other inputs and other caches.
-constexpr double k_saved_sd = 0.1;
-
-constexpr double k_device_prep_sd = 0.3;  ///< of what operators add to the step: nobody has run them there
 constexpr const char* k_unlocked_by = "a profile of a map-style data set, with at least 32 samples timed";
 
 /// By its name all operators of a class, by its place in the chain the one.
@@ -58,7 +55,8 @@ Status apply_operators(const JobModel& job, const Scenario& scenario, Setting& s
       if (change.on_device) setting.device_prep_s += known.cpu_s / change.speedup;
       setting.saved_cpu_s += gone * known.cpu_s;
       setting.saved_other_s += gone * known.other_s;
-      unsure += squared(gone * (known.cpu_s + known.other_s)) * (squared(k_saved_sd) + squared(known.relative_sd));
+      unsure +=
+          squared(gone * (known.cpu_s + known.other_s)) * (squared(k_operator_saved_sd) + squared(known.relative_sd));
     }
     if (!found) return unknown(job, change.name);
     removed = removed || std::isinf(change.speedup);
@@ -66,9 +64,9 @@ Status apply_operators(const JobModel& job, const Scenario& scenario, Setting& s
   setting.saved_cpu_s = std::min(setting.saved_cpu_s, job.cpu_s);
   setting.saved_other_s = std::min(setting.saved_other_s, job.other_s);
   const double whole = job.cpu_s + job.other_s;
-  const double left = std::max(whole - setting.saved_cpu_s - setting.saved_other_s, 0.02 * whole);
+  const double left = std::max(whole - setting.saved_cpu_s - setting.saved_other_s, k_least_left_share * whole);
   if (whole > 0.0) uncertain.making += std::min(1.0, unsure / squared(left));
-  if (left * k_twice < whole || left > whole * k_twice) setting.extrapolated = true;
+  if (left * k_within_measured_factor < whole || left > whole * k_within_measured_factor) setting.extrapolated = true;
   if (setting.device_prep_s > 0.0) {
     const double step_s = (job.device_s + job.step_cpu_s) / job.batch;
     uncertain.step += squared(k_device_prep_sd * std::min(1.0, setting.device_prep_s / std::max(step_s, 1e-12)));

@@ -5,12 +5,10 @@
 #include <cmath>
 #include <string>
 
+#include "model/setting/constants.hpp"
 #include "model/setting/setting.hpp"
 
 namespace stallcast::setting_parts {
-
-/// A change by no more than this factor lies within what was measured.
-inline constexpr double k_twice = 2.0 * (1.0 + 1e-9);
 
 [[nodiscard]] inline double doublings(double to, double from) {
   return std::abs(std::log2(to / from));
@@ -19,9 +17,6 @@ inline constexpr double k_twice = 2.0 * (1.0 + 1e-9);
 [[nodiscard]] inline double squared(double value) {
   return value * value;
 }
-
-/// Linux' base slice on eight cores and more; ticks of 1 to 10 ms round it.
-inline constexpr double k_time_slice_s = 0.0028;
 
 /// Share of cases in which a consumer and a worker must take turns on one core, whatever the others do.
 [[nodiscard]] inline double on_one_core(double cores) {

@@ -8,6 +8,7 @@
 #include "model/job/operators.hpp"
 #include "model/job/overlapped.hpp"
 #include "model/job/unseen_reads.hpp"
+#include "model/setting/constants.hpp"
 #include "model/setting/parts.hpp"
 
 namespace stallcast {
@@ -28,25 +29,9 @@ namespace {
 
 using namespace setting_parts;  // NOLINT(google-build-using-namespace): the parts of this very module
 
-/// Relative errors of the model per doubling of what a scenario changes; checked by the backtest where there is one.
-constexpr double k_any_change_sd = 0.01;
-constexpr double k_attributed_sd = 0.02;
-constexpr double k_workers_sd = 0.02;
-constexpr double k_unseen_ceiling_sd = 0.4;  ///< of the waiting for storage: from all of it shared to nothing
-constexpr double k_cores_sd = 0.03;
-constexpr double k_storage_sd = 0.03;
-constexpr double k_cache_sd = 0.03;  ///< for the whole way from nothing cached to everything
-constexpr double k_batch_making_sd = 0.02;
-constexpr double k_batch_step_sd = 0.06;
-constexpr double k_speedup_sd = 0.02;
-constexpr double k_with_or_without_workers_sd = 0.08;
-constexpr double k_step_sd = 0.004;
-constexpr double k_shared_collate_sd = 0.3;
-constexpr double k_time_slice_sd = 0.5;
-
 /// Mark a change of a quantity that was measured at `found`.
 void depart(Setting& setting, double to, double found) {
-  if (to > found * k_twice || to * k_twice < found) setting.extrapolated = true;
+  if (to > found * k_within_measured_factor || to * k_within_measured_factor < found) setting.extrapolated = true;
 }
 
 Status apply_loader(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
@@ -76,7 +61,7 @@ Status apply_loader(const JobModel& job, const Scenario& scenario, Setting& sett
     const int workers = std::max(1, setting.workers);
     const double beyond = std::max({1.0, static_cast<double>(workers) / most, static_cast<double>(least) / workers});
     uncertain.making += squared(k_workers_sd * std::log2(beyond));
-    if (beyond > k_twice) setting.extrapolated = true;
+    if (beyond > k_within_measured_factor) setting.extrapolated = true;
   }
   return {};
 }
@@ -85,7 +70,7 @@ Status apply_loader(const JobModel& job, const Scenario& scenario, Setting& sett
 void note_floor(const JobModel& job, Setting& setting) {
   if (!job.kernel_s || setting.speedup <= 1.0) return;
   const double rest = job.compute_s - *job.kernel_s;
-  if (!(rest > 0.01 * job.compute_s)) return;
+  if (!(rest > k_rest_worth_a_note * job.compute_s)) return;
   char text[220];
   std::snprintf(text, sizeof text,
                 "kernels take %.0f %% of a step's computing; copies that nothing hides, launches and the main thread "
@@ -154,13 +139,13 @@ Status apply_cache(const JobModel& job, const Scenario& scenario, Setting& setti
     setting.miss = 1.0 - band.mean;
     setting.miss_least = 1.0 - band.high;
     setting.miss_most = 1.0 - band.low;
-    if (band.high - band.low > 0.02) {
+    if (band.high - band.low > k_hits_worth_a_note) {
       setting.notes.emplace_back(
           "the page cache's hit ratio lies between LRU's and random replacement's; steady state");
     }
   }
   uncertain.making += squared(k_cache_sd * (setting.miss - job.miss));
-  if (setting.miss > k_twice * job.miss && job.attributed) setting.extrapolated = true;
+  if (setting.miss > k_within_measured_factor * job.miss && job.attributed) setting.extrapolated = true;
   return {};
 }
 
@@ -200,8 +185,6 @@ Status apply_storage(const JobModel& job, const Scenario& scenario, Setting& set
 ///
 /// Worked example. A sample takes 2.0 ms of storage and 2.2 ms of its worker: between 2.2 and 4.2 ms.
 void doubt_lone_reader(const JobModel& job, const Setting& setting, Uncertainty& uncertain) {
-  constexpr double k_alone_sd = 0.6;  // of the logarithm of what lies between the two
-  constexpr double k_at_times_sd = 0.3;
   const bool alone = setting.workers <= 1 && job.workers > 1;
   const bool at_times = setting.cached.has_value() && setting.miss < 1.0;
   if (!job.reads_ahead || !(setting.miss > 0.0) || !(alone || at_times)) return;
@@ -209,7 +192,7 @@ void doubt_lone_reader(const JobModel& job, const Setting& setting, Uncertainty&
   const double own_s = job.cpu_s + job.other_s;
   if (!(storage_s > 0.0) || !(own_s > 0.0)) return;
   const double apart = std::log((storage_s + own_s) / std::max(storage_s, own_s));
-  uncertain.making += squared((alone ? k_alone_sd : k_at_times_sd) * apart);
+  uncertain.making += squared((alone ? k_lone_reader_sd : k_reader_alone_at_times_sd) * apart);
 }
 
 /// Other readers of a storage whose ceiling no probe reached: blocks at one number of workers do not tell a wait that

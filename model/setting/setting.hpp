@@ -107,6 +107,6 @@ struct Setting {
 
 /// Service demands of one batch of one rank.
 [[nodiscard]] ServiceDemands demands(const JobModel& job, const Setting& setting, const Parameters& parameters,
-                                 const ModelError& error);
+                                     const ModelError& error);
 
 }  // namespace stallcast

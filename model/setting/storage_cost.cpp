@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/setting/constants.hpp"
+
 namespace stallcast {
 namespace {
-
-constexpr double k_demand_step = 0.04;    ///< logarithm of a measured demand, per unit of its parameter
-constexpr double k_least_latency = 0.02;  ///< of the waiting for storage
 
 /// Standard normal distribution function.
 double normal_below(double z) {
@@ -39,7 +38,7 @@ StorageCost streamed(const JobModel& job, const Parameters& parameters) {
   const double waiting = *job.storage_s * std::exp(parameters.storage);
   const double demand_s = job.stream_demand_s ? *job.stream_demand_s * std::exp(k_demand_step * parameters.bandwidth)
                                               : waiting / std::max(1, job.workers);
-  return {demand_s, k_least_latency * waiting};
+  return {demand_s, k_least_latency_share * waiting};
 }
 
 /// What the shared part does not explain of the waiting as found is latency, except behind a token bucket: below its
@@ -49,7 +48,7 @@ StorageCost probed(const JobModel& job, const Parameters& parameters) {
   const double share = std::min(1.0, *job.storage_demand_s / waiting);
   StorageCost cost;
   cost.demand_s = *job.storage_demand_s * std::exp(k_demand_step * parameters.bandwidth);
-  cost.latency_s = std::max(k_least_latency * waiting, waiting - cost.demand_s * crowd(job, share));
+  cost.latency_s = std::max(k_least_latency_share * waiting, waiting - cost.demand_s * crowd(job, share));
   if (!job.idle_read_s) return cost;
   cost.latency_s += saved_between_reads(job) * (*job.idle_read_s - cost.latency_s);
   return cost;
@@ -58,10 +57,8 @@ StorageCost probed(const JobModel& job, const Parameters& parameters) {
 }  // namespace
 
 double saved_between_reads(const JobModel& job) {
-  constexpr double k_noise = 0.2;
-  constexpr double k_surely = 0.5;
   if (job.reads_ahead) return 1.0;
-  return std::clamp((job.storage_saved - k_noise) / (k_surely - k_noise), 0.0, 1.0);
+  return std::clamp((job.storage_saved - k_saved_by_noise) / (k_saved_surely - k_saved_by_noise), 0.0, 1.0);
 }
 
 StorageCost storage_cost(const JobModel& job, const Setting& setting, const Parameters& parameters) {

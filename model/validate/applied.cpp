@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "model/scenario/formatted.hpp"
+#include "model/validate/constants.hpp"
 
 namespace stallcast {
 namespace {
@@ -16,10 +17,6 @@ struct Refusal {
   const char* why = "";
   const char* instead = "";
 };
-
-/// Of the bytes read: emulated storage without a cache serves them all. Some are read twice, and the second time from
-/// memory (numpy.load reads a file's beginning again: 15 % of 20 KB).
-constexpr double k_all_from_storage = 0.8;
 
 constexpr std::array<Refusal, 9> k_refused{{
     {"batch", "another batch is another training, which verify must not make of a command",

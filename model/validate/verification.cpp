@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "model/validate/constants.hpp"
 #include "model/validate/verification_premises.hpp"
 
 namespace stallcast {
@@ -67,10 +68,9 @@ std::optional<double> core_wait(const Profile& profile) {
 
 /// A run that was slower than predicted, and whose workers wanted for cores as the profiled one's did not.
 void suspect_others(const Profile& before, const AppliedSettings& applied, const Profile& run, Verification& out) {
-  constexpr double k_much_more = 0.1;
   const auto then = core_wait(before);
   const auto now = core_wait(run);
-  if (applied.cpus || !then || !now || *now < *then + k_much_more || *out.err_frac < 0.0) return;
+  if (applied.cpus || !then || !now || *now < *then + k_much_more_core_wait || *out.err_frac < 0.0) return;
   out.hint = "the workers waited for a free core " + percent_words(*now) + " of their time, " + percent_words(*then) +
              " in the profiled run: were other programs at work?";
 }

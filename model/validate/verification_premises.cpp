@@ -7,16 +7,10 @@
 #include <utility>
 
 #include "model/scenario/formatted.hpp"
+#include "model/validate/constants.hpp"
 
 namespace stallcast {
 namespace {
-
-/// Largest difference of the shares read from storage at which two runs are taken for the same state of the cache.
-constexpr double k_same_storage_share = 0.10;
-/// Where no share is known because no read of a file was seen: from storage per sample, as good as nothing.
-constexpr double k_hardly_any_bytes = 512.0;
-/// Share of what the emulated storage takes, by which the real one may have been late.
-constexpr double k_most_late = 0.03;
 
 constexpr std::int64_t k_default_prefetch = 2;  // of torch, and of the model where a run had no workers
 constexpr char k_as_is[] = "as_is";
@@ -118,8 +112,8 @@ void check_interposer(const AppliedSettings& applied, const Emulation& seen, std
   const double waited = seen.waited.value_or(Seconds(0.0)).value();
   const double late = waited > 0.0 ? seen.late.value_or(Seconds(0.0)).value() / waited : 0.0;
   premises.push_back({k_as_is, "real_storage", "as fast as the emulated one",
-                      late <= k_most_late ? "as fast as the emulated one" : percent_words(late) + " slower",
-                      late <= k_most_late});
+                      late <= k_most_late_share ? "as fast as the emulated one" : percent_words(late) + " slower",
+                      late <= k_most_late_share});
 }
 
 /// The kernel's own counters: that its limits stood until the end, and that reads met a limited disk, past them none.

@@ -1,17 +1,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/findings/constants.hpp"
 #include "reports/findings/derived.hpp"
 #include "reports/findings/findings.hpp"
 #include "reports/words/format.hpp"
 
 namespace stallcast::reports {
 namespace {
-
-/// Waiting that is neither reading nor preparing is shown from here on: less would not show as a percent.
-constexpr double k_other_from = 0.005;
-/// Share of the bytes from storage from which the run as found counts as cold: what the premise of a cold block asks.
-constexpr double k_found_cold = 0.90;
 
 Estimate<Fraction> one_minus(const Estimate<Fraction>& e) {
   return {1.0 - e.mean, 1.0 - e.ci95_high, 1.0 - e.ci95_low, e.n};

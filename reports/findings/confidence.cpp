@@ -2,15 +2,12 @@
 
 #include <algorithm>
 
+#include "reports/findings/constants.hpp"
 #include "reports/findings/findings.hpp"
 #include "reports/words/format.hpp"
 
 namespace stallcast::reports {
 namespace {
-
-constexpr double k_wide_half = 0.05;   ///< half an interval, in shares of the step, from which it is wide
-constexpr double k_loose_half = 0.10;  ///< and from which it says little
-constexpr double k_short_s = 20.0;     ///< a window shorter than this may not be typical of the job
 
 class Doubts {
  public:
@@ -53,7 +50,7 @@ double measured_s(const Profile& p) {
 
 void judge_run(const Profile& p, Doubts& doubts) {
   const double measured = measured_s(p);
-  if (measured > 0.0 && measured < k_short_s) {
+  if (measured > 0.0 && measured < k_short_run_s) {
     doubts.add(1, "only " + duration(Seconds(measured)) + " of the run were measured");
   }
   if (p.job.ranks_seen < p.job.ranks_expected) {
@@ -63,7 +60,7 @@ void judge_run(const Profile& p, Doubts& doubts) {
     doubts.add(1, plural(p.overhead.dropped_records, "record") + " did not fit into the recording");
   }
   const auto* overhead = usable(p.overhead.throughput);
-  if (overhead != nullptr && overhead->ci95_low > 0.02) {
+  if (overhead != nullptr && overhead->ci95_low > k_overhead_doubt) {
     doubts.add(1, "recording slowed the job by " + percent(overhead->mean));
   }
 }

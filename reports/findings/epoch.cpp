@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reports/findings/constants.hpp"
 #include "reports/words/format.hpp"
 
 namespace stallcast::reports {
 namespace {
 
 constexpr double k_hour_s = 3600.0;
-constexpr double k_least_pause = 0.01;  ///< of an epoch: a shorter one is not worth a word
 
 /// Why the rate and the size of the data set do not make an epoch; empty if they do.
 std::string why_none(const Profile& p, const MeasuredEstimate<SamplesPerSecond>& rate) {

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "reports/findings/constants.hpp"
 #include "reports/words/format.hpp"
 
 namespace stallcast::reports {
@@ -35,8 +36,6 @@ struct Part {
   double percent;
 };
 
-constexpr double k_nearly_all = 0.85;  ///< of the waiting, from which one part of it may stand for the whole
-
 double wait_percent(const Breakdown& b) {
   return 100.0 * b.wait.mean;
 }
@@ -67,7 +66,7 @@ std::string parts_words(const Breakdown& b, int places) {
   if (slice_of(b, "wait") != nullptr) return "";
   bool left_out = false;
   const std::vector<Part> parts = named_parts(b, left_out);
-  if (parts.size() == 1 && parts.front().percent >= k_nearly_all * wait_percent(b)) {
+  if (parts.size() == 1 && parts.front().percent >= k_nearly_all_of_wait * wait_percent(b)) {
     return std::string(", nearly all of it ") + parts.front().words;
   }
   if (parts.empty()) return ", and how it divides cannot be told";

@@ -6,21 +6,13 @@
 #include <optional>
 
 #include "analyzer/profile/loader_terms.hpp"
+#include "reports/findings/constants.hpp"
 #include "reports/findings/derived.hpp"
 #include "reports/findings/findings.hpp"
 #include "reports/words/format.hpp"
 
 namespace stallcast::reports {
 namespace {
-
-constexpr double k_busy_from = 0.80;     ///< workers busier than this cannot make up for a slow batch
-constexpr double k_free_core = 0.5;      ///< cores idle on average from which another worker finds one
-constexpr double k_small_bytes = 256e3;  ///< a sample read in less than this pays mostly latency on most storage
-constexpr double k_from_storage = 0.05;  ///< share of bytes from storage below which storage is not what reads wait for
-constexpr double k_memory_share = 0.9;   ///< of the memory left that a data set may take and still stay resident
-constexpr double k_rank_spread = 0.05;   ///< difference of waits between ranks that is worth a look
-constexpr double k_queueing = 0.20;      ///< share of a worker's time spent ready to run, from which cores are short
-constexpr std::size_t k_most_steps = 5;
 
 struct Case {
   const Profile& p;
@@ -36,12 +28,12 @@ struct Case {
   [[nodiscard]] bool prepares() const { return prep >= k_moderate_from; }
   [[nodiscard]] bool has_workers() const { return d.workers && *d.workers > 0.0; }
   [[nodiscard]] bool cores_are_idle() const { return d.cores_free && *d.cores_free >= k_free_core; }
-  [[nodiscard]] bool workers_queue() const { return d.run_delay && *d.run_delay >= k_queueing; }
+  [[nodiscard]] bool workers_queue() const { return d.run_delay && *d.run_delay >= k_queueing_from; }
   [[nodiscard]] bool cores_are_free() const { return cores_are_idle() && !workers_queue(); }
   [[nodiscard]] bool cores_are_busy() const { return d.cores_free && *d.cores_free < k_free_core; }
   [[nodiscard]] bool over_network() const { return is_over_network(p); }
   [[nodiscard]] bool from_storage() const {
-    return d.cold || !p.resources.bytes_from_storage || *p.resources.bytes_from_storage >= k_from_storage;
+    return d.cold || !p.resources.bytes_from_storage || *p.resources.bytes_from_storage >= k_from_storage_from;
   }
 };
 
@@ -108,7 +100,7 @@ std::optional<NextStep> more_threads(const Case& c) {
 }
 
 std::optional<NextStep> more_workers(const Case& c) {
-  if (!c.waits() || !c.has_workers() || !c.d.worker_busy || *c.d.worker_busy < k_busy_from) return std::nullopt;
+  if (!c.waits() || !c.has_workers() || !c.d.worker_busy || *c.d.worker_busy < k_busy_workers_from) return std::nullopt;
   const bool reads_overlap = c.fetch > c.prep && c.from_storage();
   if (c.workers_queue() || (!c.cores_are_free() && !(reads_overlap && !c.cores_are_busy()))) return std::nullopt;
   std::string why =
@@ -213,7 +205,7 @@ std::optional<NextStep> keep_in_memory(const Case& c) {
   }
   const Bytes data = *c.p.dataset.bytes_total;
   const Bytes room = *c.p.resources.page_cache_available;
-  if (data.value() <= k_memory_share * room.value()) {
+  if (data.value() <= k_fits_memory_share * room.value()) {
     return NextStep{"keep-in-memory", "Keep the data set in memory",
                     fmt::format("about {} of data fit the {} of memory left: after a first pass the reads should come "
                                 "from memory",
@@ -241,7 +233,7 @@ std::optional<NextStep> faster_storage(const Case& c) {
 std::optional<NextStep> larger_reads(const Case& c) {
   if (!c.fetches() || c.p.dataset.layout != "files" || !c.p.dataset.bytes_per_sample) return std::nullopt;
   const double size = c.p.dataset.bytes_per_sample->value();
-  if (!(size < k_small_bytes)) return std::nullopt;
+  if (!(size < k_small_sample_bytes)) return std::nullopt;
   return NextStep{"larger-reads", "Pack samples into larger files (shards)",
                   fmt::format("each sample is a file of its own and reads {}: every one pays for an open and the "
                               "storage's latency",
@@ -336,7 +328,7 @@ std::vector<NextStep> next_steps_of(const Profile& p, Level level) {
     if (auto step = rule(c)) steps.push_back(std::move(*step));
   }
   std::stable_sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.weight > b.weight; });
-  if (steps.size() > k_most_steps) steps.resize(k_most_steps);
+  if (steps.size() > k_most_next_steps) steps.resize(k_most_next_steps);
   return steps;
 }
 

@@ -6,11 +6,10 @@
 #include <cmath>
 #include <optional>
 
+#include "reports/findings/constants.hpp"
+
 namespace stallcast {
 namespace {
-
-constexpr std::size_t k_longest_currency = 8;
-constexpr double k_most = 1e9;  ///< an hour of a machine; keeps times and sums far from the ends of double
 
 void trim(std::string_view& text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -34,7 +33,7 @@ std::string_view take_letters(std::string_view& text) {
   const auto is_letter = [](char c) { return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); };
   const auto end = std::find_if_not(text.begin(), text.end(), is_letter);
   const auto length = static_cast<std::size_t>(end - text.begin());
-  if (length > k_longest_currency) return {};
+  if (length > reports::k_longest_currency) return {};
   const std::string_view taken = text.substr(0, length);
   text.remove_prefix(length);
   return taken;
@@ -46,7 +45,8 @@ std::optional<Price> price_of(std::string_view text) {
   price.currency = take_sign(text);
   trim(text);
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), price.per_machine_hour);
-  const bool positive = parsed.ec == std::errc() && price.per_machine_hour >= 1e-9 && price.per_machine_hour <= k_most;
+  const bool positive =
+      parsed.ec == std::errc() && price.per_machine_hour >= 1e-9 && price.per_machine_hour <= reports::k_most_price;
   if (!positive) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
   trim(text);

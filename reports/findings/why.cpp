@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "analyzer/profile/dataset_bytes.hpp"
+#include "reports/findings/constants.hpp"
 #include "reports/findings/derived.hpp"
 #include "reports/findings/findings.hpp"
 #include "reports/words/cpu_words.hpp"
@@ -67,7 +68,7 @@ std::string cores_words(const Profile& p, const Derived& d) {
     text += fmt::format(" of {} (limited by {})", p.host.logical_cpus, p.host.usable_cpus_limited_by);
   }
   if (d.cores_busy) text += fmt::format("; this job keeps {} busy", cores(*d.cores_busy));
-  if (d.run_delay && *d.run_delay >= 0.05) {
+  if (d.run_delay && *d.run_delay >= k_run_delay_from) {
     text += fmt::format("; workers wait for a core {} of their time", percent(*d.run_delay));
   }
   return text;
@@ -77,11 +78,12 @@ std::string source_words(const Profile& p) {
   const Resources& r = p.resources;
   std::string text;
   if (r.bytes_from_storage) {
-    text = *r.bytes_from_storage < 0.005
+    text = *r.bytes_from_storage < k_from_memory_below
                ? "from memory"
                : percent(*r.bytes_from_storage) +
                      (is_over_network(p) ? " of the bytes came over the network" : " of the bytes came from storage");
-    if (r.storage_bandwidth && *r.bytes_from_storage >= 0.005) text += ", at " + bandwidth(*r.storage_bandwidth);
+    if (r.storage_bandwidth && *r.bytes_from_storage >= k_from_memory_below)
+      text += ", at " + bandwidth(*r.storage_bandwidth);
   }
   if (p.dataset.bytes_per_sample) {
     text += (text.empty() ? "" : "; ") + bytes(Bytes(p.dataset.bytes_per_sample->value())) + " read per sample";
@@ -111,7 +113,7 @@ std::string memory_words(const Profile& p) {
 std::string interference_words(const Profile& p) {
   const auto* found = usable(p.stalls.as_is_interference);
   const auto* share = found != nullptr && !speaks_of_cold(p) ? found : usable(p.stalls.interference);
-  if (share == nullptr || holds_zero(*share) || share->mean < 0.01) return "";
+  if (share == nullptr || holds_zero(*share) || share->mean < k_interference_from) return "";
   return "slowed by the loader's own workers, which use the same cores: " + percent(*share) + " of each step";
 }
 
@@ -124,7 +126,8 @@ std::string states_words(const Profile& p) {
     text += state.first_epoch == state.last_epoch ? fmt::format("epoch {}", state.first_epoch)
                                                   : fmt::format("epochs {} to {}", state.first_epoch, state.last_epoch);
     text += ": " + rate(*usable(state.rate)) + ", ";
-    text += *state.from_storage < 0.005 ? "from memory" : percent(*state.from_storage) + " of the bytes from storage";
+    text += *state.from_storage < k_from_memory_below ? "from memory"
+                                                      : percent(*state.from_storage) + " of the bytes from storage";
   }
   return text.empty() ? text : text + "; \"as found\" is the last";
 }

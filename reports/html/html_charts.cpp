@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "reports/html/constants.hpp"
 #include "reports/html/html_curves.hpp"
 #include "reports/html/html_parts.hpp"
 #include "reports/html/html_timeline.hpp"
@@ -17,8 +18,6 @@
 
 namespace stallcast::reports {
 namespace {
-
-constexpr std::size_t k_most_histograms = 12;
 
 struct Known {
   const char* key;

@@ -6,19 +6,13 @@
 #include <cmath>
 #include <string_view>
 
+#include "reports/html/constants.hpp"
 #include "reports/html/html_sections.hpp"
 #include "reports/words/escape.hpp"
 #include "reports/words/format.hpp"
 
 namespace stallcast::reports {
 namespace {
-
-constexpr std::size_t k_table_rows = 20;
-constexpr std::size_t k_chart_rows = 1500;  ///< about as many as a wide screen has columns
-constexpr std::size_t k_most_stretches = 400;
-constexpr std::size_t k_stretch_rows = 60;
-constexpr double k_headroom = 4.0;  ///< the chart reaches at most so far above a step longer than most
-constexpr double k_most_of_steps = 0.9;
 
 TimelineRow joined(const TimelineRow& a, const TimelineRow& b, bool keep_phase) {
   return {a.begin_s,
@@ -62,7 +56,7 @@ double longest_s(const TimelineRow& row) {
 std::vector<TimelineRow> drawn_rows(const Profile& p) {
   std::vector<TimelineRow> rows;
   std::copy_if(p.timeline.begin(), p.timeline.end(), std::back_inserter(rows), drawable);
-  return rows.size() > k_chart_rows ? coarse_timeline(rows, k_chart_rows) : rows;
+  return rows.size() > k_timeline_chart_rows ? coarse_timeline(rows, k_timeline_chart_rows) : rows;
 }
 
 /// Seconds at which the chart ends: above nearly all steps, and not so far that a single one flattens the rest.
@@ -77,7 +71,7 @@ double top_s(const std::vector<TimelineRow>& rows) {
   const auto place = static_cast<std::ptrdiff_t>(k_most_of_steps * static_cast<double>(steps.size() - 1));
   std::nth_element(steps.begin(), steps.begin() + place, steps.end());
   const double usual = steps[static_cast<std::size_t>(place)];
-  return 1.05 * (usual > 0.0 ? std::min(longest, k_headroom * usual) : longest);
+  return 1.05 * (usual > 0.0 ? std::min(longest, k_chart_headroom * usual) : longest);
 }
 
 /// The stretches of the profile; for one that has none but knows of phases, runs of rows of one phase.
@@ -125,7 +119,7 @@ nlohmann::json row_json(const TimelineRow& row, const Scale& scale) {
 
 Tags table_data(const Profile& p) {
   Tags rows{Tags::type::list};
-  for (const TimelineRow& row : coarse_timeline(p.timeline, k_table_rows)) {
+  for (const TimelineRow& row : coarse_timeline(p.timeline, k_timeline_table_rows)) {
     Tags one;
     one.set("from", duration(Seconds(row.begin_s)));
     one.set("to", duration(Seconds(row.end_s)));
@@ -141,7 +135,7 @@ Tags table_data(const Profile& p) {
 
 Tags stretches_data(const Profile& p) {
   Tags rows{Tags::type::list};
-  for (std::size_t i = 0; i < std::min(p.phases.size(), k_stretch_rows); ++i) {
+  for (std::size_t i = 0; i < std::min(p.phases.size(), k_listed_stretches); ++i) {
     const PhaseStretch& stretch = p.phases[i];
     Tags one;
     one.set("phase", stretch.phase);
@@ -188,7 +182,7 @@ void add_timeline(const Profile& p, Tags& page) {
   set_list(page, "timeline", table_data(p));
   set_list(page, "stretches", stretches_data(p));
   set_list(page, "tints", legend_data(stretches_of(p, rows)));
-  const std::size_t left = p.phases.size() > k_stretch_rows ? p.phases.size() - k_stretch_rows : 0;
+  const std::size_t left = p.phases.size() > k_listed_stretches ? p.phases.size() - k_listed_stretches : 0;
   page.set("more_stretches", left > 0 ? fmt::format("and {} more", left) : "");
   double longest = 0.0;
   for (const TimelineRow& row : rows) longest = std::max(longest, longest_s(row));
@@ -207,7 +201,7 @@ nlohmann::json timeline_json(const Profile& p) {
   for (const TimelineRow& row : drawn) rows.push_back(row_json(row, scale));
   nlohmann::json stretches = nlohmann::json::array();
   for (const PhaseStretch& stretch : stretches_of(p, drawn)) {
-    if (stretches.size() >= k_most_stretches) break;
+    if (stretches.size() >= k_most_drawn_stretches) break;
     stretches.push_back({{"from", stretch.begin_s},
                          {"to", stretch.end_s},
                          {"phase", one_line(stretch.phase)},

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "reports/findings/report_data.hpp"
+#include "reports/plan/constants.hpp"
 #include "reports/words/escape.hpp"
 #include "reports/words/finite_json.hpp"
 #include "reports/words/format.hpp"
@@ -20,9 +21,6 @@ using nlohmann::json;
 
 constexpr std::array k_tints = {"fetch", "prep", "other", "compute", "wait", "copy"};
 static_assert(k_tints.size() >= k_most_curves);
-constexpr double k_log_from = 8.0;     ///< of an axis: the largest over the smallest value
-constexpr double k_target_near = 2.0;  ///< a target further outside than this is told, and not drawn
-constexpr int k_log_nodes = 32;
 
 /// The range of one axis of the front.
 struct Extent {
@@ -45,7 +43,7 @@ Extent extent_of(const std::vector<ShownOption>& shown, double factor, double (*
     extent.low = std::min(extent.low, *target);
     extent.high = std::max(extent.high, *target);
   }
-  extent.log = extent.low > 0.0 && extent.high > k_log_from * extent.low;
+  extent.log = extent.low > 0.0 && extent.high > k_log_axis_from * extent.low;
   const double pad = extent.high > 0.0 ? std::max(0.08 * (extent.high - extent.low), 0.02 * extent.high) : 1.0;
   return extent.log ? Extent{extent.low / 1.3, extent.high * 1.3, true}
                     : Extent{std::max(0.0, extent.low - pad), extent.high + pad, false};
@@ -144,7 +142,7 @@ json lines_json(const PlanData& data, ScalingLine PlanCurve::*which, bool& log) 
                        {"low", finite_or_null(rate.ci90_low.value())},
                        {"high", finite_or_null(rate.ci90_high.value())},
                        {"label", one_line(machine_words(curve.machine) + ", " + scaling_words(points.front(), at))}});
-      log = log || at.nodes > k_log_nodes;
+      log = log || at.nodes > k_log_axis_nodes;
     }
     // The tint is the machine's, whatever other lines there are.
     lines.push_back({{"name", machine_words(curve.machine)}, {"tint", k_tints[i]}, {"points", std::move(drawn)}});

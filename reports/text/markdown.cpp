@@ -5,18 +5,15 @@
 
 #include "reports/findings/operator_rows.hpp"
 #include "reports/findings/report_data.hpp"
+#include "reports/text/constants.hpp"
 #include "reports/words/escape.hpp"
 
 namespace stallcast::reports {
 namespace {
 
-/// A comment holds 65,536 characters; long lists are cut with a note of how much is left out.
-constexpr std::size_t k_most_rows = 40;
-constexpr std::size_t k_command_characters = 400;
-
 template <class Items, class Print>
 void add_rows(const Items& items, std::string& out, Print print) {
-  const std::size_t shown = std::min(items.size(), k_most_rows);
+  const std::size_t shown = std::min(items.size(), k_most_markdown_rows);
   for (std::size_t i = 0; i < shown; ++i) out += print(items[i]);
   if (shown < items.size()) out += fmt::format("\n_and {} more_\n", items.size() - shown);
 }
@@ -100,7 +97,8 @@ std::string render_markdown(const ReportData& data) {
   const Findings& f = data.findings;
   std::string out = "## stallcast: " + markdown_text(f.verdict) + "\n\n";
   if (!f.outcome_note.empty()) out += "**" + markdown_text(f.outcome_note) + "**\n\n";
-  out += fmt::format("{} ({})\n\n", markdown_code(shortened(shell_words(data.profile.command), k_command_characters)),
+  out += fmt::format("{} ({})\n\n",
+                     markdown_code(shortened(shell_words(data.profile.command), k_markdown_command_characters)),
                      markdown_text(data.subtitle));
   if (f.level != Level::unknown) out += fmt::format("That is **{}**. ", f.level_words);
   out += "Confidence: " + f.confidence.word;

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
+#include "reports/words/constants.hpp"
 #include "reports/words/escape.hpp"
 #include "reports/words/format.hpp"
 
 namespace stallcast::reports {
 namespace {
 
-constexpr std::size_t k_most_named = 4;
-constexpr double k_least_named = 0.03;
 constexpr std::size_t k_most_columns = 32;
 
 /// "libjpeg" of "libjpeg.so.62.3.0": what follows tells machines apart, not work.
@@ -36,7 +35,9 @@ std::string cpu_words(const Cpu& cpu) {
   std::size_t named = 0;
   for (const CpuFunctions& work : cpu.workers) {
     const auto* share = usable(work.share);
-    if (share == nullptr || share->mean < k_least_named || work.name == "other" || named >= k_most_named) continue;
+    if (share == nullptr || share->mean < k_least_named_share || work.name == "other" ||
+        named >= k_most_named_functions)
+      continue;
     text += fmt::format("{}{} {}", named++ == 0 ? "" : ", ", percent(*share), work_words(work));
   }
   if (named == 0) return "";

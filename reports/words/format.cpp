@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "reports/words/constants.hpp"
+
 namespace stallcast::reports {
 namespace {
 
@@ -27,7 +29,6 @@ std::string fixed(double value, int places) {
 
 /// A share that only rounding keeps from 0 is 0.
 double without_dust(double value, const Scale& scale) {
-  constexpr double k_dust = 1e-9;
   return scale.factor == percent_scale().factor && std::fabs(value) < k_dust ? 0.0 : value;
 }
 

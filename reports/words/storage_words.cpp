@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "reports/words/constants.hpp"
 #include "reports/words/escape.hpp"
 #include "reports/words/format.hpp"
 
 namespace stallcast::reports {
 namespace {
-
-constexpr double k_saves = 0.5;  ///< from here on it is said that the storage saves up
 
 const StorageRate* alone(const Storage& storage) {
   for (const StorageRate& rate : storage.rates) {
@@ -31,7 +30,7 @@ std::string storage_words(const Storage& storage) {
                                       : "no ceiling was found (" + storage.ceiling_bandwidth.reason() + ")";
   if (const StorageRate* one = alone(storage))
     words += ", " + bandwidth_words(*one->bandwidth) + " with one read at once";
-  if (storage.saved && *storage.saved >= k_saves) {
+  if (storage.saved && *storage.saved >= k_saves_up_from) {
     words += fmt::format(
         "; what it could give while nobody reads is saved up, and {} of that can be read later (a token bucket)",
         percent(*storage.saved));

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "probes/collect/doctor/constants.hpp"
 #include "probes/collect/doctor/doctor.hpp"
 #include "probes/collect/launch/child_environment.hpp"
 #include "probes/collect/launch/command_facts.hpp"
@@ -73,7 +74,6 @@ std::optional<PythonFound> ask_python(const std::string& path, const Installatio
 
 /// The interpreters on PATH, each once: /bin may be a link to /usr/bin.
 std::vector<std::string> pythons_on(const std::string& search_path) {
-  constexpr std::size_t k_most = 8;
   std::vector<std::string> found;
   std::vector<fs::path> seen;
   for (const std::string_view folder : split_fields(search_path, ':')) {
@@ -84,7 +84,7 @@ std::vector<std::string> pythons_on(const std::string& search_path) {
       if (python.kind == ExecutableKind::missing || failed) continue;
       // A virtual environment's interpreter is a link to another's: its folder tells them apart.
       const fs::path place = fs::canonical(python.path.parent_path(), failed) / real.filename();
-      if (std::find(seen.begin(), seen.end(), place) != seen.end() || found.size() >= k_most) continue;
+      if (std::find(seen.begin(), seen.end(), place) != seen.end() || found.size() >= k_most_pythons) continue;
       seen.push_back(place);
       found.push_back(python.path.string());
     }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "core/clock.hpp"
+#include "probes/collect/doctor/constants.hpp"
 #include "probes/collect/doctor/doctor.hpp"
 #include "probes/collect/emulation/kernel_limits.hpp"
 #include "probes/collect/perf/perf_event.hpp"
@@ -52,10 +53,9 @@ Result<std::string> limits_possible(const fs::path& root, const EmulationOptions
 }
 
 double clock_reading_ns() {
-  constexpr int k_readings = 2000;
   const std::uint64_t begin = monotonic_ns();
-  for (int i = 1; i < k_readings; ++i) static_cast<void>(monotonic_ns());
-  return static_cast<double>(monotonic_ns() - begin) / k_readings;
+  for (int i = 1; i < k_clock_readings; ++i) static_cast<void>(monotonic_ns());
+  return static_cast<double>(monotonic_ns() - begin) / k_clock_readings;
 }
 
 }  // namespace

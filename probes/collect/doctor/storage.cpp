@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 
+#include "probes/collect/doctor/constants.hpp"
 #include "probes/collect/doctor/doctor.hpp"
 #include "probes/collect/launch/run_folder.hpp"
 #include "probes/collect/pages/page_residency.hpp"
@@ -28,12 +29,6 @@ namespace stallcast::collect {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::size_t k_probe_bytes = 1U << 20U;
-constexpr std::uint64_t k_enough_for_recordings = 512ULL << 20U;  // half of what is free is left to the job
-constexpr std::uint64_t k_enough_shared_memory = 256ULL << 20U;
-constexpr std::uint64_t k_enough_held = 256ULL << 20U;
-constexpr std::uint64_t k_enough_open_files = 1024;
 
 std::string gigabytes(std::uint64_t bytes) {
   return fmt::format("{:.3g} GB", static_cast<double>(bytes) / 1e9);
@@ -70,7 +65,7 @@ class OwnFile {
 
   /// Fills it; false if the disk does not take it.
   bool fill() {
-    const std::string content(k_probe_bytes, 's');
+    const std::string content(k_own_file_bytes, 's');
     if (write(file_, content.data(), content.size()) == static_cast<ssize_t>(content.size()) && fsync(file_) == 0) {
       return true;
     }
@@ -89,11 +84,11 @@ class OwnFile {
 
 /// Pages may still be on their way to the list that an eviction looks at: a second try a little later is fair.
 PageCount evicted(int file) {
-  constexpr timespec k_moment{0, 20'000'000};
+  constexpr timespec k_moment{0, k_before_second_try_ns};
   PageCount left;
   for (int attempt = 0; attempt < 3; ++attempt) {
-    drop_pages(file, {0, k_probe_bytes});
-    left = resident_pages(file, {0, k_probe_bytes}).value_or(PageCount{});
+    drop_pages(file, {0, k_own_file_bytes});
+    left = resident_pages(file, {0, k_own_file_bytes}).value_or(PageCount{});
     if (left.resident == 0) break;
     nanosleep(&k_moment, nullptr);
   }
@@ -115,7 +110,7 @@ DoctorCheck check_page_cache(const fs::path& root, const fs::path& folder) {
   const std::string where = fmt::format("{} ({})", folder.string(), file_system_of(root, folder));
   OwnFile file(folder);
   if (file.descriptor() < 0 || !file.fill()) return no_own_file(std::move(check), where, file.reason());
-  const auto before = resident_pages(file.descriptor(), {0, k_probe_bytes});
+  const auto before = resident_pages(file.descriptor(), {0, k_own_file_bytes});
   if (!before) {
     check.state = CheckState::limited;
     check.seen = where + ": the kernel does not say what is in memory";

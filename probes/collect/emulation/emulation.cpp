@@ -11,17 +11,15 @@
 #include <new>
 #include <nlohmann/json.hpp>
 
+#include "probes/collect/emulation/constants.hpp"
+
 namespace stallcast::collect {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
 constexpr auto k_relaxed = std::memory_order_relaxed;
-/// Room for a million files, or 128 GiB of ranges: 48 MB on the disk, of which only what is used costs memory.
-constexpr std::uint32_t k_most_units = 1U << 20U;
 constexpr std::uint32_t k_entries = 2 * k_most_units;
-/// What real reads may add to the time of the emulated ones before the emulation is said not to hold.
-constexpr double k_late_share = 0.02;
 
 double ns_per(double rate_per_s) {
   return 1e9 / rate_per_s;

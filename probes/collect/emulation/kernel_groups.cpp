@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/clock.hpp"
+#include "probes/collect/emulation/constants.hpp"
 #include "probes/collect/system/cpu_throttling.hpp"
 #include "probes/collect/system/text_file.hpp"
 
@@ -23,11 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view k_prefix = "stallcast-";
-constexpr std::uint64_t k_young_s = 60;
-/// A process that has just been waited for may still count as a member for a moment.
-constexpr int k_removals = 50;
-constexpr useconds_t k_removal_us = 10'000;
-constexpr useconds_t k_longest_wait_us = 1'000'000;
 
 /// 0, or errno.
 int write_control(const fs::path& file, std::string_view text) {
@@ -238,7 +234,7 @@ int sweep_groups(const fs::path& parent, std::uint64_t now_s) {
   std::vector<fs::path> found;
   for (const auto& entry : fs::directory_iterator(parent, failed)) {
     const auto begin = begin_of(entry.path().filename().string());
-    if (begin && *begin + k_young_s < now_s) found.push_back(entry.path());
+    if (begin && *begin + k_young_group_s < now_s) found.push_back(entry.path());
   }
   for (const fs::path& folder : found) {
     const int lock = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);

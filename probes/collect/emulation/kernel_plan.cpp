@@ -7,6 +7,7 @@
 #include <optional>
 #include <string_view>
 
+#include "probes/collect/emulation/constants.hpp"
 #include "probes/collect/system/cgroup_mounts.hpp"
 #include "probes/collect/system/text_file.hpp"
 
@@ -16,7 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char k_interposer_hint[] = "leave --emulate-with out: the interposer needs neither";
-constexpr std::int64_t k_quota_period_us = 100'000;
 
 /// Where one controller's group can be made.
 struct GroupPlace {

@@ -11,6 +11,7 @@
 #include <optional>
 
 #include "probes/collect/launch/child_environment.hpp"
+#include "probes/collect/launch/constants.hpp"
 #include "probes/collect/system/text_file.hpp"
 #include "probes/record/launcher.hpp"
 
@@ -19,7 +20,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t k_head_bytes = 64 * 1024;
 const char* const k_c_api_hint =
     "mark batches and steps with the C API (stallcast/capture.h: stallcast_wait_begin, stallcast_wait_end, "
     "stallcast_step)";

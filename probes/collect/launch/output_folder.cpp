@@ -10,6 +10,7 @@
 #include <cstring>
 #include <vector>
 
+#include "probes/collect/launch/constants.hpp"
 #include "probes/record/cpu_recording.hpp"
 #include "probes/record/gpu_file.hpp"
 
@@ -17,8 +18,6 @@ namespace stallcast::collect {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int k_most_default_folders = 9999;
 
 Error cannot(const char* what, const fs::path& path, int reason, const char* hint) {
   return {ErrorCode::environment, fmt::format("cannot {} {}: {}", what, path.string(), std::strerror(reason)), hint};

@@ -17,14 +17,12 @@
 #include <utility>
 
 #include "core/clock.hpp"
+#include "probes/collect/launch/constants.hpp"
 
 namespace stallcast::collect {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Below this nothing useful fits beside the control block: a few blocks of a few processes.
-constexpr std::uint64_t k_least_free_bytes = 4ULL << 20U;
 
 Error environment_error(const std::string& what, int reason, const std::string& hint) {
   return {ErrorCode::environment, fmt::format("{}: {}", what, std::strerror(reason)), hint};

@@ -4,13 +4,11 @@
 
 #include <algorithm>
 
+#include "probes/collect/pages/constants.hpp"
 #include "probes/record/populated_pages.hpp"
 
 namespace stallcast::collect {
 namespace {
-
-constexpr std::uint64_t k_node_bytes = 56;   // of a hash table: an entry, its bucket, what the allocator adds
-constexpr std::uint32_t k_most_parts = 256;  // of one sample
 
 /// Adds what a sample has read, so that in the end each byte is there once. Sorted by file and offset.
 void merge(std::vector<FileStretch>& parts) {
@@ -63,7 +61,7 @@ bool FilesOfSamples::has_room(std::uint64_t bytes) {
 
 FilesOfSamples::File* FilesOfSamples::file_of(std::uint64_t id) {
   if (const auto known = by_id_.find(id); known != by_id_.end()) return &files_[known->second];
-  if (!has_room(sizeof(File) + k_node_bytes)) return nullptr;
+  if (!has_room(sizeof(File) + k_hash_node_bytes)) return nullptr;
   by_id_.emplace(id, static_cast<std::uint32_t>(files_.size()));
   files_.push_back({.id = id});
   return &files_.back();
@@ -89,7 +87,8 @@ void FilesOfSamples::take_path(const record::PathEntry& path) {
   const std::string folder = path.path.substr(0, name);
   auto known = by_folder_.find(folder);
   const bool is_new = known == by_folder_.end();
-  if (!has_room(path.path.size() - name + (is_new ? 2 * (folder.size() + sizeof(std::string)) + k_node_bytes : 0))) {
+  if (!has_room(path.path.size() - name +
+                (is_new ? 2 * (folder.size() + sizeof(std::string)) + k_hash_node_bytes : 0))) {
     return;
   }
   if (is_new) {
@@ -125,8 +124,8 @@ void FilesOfSamples::take_touched(const record::TouchedRecord& touched) {
     if (part.bytes == UINT64_MAX) return;
     if (touched.bytes != UINT64_MAX && touched.offset + touched.bytes <= part.offset + part.bytes) return;
   }
-  if (count >= k_most_parts) return;
-  if (!has_room(sizeof(Part) + (last == k_none ? k_node_bytes : 0))) return;
+  if (count >= k_most_sample_parts) return;
+  if (!has_room(sizeof(Part) + (last == k_none ? k_hash_node_bytes : 0))) return;
   const auto made = static_cast<std::uint32_t>(parts_.size());
   parts_.push_back({touched.offset, touched.bytes, number, k_none});
   if (last == k_none) {

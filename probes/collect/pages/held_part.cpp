@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "probes/collect/pages/constants.hpp"
 #include "probes/collect/system/page_bytes.hpp"
 
 namespace stallcast::collect {
 namespace {
 
-constexpr std::uint64_t k_chunk_bytes = 1ULL << 20U;  // read at once: how soon a hold can be given up
-constexpr int k_populate_read = 22;                   // MADV_POPULATE_READ, since Linux 5.14
+constexpr int k_populate_read = 22;  // MADV_POPULATE_READ, since Linux 5.14
 
 /// Opens a regular file to read, its access time left alone where we may; -1. A device is not even opened.
 int open_regular(const std::string& path, struct stat& file) {
@@ -48,15 +48,15 @@ bool place_of(const FileStretch& part, const struct stat& file, FileRange& range
 
 /// Reads the range chunk by chunk, the next one asked for ahead.
 HoldOutcome read_range(int file, const FileRange& range, bool is_whole, HoldBudget& budget) {
-  static thread_local std::vector<char> buffer(k_chunk_bytes);
+  static thread_local std::vector<char> buffer(k_held_at_once_bytes);
   // Of parts nothing beside them is to be read ahead.
   if (!is_whole) posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
   const std::uint64_t end = range.offset + range.bytes;
   for (std::uint64_t at = range.offset; at < end;) {
     if (budget.stop->load(std::memory_order_relaxed)) return HoldOutcome::stopped;
-    const std::uint64_t bytes = std::min(k_chunk_bytes, end - at);
+    const std::uint64_t bytes = std::min(k_held_at_once_bytes, end - at);
     if (at + bytes < end) {
-      const std::uint64_t ahead = std::min(k_chunk_bytes, end - at - bytes);
+      const std::uint64_t ahead = std::min(k_held_at_once_bytes, end - at - bytes);
       posix_fadvise(file, static_cast<off_t>(at + bytes), static_cast<off_t>(ahead), POSIX_FADV_WILLNEED);
     }
     const ssize_t got = pread(file, buffer.data(), bytes, static_cast<off_t>(at));
@@ -95,7 +95,7 @@ bool touch_pages(char* begin, std::uint64_t bytes) {
 
 /// Pages of a map that are not in memory; 0 where the kernel does not tell us the truth.
 std::uint64_t gone_pages(char* begin, std::uint64_t bytes) {
-  unsigned char pages[k_chunk_bytes / 4096];
+  unsigned char pages[k_held_at_once_bytes / 4096];
   const std::uint64_t count = (bytes + page_bytes() - 1) / page_bytes();
   if (mincore(begin, bytes, pages) != 0) return 0;
   return static_cast<std::uint64_t>(
@@ -156,9 +156,9 @@ HoldOutcome HeldPart::hold(const FileStretch& part, HoldBudget& budget) {
 
 bool HeldPart::keep(const std::atomic<bool>& stop, std::uint64_t& gone_bytes) {
   if (begin_ == nullptr || locked_) return true;
-  for (std::uint64_t at = 0; at < map_bytes_; at += k_chunk_bytes) {
+  for (std::uint64_t at = 0; at < map_bytes_; at += k_held_at_once_bytes) {
     if (stop.load(std::memory_order_relaxed)) return true;
-    const std::uint64_t bytes = std::min(k_chunk_bytes, map_bytes_ - at);
+    const std::uint64_t bytes = std::min(k_held_at_once_bytes, map_bytes_ - at);
     gone_bytes += gone_pages(begin_ + at, bytes) * page_bytes();
     if (!touch_pages(begin_ + at, bytes)) return false;
   }

@@ -11,15 +11,12 @@
 #include <system_error>
 #include <utility>
 
+#include "probes/collect/pages/constants.hpp"
 #include "probes/collect/pages/held_part.hpp"
 #include "probes/collect/system/free_memory.hpp"
 
 namespace stallcast::collect {
 namespace {
-
-constexpr std::size_t k_readers = 4;
-constexpr std::chrono::milliseconds k_tick{500};
-constexpr std::uint64_t k_least_left = 64ULL << 20U;
 
 /// Signals are the main thread's.
 class SignalsBlocked {
@@ -110,7 +107,7 @@ struct PageHolder::Work {
     held.resize(parts.size());
     budget.stop = &stop;
     std::vector<std::thread> readers;
-    for (std::size_t i = 1; i < std::min(k_readers, parts.size()); ++i) {
+    for (std::size_t i = 1; i < std::min(k_hold_readers, parts.size()); ++i) {
       readers.push_back(start_thread([this] { read(); }));
     }
     read();
@@ -140,7 +137,7 @@ struct PageHolder::Work {
     }
     gone_bytes.fetch_add(gone);
     const auto free = read_free_memory("/");
-    if (free && *free < std::max(k_least_left, budget.read_bytes.load() / 8)) return "memory has become short";
+    if (free && *free < std::max(k_least_left_bytes, budget.read_bytes.load() / 8)) return "memory has become short";
     return shortfall();
   }
 };
@@ -236,7 +233,8 @@ void PageHolder::serve(Request request, std::unique_lock<std::mutex>& lock) {
 
 /// Until something else is asked for, or it can no longer be held.
 void PageHolder::hold_on(std::unique_lock<std::mutex>& lock) {
-  while (phase_ == HoldPhase::held && !asked_.wait_for(lock, k_tick, [this] { return request_.has_value(); })) {
+  while (phase_ == HoldPhase::held && !asked_.wait_for(lock, std::chrono::milliseconds(k_hold_look_every_ms),
+                                                       [this] { return request_.has_value(); })) {
     const std::shared_ptr<Work> work = work_;
     lock.unlock();
     const std::string reason = work->keep();

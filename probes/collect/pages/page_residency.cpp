@@ -10,12 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "probes/collect/pages/constants.hpp"
 #include "probes/collect/system/page_bytes.hpp"
 
 namespace stallcast::collect {
 namespace {
-
-constexpr std::uint64_t k_map_bytes = 64ULL << 20U;  // asked about with one mincore()
 
 /// The kernel's own condition for a true answer.
 bool mincore_is_true(int file) {
@@ -29,8 +28,8 @@ bool mincore_is_true(int file) {
 std::optional<PageCount> ask_mincore(int file, std::uint64_t first, std::uint64_t end) {
   PageCount count;
   std::vector<unsigned char> pages;
-  for (std::uint64_t at = first; at < end; at += k_map_bytes) {
-    const std::uint64_t bytes = std::min(k_map_bytes, end - at);
+  for (std::uint64_t at = first; at < end; at += k_mincore_bytes) {
+    const std::uint64_t bytes = std::min(k_mincore_bytes, end - at);
     void* mapped = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, static_cast<off_t>(at));
     if (mapped == MAP_FAILED) return std::nullopt;
     pages.assign((bytes + page_bytes() - 1) / page_bytes(), 0);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/clock.hpp"
+#include "probes/collect/pages/constants.hpp"
 
 namespace stallcast::collect {
 namespace {
@@ -16,9 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using record::BlockHeader;
 using record::RecordHeader;
-
-constexpr std::uint64_t k_quiet_ns = 10'000'000'000;
-constexpr std::uint64_t k_quiet_look_ns = 1'000'000'000;
 
 /// A descriptor for a scope.
 class FollowedFile {
@@ -49,7 +47,7 @@ bool is_recording(const record::FileHeader& header) {
 }
 
 bool is_due(std::uint64_t changed_ns, std::uint64_t looked_ns, std::uint64_t now_ns) {
-  return now_ns < changed_ns + k_quiet_ns || now_ns >= looked_ns + k_quiet_look_ns;
+  return now_ns < changed_ns + k_quiet_after_ns || now_ns >= looked_ns + k_quiet_look_every_ns;
 }
 
 void take_path(const std::byte* at, const RecordHeader& header, Followed& into) {
@@ -135,8 +133,7 @@ void RecordingFollower::follow(const fs::path& path, Recording& recording, Follo
   if (!is_recording(header)) return;
   recording.pid = header.pid;
   const std::size_t promised = header.blocks.load(std::memory_order_relaxed);
-  constexpr std::size_t k_most_blocks = 1U << 20U;  // 64 GiB: a header that says more is broken
-  if (promised > recording.blocks.size() && promised <= k_most_blocks) {
+  if (promised > recording.blocks.size() && promised <= k_most_followed_blocks) {
     recording.blocks.resize(promised, {.changed_ns = now_ns_});
     recording.changed_ns = now_ns_;
   }

@@ -3,13 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "probes/collect/perf/constants.hpp"
+
 namespace stallcast::collect {
 namespace {
-
-constexpr std::size_t k_most_processes = 16384;
-constexpr std::size_t k_most_mappings = 16384;  ///< of one process
-constexpr std::size_t k_most_files = 16384;
-constexpr std::size_t k_kept_ended = 256;
 
 /// Memory that no file backs: JIT compilers write there.
 bool is_anonymous(const std::string& path) {
@@ -26,7 +23,7 @@ std::uint32_t AddressSpaces::number_of(const std::string& path) {
   if (is_anonymous(path)) return k_in_jit;
   const auto known = numbers_.find(path);
   if (known != numbers_.end()) return known->second;
-  if (files_.size() >= k_most_files) return k_in_unknown;
+  if (files_.size() >= k_most_mapped_files) return k_in_unknown;
   files_.push_back(path);
   return numbers_[path] = static_cast<std::uint32_t>(files_.size() - 1);
 }
@@ -82,7 +79,7 @@ void AddressSpaces::take(const PerfRecord& record) {
   }
   if (record.kind == PerfKind::exit && record.pid == record.tid && spaces_.contains(record.pid)) {
     ended_.push_back(record.pid);
-    if (ended_.size() <= k_kept_ended) return;
+    if (ended_.size() <= k_kept_ended_processes) return;
     spaces_.erase(ended_.front());
     ended_.pop_front();
   }

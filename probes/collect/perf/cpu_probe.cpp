@@ -9,21 +9,16 @@
 
 #include "core/clock.hpp"
 #include "core/write_file.hpp"
+#include "probes/collect/perf/constants.hpp"
 
 namespace stallcast::collect {
 namespace {
 
-/// Not a divisor of any usual timer's rate: samples must not fall into step with what they look at.
-constexpr std::uint64_t k_hz = 97;
-constexpr std::uint64_t k_period_ns = 1'000'000'000ULL / k_hz;
-constexpr std::size_t k_most_pages = 128;   ///< of one ring: with its first page within perf_event_mlock_kb's 516 KiB
-constexpr std::size_t k_all_pages = 16384;  ///< of all rings: 64 MiB
-constexpr std::uint64_t k_late_ns = 20'000'000ULL;  ///< by which a record may come after those of another CPU
-constexpr std::size_t k_most_readings = 4096;
+constexpr std::uint64_t k_period_ns = 1'000'000'000ULL / k_sampling_hz;
 
 std::size_t pages_of_ring(long cpus) {
-  return std::clamp(std::bit_floor(k_all_pages / static_cast<std::size_t>(std::max(cpus, 1L))), std::size_t{4},
-                    k_most_pages);
+  return std::clamp(std::bit_floor(k_all_rings_pages / static_cast<std::size_t>(std::max(cpus, 1L))), std::size_t{4},
+                    k_most_ring_pages);
 }
 
 }  // namespace
@@ -58,7 +53,7 @@ void CpuProbe::open_all() {
     if (ring.value()) rings_.push_back(std::move(*ring.value()));
   }
   if (rings_.empty() && recording_.absent.empty()) recording_.absent = "no CPU could be sampled";
-  if (!rings_.empty()) recording_.hz = static_cast<double>(k_hz);
+  if (!rings_.empty()) recording_.hz = static_cast<double>(k_sampling_hz);
   counters_.open(permission.kernel);
   recording_.counters = counters_.counters();
 }
@@ -89,7 +84,7 @@ void CpuProbe::read_counters(std::uint64_t now_ns) {
   if (recording_.counters.empty() || now_ns < next_reading_ns_) return;
   next_reading_ns_ = now_ns + reading_every_ns_;
   recording_.readings.push_back(counters_.read(now_ns));
-  if (recording_.readings.size() < k_most_readings) return;
+  if (recording_.readings.size() < k_most_counter_readings) return;
   std::size_t kept = 0;
   for (std::size_t i = 0; i < recording_.readings.size(); i += 2) {
     std::swap(recording_.readings[kept++], recording_.readings[i]);
@@ -104,7 +99,7 @@ void CpuProbe::beat(std::uint64_t now_ns) {
     if (record) samples_.add(std::move(*record));
   };
   for (PerfRing& ring : rings_) damaged_ += ring.drain(take);
-  if (!rings_.empty()) samples_.settle(now_ns - k_late_ns);
+  if (!rings_.empty()) samples_.settle(now_ns - k_late_record_ns);
   read_counters(now_ns);
 }
 

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "probes/collect/perf/constants.hpp"
 #include "probes/collect/perf/symbols.hpp"
 #include "probes/collect/system/text_file.hpp"
 
 namespace stallcast::collect {
 namespace {
-
-constexpr std::size_t k_most_names = 16384;
-constexpr std::size_t k_most_kallsyms = 64U << 20U;
 
 std::string library_of(const std::string& path) {
   return path.substr(path.find_last_of('/') + 1);
@@ -31,11 +29,11 @@ void CpuSamples::settle(std::uint64_t until_ns) {
 
 void CpuSamples::take(const PerfRecord& record) {
   if (record.kind == PerfKind::lost) lost_ += record.count;
-  if (record.kind == PerfKind::name && record.pid == record.tid && names_.size() < k_most_names) {
+  if (record.kind == PerfKind::name && record.pid == record.tid && names_.size() < k_most_process_names) {
     names_[record.pid] = record.text;
   }
   const bool forked = record.kind == PerfKind::fork && record.pid != record.parent_pid;
-  if (forked && names_.contains(record.parent_pid) && names_.size() < k_most_names) {
+  if (forked && names_.contains(record.parent_pid) && names_.size() < k_most_process_names) {
     names_[record.pid] = std::string(names_[record.parent_pid]);
   }
   if (record.kind == PerfKind::sample) {
@@ -90,7 +88,8 @@ void CpuSamples::give_names(const NameLookup& lookup, record::CpuRecording& reco
 
 NameLookup names_on_this_machine(std::uint64_t started_ns) {
   return [started_ns](const std::string& path, const std::vector<std::uint64_t>& offsets) -> std::vector<std::string> {
-    if (path == "[kernel]") return kernel_names(read_text("/proc/kallsyms", k_most_kallsyms).value_or(""), offsets);
+    if (path == "[kernel]")
+      return kernel_names(read_text("/proc/kallsyms", k_most_kallsyms_bytes).value_or(""), offsets);
     struct stat info {};
     if (!path.starts_with('/') || stat(path.c_str(), &info) != 0) return {};
     // What was replaced while the job ran has its functions elsewhere.

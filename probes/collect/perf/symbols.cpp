@@ -12,10 +12,10 @@
 #include <cstdlib>
 #include <memory>
 
+#include "probes/collect/perf/constants.hpp"
+
 namespace stallcast::collect {
 namespace {
-
-constexpr std::uint64_t k_most_libc_bytes = 4096;  ///< longest code of one of those functions
 
 struct Asked {
   std::uint64_t address = 0;  ///< as symbols have it
@@ -115,7 +115,7 @@ void name_libc(std::vector<Asked>& asked) {
     --after;
     // The others are short and lie among much else: they only bound what may be called a copy.
     const bool moves = after->second.starts_with("mem") && after->second.find("ch") == std::string::npos;
-    if (moves && one.address - after->first < k_most_libc_bytes) one.symbol = after->second;
+    if (moves && one.address - after->first < k_most_libc_code_bytes) one.symbol = after->second;
   }
 }
 

@@ -3,11 +3,10 @@
 #include <utility>
 
 #include "probes/collect/launch/loader_override.hpp"
+#include "probes/collect/run/constants.hpp"
 
 namespace stallcast::collect {
 namespace {
-
-constexpr std::uint64_t k_emulation_logged_every_ns = 5'000'000'000ULL;
 
 /// Nothing where storage is as it is.
 Result<std::optional<Emulation>> begin_emulation(const RecordOptions& options, const RunFolder& folder, ToolLog& log) {

@@ -9,6 +9,7 @@
 
 #include "core/clock.hpp"
 #include "probes/collect/launch/command_facts.hpp"
+#include "probes/collect/run/constants.hpp"
 #include "probes/collect/run/job_end.hpp"
 #include "probes/collect/run/log_lines.hpp"
 #include "probes/collect/run/rank_reading.hpp"
@@ -20,12 +21,6 @@ namespace stallcast::collect {
 namespace {
 
 constexpr std::uint64_t k_second = 1'000'000'000ULL;
-constexpr std::uint64_t k_heartbeat_ns = k_second / 10;
-constexpr std::uint64_t k_settle_ns = 2 * k_second;   ///< from the first batch to the first overhead pair
-constexpr std::uint64_t k_forget_ns = 60 * k_second;  ///< how long "not ours" holds for a pid
-constexpr std::uint64_t k_log_quantum = 8ULL << 20U;  ///< details come half as often after each of these
-constexpr std::uint64_t k_details_share = 1000;       ///< details may cost 1/1000 of a core
-constexpr std::uint64_t k_proportional_share = 2000;  ///< and proportional sets half of that
 
 std::uint64_t nanoseconds(const timeval& time) {
   return static_cast<std::uint64_t>(time.tv_sec) * k_second + static_cast<std::uint64_t>(time.tv_usec) * 1000;
@@ -179,7 +174,7 @@ void Watch::measure_details(std::uint64_t now) {
 std::uint64_t Watch::details_interval(std::uint64_t now) const {
   const std::uint64_t age = now - begin_ns_;
   const std::uint64_t usual = age < 600 * k_second ? k_second : age < 3600 * k_second ? 10 * k_second : 60 * k_second;
-  const std::uint64_t doublings = std::min<std::uint64_t>(log_.bytes() / k_log_quantum, 12);
+  const std::uint64_t doublings = std::min<std::uint64_t>(log_.bytes() / k_log_quantum_bytes, 12);
   // A little less than a whole number of stretches, so that the edge that is meant is not missed by a hair.
   return std::max(usual << doublings, details_cost_ns_ * k_details_share) - k_heartbeat_ns;
 }

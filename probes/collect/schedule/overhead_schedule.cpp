@@ -1,9 +1,9 @@
 #include "probes/collect/schedule/overhead_schedule.hpp"
 
+#include "probes/collect/schedule/constants.hpp"
+
 namespace stallcast::collect {
 namespace {
-
-constexpr std::uint64_t k_dense = 20;
 
 /// Every `period`-th stretch is off, the last of its period.
 constexpr std::uint64_t period_at(std::uint64_t stretch) {
@@ -26,9 +26,9 @@ std::optional<OverheadDuty> overhead_duty_from_name(std::string_view name) {
 
 bool stretch_records(OverheadDuty duty, std::uint64_t stretch) {
   if (duty == OverheadDuty::off) return true;
-  if (duty == OverheadDuty::always || stretch < k_dense) return abba_records(stretch);
+  if (duty == OverheadDuty::always || stretch < k_dense_stretches) return abba_records(stretch);
   const std::uint64_t period = period_at(stretch);
-  return (stretch - k_dense) % period != period - 1;
+  return (stretch - k_dense_stretches) % period != period - 1;
 }
 
 bool stretch_is_compared(OverheadDuty duty, std::uint64_t stretch) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "probes/collect/schedule/constants.hpp"
+
 namespace stallcast::collect {
 
 using record::Phase;
@@ -23,14 +25,13 @@ double PhaseCosts::batches_per_s(Phase phase) const {
 }
 
 double PhaseCosts::seconds_of(Phase phase, double batches, double otherwise) const {
-  constexpr double k_slowest = 1e-3;
   for (const Phase like : {phase, Phase::cached}) {
     const Spent& spent = spent_[static_cast<std::uint32_t>(like)];
     if (spent.batches >= 1.0 && (like == phase || phase > Phase::synthetic)) {
       return batches * spent.seconds / spent.batches;
     }
   }
-  return batches / std::max(otherwise, k_slowest);
+  return batches / std::max(otherwise, k_slowest_batch_rate);
 }
 
 }  // namespace stallcast::collect

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "probes/collect/schedule/constants.hpp"
 #include "probes/collect/schedule/phase_schedule.hpp"
 #include "probes/collect/schedule/phase_timing.hpp"
 
@@ -62,7 +63,6 @@ void PhaseSchedule::publish_end(const View& view) {
 }
 
 bool PhaseSchedule::is_over(std::uint64_t now_ns) const {
-  constexpr double k_busy_elsewhere_s = 30.0;
   if (!ended_) return false;
   const double elapsed = static_cast<double>(now_ns - armed_ns_) / k_second_ns;
   return view().all_at_end || elapsed >= ended_s_ + k_busy_elsewhere_s;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "probes/collect/schedule/constants.hpp"
 #include "probes/collect/schedule/phase_schedule.hpp"
 #include "probes/collect/schedule/phase_timing.hpp"
 
@@ -10,15 +11,6 @@ namespace {
 
 using record::Phase;
 using record::Segment;
-
-constexpr double k_cached_s = 2.0;        ///< of blocks from memory, at the rate that they have had so far
-constexpr double k_stream_block_s = 4.0;  ///< of a stream, which is read ahead and comes in lumps
-constexpr double k_most_held_share = 1.0 / 3.0;
-constexpr std::uint64_t k_burst_turns = 8;  ///< of a group, where holds are short enough
-constexpr int k_most_bursts = 4;
-constexpr double k_long_burst_s = 2.0;  ///< that the batches of one last
-constexpr std::uint64_t k_added_read_ns = 500'000;
-constexpr std::uint64_t k_added_cpu_ns = 500'000;
 
 }  // namespace
 
@@ -33,7 +25,7 @@ std::uint64_t PhaseSchedule::over_passes(std::uint64_t batches, const View& view
   const std::uint64_t lost = 2ULL * view.in_flight + view.workers;
   const std::uint64_t measured = batches - std::min(batches, transients_);
   const std::uint64_t each = length > lost + 4 ? length - lost : std::max<std::uint64_t>(1, length / 4);
-  return std::min((measured + each - 1) / each * length, k_most_batches);
+  return std::min((measured + each - 1) / each * length, k_most_block_batches);
 }
 
 /// A block that the script goes through in the state of `phase`.
@@ -44,13 +36,13 @@ Segment PhaseSchedule::block(Phase phase, const View& view) const {
     batches = std::min(batches, transients_ + std::max<std::uint64_t>(measured_batches(rate), view.workers));
   }
   if (phase == Phase::cached && rate > rate_as_found_) {
-    const auto wanted = static_cast<std::uint64_t>(std::ceil(rate * k_cached_s)) + transients_;
-    batches = std::clamp(wanted, batches, std::min(2 * batches, k_most_batches));
+    const auto wanted = static_cast<std::uint64_t>(std::ceil(rate * k_cached_block_s)) + transients_;
+    batches = std::clamp(wanted, batches, std::min(2 * batches, k_most_block_batches));
   }
   if (phase == Phase::as_is || view.not_ahead) {
     const double expected = rate > 0.0 && phase != Phase::as_is ? rate : rate_as_found_;
     batches = std::max(batches, static_cast<std::uint64_t>(std::ceil(expected * k_stream_block_s)));
-    batches = std::min(batches, k_most_batches);
+    batches = std::min(batches, k_most_block_batches);
   }
   const double every = std::max(1.0, std::round(view.batches_a_step));
   const auto steps = static_cast<std::uint64_t>(every);
@@ -76,11 +68,10 @@ Segment PhaseSchedule::burst(Phase made_as, const View& view) const {
 /// How many bursts end a group. A job that does not wait has its queue full when it is held: what its loader could do
 /// shows in a second hold, which begins with an empty one. Fewer where the script has been held for its share.
 int PhaseSchedule::bursts(const View& view) const {
-  constexpr double k_hardly_waits = 0.2;
   if (view.workers == 0 || !(wants(Phase::synthetic) || wants(Phase::supply_cached))) return 0;
-  if (static_cast<double>(view.held_ns) > k_most_held_share * elapsed_s_ * k_second_ns) return 1;
-  const auto for_turns = static_cast<int>((k_burst_turns + view.in_flight - 1) / view.in_flight);
-  return std::clamp(std::max(for_turns, waited_share_ < k_hardly_waits ? 2 : 1), 1, k_most_bursts);
+  if (static_cast<double>(view.held_ns) > k_most_held_time * elapsed_s_ * k_second_ns) return 1;
+  const auto for_turns = static_cast<int>((k_burst_batches + view.in_flight - 1) / view.in_flight);
+  return std::clamp(std::max(for_turns, waited_share_ < k_hardly_waited_share ? 2 : 1), 1, k_most_bursts);
 }
 
 PhaseSchedule::Group PhaseSchedule::cold_group(const View& view) const {

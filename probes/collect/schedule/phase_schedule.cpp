@@ -7,6 +7,7 @@
 #include <cmath>
 #include <utility>
 
+#include "probes/collect/schedule/constants.hpp"
 #include "probes/collect/schedule/phase_timing.hpp"
 
 namespace stallcast::collect {
@@ -14,8 +15,6 @@ namespace {
 
 using record::Phase;
 using record::Segment;
-
-constexpr int k_most_late = 2;
 
 const char* name_of(std::uint32_t phase) {
   constexpr const char* k_names[] = {"as found", "from storage", "from memory",  "computing alone", "",
@@ -80,7 +79,7 @@ bool PhaseSchedule::wants(Phase phase) const {
 void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
   costs_.follow(current(view), view.slowest_turn, now_ns);
   const double since_look = static_cast<double>(now_ns - last_look_ns_) / k_second_ns;
-  if (since_look >= 0.2) {
+  if (since_look >= k_rate_over_s) {
     fastest_rate_ = std::max(fastest_rate_, static_cast<double>(view.fastest_turn - last_turn_) / since_look);
     last_look_ns_ = now_ns;
     last_turn_ = view.fastest_turn;
@@ -89,8 +88,8 @@ void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
 
 /// How long blocks are, from the rate as found and the length of a pass.
 void PhaseSchedule::plan_blocks(const View& view) {
-  const bool is_slow = elapsed_s_ >= k_found_at_most_s && view.slowest_turn > 0;
-  if (elapsed_s_ < k_found_s || (view.slowest_turn < k_found_turns && !is_slow)) return;
+  const bool is_slow = elapsed_s_ >= k_as_found_at_most_s && view.slowest_turn > 0;
+  if (elapsed_s_ < k_as_found_s || (view.slowest_turn < k_as_found_turns && !is_slow)) return;
   if (view.hold_only && !wants(Phase::synthetic)) {
     obstacle_ = "where this loader's data come from cannot be chosen; it can be profiled with --phases synthetic";
     return;
@@ -100,7 +99,7 @@ void PhaseSchedule::plan_blocks(const View& view) {
   waited_share_ = share / std::max(1U, view.ranks);
   const std::uint64_t measured = std::max<std::uint64_t>(measured_batches(rate_as_found_), view.workers);
   transients_ = view.workers == 0 ? 1 : view.in_flight + view.workers;
-  block_batches_ = std::min(measured + transients_, k_most_batches);
+  block_batches_ = std::min(measured + transients_, k_most_block_batches);
   spans_ = view.pass_length() > 0 && view.pass_length() < block_batches_ + view.in_flight + 2;
   next_turn_ = std::max(next_turn_, view.fastest_turn);
 }
@@ -201,7 +200,7 @@ void PhaseSchedule::advance_cached(const View& view) {
   } else if (files_->state() == FilesAhead::State::failed) {
     files_failed(view);
   } else if (files_->state() == FilesAhead::State::held && held_until_turn_ == 0) {
-    read_s_ = std::max(0.5, elapsed_s_ - asked_s_);
+    read_s_ = std::max(k_least_read_s, elapsed_s_ - asked_s_);
     publish_cached(group, asked_all_ ? from : std::max(from, asked_first_), view);
   }
 }
@@ -210,9 +209,10 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   // Reading beside cold batches would slow them, and what it brings in would not be cold.
   if (view.slowest_turn < next_turn_) return;
   // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are held.
-  const auto lead = static_cast<std::uint64_t>(std::ceil(read_s_ * 1.3 * std::max(rate_as_found_, 0.1)));
+  const auto lead =
+      static_cast<std::uint64_t>(std::ceil(read_s_ * k_read_slack * std::max(rate_as_found_, k_slowest_lead_rate)));
   const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
-  const bool all = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late;
+  const bool all = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late_holds;
   if (all && view.passes < 2) return wait_for_second_pass("reading what comes next takes too much of the first pass");
   asked_all_ = all;
   asked_first_ = from + lead;

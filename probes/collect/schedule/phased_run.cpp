@@ -2,12 +2,12 @@
 
 #include <utility>
 
+#include "probes/collect/schedule/constants.hpp"
+
 namespace stallcast::collect {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::uint64_t k_progress_ns = 1'000'000'000ULL;
 
 }  // namespace
 
@@ -44,7 +44,7 @@ void PhasedRun::beat(std::uint64_t now_ns) {
   ask_for_enough();
   tell_when_over(now_ns);
   if (over_ || !options_.on_progress || now_ns < next_progress_ns_) return;
-  next_progress_ns_ = now_ns + k_progress_ns;
+  next_progress_ns_ = now_ns + k_progress_every_ns;
   options_.on_progress(schedule_.progress(now_ns));
 }
 

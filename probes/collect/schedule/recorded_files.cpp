@@ -4,13 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "probes/collect/schedule/constants.hpp"
+
 namespace stallcast::collect {
 namespace {
 
 using nlohmann::json;
-
-/// Of the samples of a block that a job has never read, so many may be among them: its premise would fail with more.
-constexpr double k_most_unknown = 0.01;
 
 std::uint32_t armed_ranks(const record::ControlBlock& control) {
   std::uint32_t count = 0;
@@ -144,7 +143,7 @@ void RecordedFiles::hold_what_was_told() {
   FoundFiles found = files_of_told();
   const double unknown =
       static_cast<double>(found.unknown_samples) / static_cast<double>(std::max<std::size_t>(1, indices_.size()));
-  if (unknown > k_most_unknown || found.unnamed_parts > 0) {
+  if (unknown > k_most_unknown_samples || found.unnamed_parts > 0) {
     return fail("which files the next samples are read from is not known");
   }
   holding_ = true;

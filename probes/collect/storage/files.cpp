@@ -15,11 +15,10 @@
 #include <utility>
 
 #include "core/clock.hpp"
+#include "probes/collect/storage/constants.hpp"
 
 namespace stallcast::collect {
 namespace {
-
-constexpr std::size_t k_most_pending = 50'000;
 
 struct CloseDir {
   void operator()(DIR* folder) const { closedir(folder); }
@@ -96,7 +95,7 @@ class Walk {
         keep(folder, entry.d_name);
         break;
       case Kind::folder:
-        if (pending_.size() < k_most_pending) {
+        if (pending_.size() < k_most_pending_folders) {
           pending_.push_back(joined(folder, entry.d_name));
         } else {
           facts_.complete = false;

@@ -14,23 +14,13 @@
 #include <utility>
 
 #include "core/clock.hpp"
+#include "probes/collect/storage/constants.hpp"
 
 namespace stallcast::collect {
 namespace {
 
 using record::StorageRead;
 using record::StorageState;
-
-constexpr std::uint64_t k_most_whole_bytes = 16ULL << 20U;
-constexpr std::uint64_t k_stretch_bytes = 8ULL << 20U;
-/// At a stretch's end, left to the kernel's readahead: what it brings in must lie within what is dropped again.
-constexpr std::uint64_t k_readahead_bytes = 1ULL << 20U;
-constexpr std::uint64_t k_small_spacing_bytes = 16ULL << 10U;
-constexpr std::uint64_t k_most_resident_bytes = 32ULL << 20U;
-constexpr std::size_t k_large_file_stretches = 512;
-constexpr std::size_t k_most_held = 256;
-constexpr std::size_t k_most_tasks = 50'000;
-constexpr std::size_t k_checked_tasks = 64;
 
 bool lies_in_memory(int file) {
   struct statfs facts {};
@@ -42,7 +32,7 @@ bool lies_in_memory(int file) {
 std::size_t most_held() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 64;
-  return std::clamp<std::size_t>(static_cast<std::size_t>(limit.rlim_cur) / 4, 8, k_most_held);
+  return std::clamp<std::size_t>(static_cast<std::size_t>(limit.rlim_cur) / 4, 8, k_most_open_files);
 }
 
 /// The task's descriptor for the page cache, opened if it holds none.
@@ -229,7 +219,7 @@ std::vector<ReadTask> StoragePool::tasks(StorageRead read, StorageState state) {
     const std::uint64_t bytes = stretch->range.bytes;
     if (read == StorageRead::whole_file && stretch->whole) tasks.push_back({file.path.c_str(), -1, stretch->range});
     if (read == StorageRead::sequential && bytes >= 4 * k_large_block_bytes) {
-      const std::uint64_t length = stretch->whole ? bytes : bytes - k_readahead_bytes;
+      const std::uint64_t length = stretch->whole ? bytes : bytes - k_left_to_readahead_bytes;
       tasks.push_back({file.path.c_str(), -1, {stretch->range.offset, length}});
     }
     if (read == StorageRead::small_block || read == StorageRead::large_block) add_blocks(tasks, *stretch, read, direct);
@@ -263,7 +253,7 @@ void StoragePool::drop(const std::vector<ReadTask>& tasks, std::size_t count) co
     with_file(tasks[place], [&](int file) {
       FileRange range = tasks[place].range;
       // Sequential reads let the kernel read ahead, to the end of their stretch at most.
-      if (tasks[place].file < 0) range.bytes += k_readahead_bytes;
+      if (tasks[place].file < 0) range.bytes += k_left_to_readahead_bytes;
       drop_pages(file, range);
     });
   }

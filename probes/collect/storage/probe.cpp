@@ -12,6 +12,7 @@
 #include <set>
 
 #include "core/clock.hpp"
+#include "probes/collect/storage/constants.hpp"
 #include "probes/collect/system/mounts.hpp"
 #include "probes/collect/system/text_file.hpp"
 
@@ -22,23 +23,7 @@ using record::StorageRead;
 using record::StorageState;
 using record::StorageWindow;
 
-constexpr double k_walk_share = 0.08;      ///< of the budget, for the walk; as much again for the first stats
-constexpr double k_open_share = 0.08;      ///< for looking at each file
-constexpr double k_resident_share = 0.1;   ///< for reads from memory, at the end
-constexpr double k_metadata_share = 0.05;  ///< for opening files and nothing else, before that
-constexpr double k_rise = 1.1;             ///< a doubling in flight that brings less has come to the ceiling
-constexpr int k_always_tried = 8;          ///< in flight: short windows are noisy
-constexpr double k_first_window_s = 0.3;
-constexpr double k_most_window_s = 1.5;
-constexpr double k_least_window_s = 0.2;
-constexpr std::size_t k_least_resident = 4;  ///< files or stretches
-constexpr int k_most_rounds = 12;
-constexpr double k_pause_s = 0.05;      ///< about a training step
-constexpr int k_paused_stretches = 10;  ///< with reads in every second one
-constexpr int k_paused_windows = 2;
-constexpr double k_saturated = 0.9;  ///< of the best rate: fewer in flight will do
 constexpr int k_look_up_points = std::bit_width(static_cast<unsigned>(k_most_in_flight));  ///< 1, 2, 4, ... at once
-constexpr int k_look_up_rounds = 3;
 
 struct Series {
   StorageRead read;
@@ -86,7 +71,7 @@ class Probe {
   }
 
   void run() {
-    const double paused_s = options_.brief ? k_paused_windows * k_paused_stretches * k_pause_s : 0.0;
+    const double paused_s = options_.brief ? k_paused_windows * k_paused_stretches * k_probe_pause_s : 0.0;
     const double others = options_.brief ? 0.0 : k_resident_share + k_metadata_share;
     const double cold_end_s = options_.budget.value() * (1.0 - others) - paused_s;
     if (pool_.no_cold_reason().empty()) {
@@ -155,7 +140,7 @@ class Probe {
         gap(point, StorageState::cold, fmt::format("there are only {} such reads in the sampled files", tasks));
         continue;
       }
-      if (flat >= 2 && in_flight > k_always_tried) {
+      if (flat >= 2 && in_flight > k_always_tried_in_flight) {
         gap(point, StorageState::cold, "not tried: the rate had stopped rising");
         continue;
       }
@@ -167,7 +152,7 @@ class Probe {
       }
       StorageWindow seen = window(point, StorageState::cold, window_s, 0);
       const double rate = seen.end_s > 0.0 ? seen.bytes / seen.end_s : 0.0;
-      flat = flat > 2 || rate < k_rise * last_rate ? flat + 1 : 0;
+      flat = flat > 2 || rate < k_still_rises * last_rate ? flat + 1 : 0;
       last_rate = std::max(rate, last_rate);
       if (seen.reads > 0.0) read_bytes = seen.bytes / seen.reads;
       if (flat <= 2) points_.push_back(point);  // beyond the ceiling one window shows whether the rate falls
@@ -182,7 +167,8 @@ class Probe {
 
   void read_cold(double end_s) {
     const double left_s = end_s - now_s();
-    const double first_s = std::clamp(left_s / (options_.brief ? 12.0 : 60.0), 0.05, k_first_window_s);
+    const double first_s =
+        std::clamp(left_s / (options_.brief ? 12.0 : 60.0), k_least_first_window_s, k_first_window_s);
     for (const Series& series : k_series) {
       if (!options_.brief || series.read == brief_read()) ramp(series, first_s, end_s);
     }
@@ -213,13 +199,13 @@ class Probe {
       rate = std::max(rate, seen.bytes / seen.end_s);
       best = std::max(best, rate);
     }
-    const auto enough =
-        std::find_if(rates.begin(), rates.end(), [&](const auto& item) { return item.second >= k_saturated * best; });
+    const auto enough = std::find_if(rates.begin(), rates.end(),
+                                     [&](const auto& item) { return item.second >= k_nearly_most_rate * best; });
     if (enough == rates.end()) return;
     const Point point{brief_read(), enough->first};
     for (int i = 0; i < k_paused_windows; ++i) {
-      recording_.windows.push_back(
-          window(point, StorageState::cold, k_paused_stretches * k_pause_s, k_most_rounds + 1 + i, k_pause_s));
+      recording_.windows.push_back(window(point, StorageState::cold, k_paused_stretches * k_probe_pause_s,
+                                          k_most_rounds + 1 + i, k_probe_pause_s));
     }
   }
 
@@ -230,7 +216,7 @@ class Probe {
     std::size_t done = 0;
     if (tasks.empty()) return false;
     reader_.read(tasks, {read, StorageState::cold, 4, seconds, seconds, false}, done);
-    return done == tasks.size() || pool_.keep_resident() >= k_least_resident;
+    return done == tasks.size() || pool_.keep_resident() >= k_fewest_resident_tasks;
   }
 
   /// Opens the sampled files again and again, more and more at once. They were all opened before: what the client
@@ -258,7 +244,8 @@ class Probe {
       pool_.drop_resident();
       return;
     }
-    const double window_s = std::clamp(left_s / 2.0 / (3.0 * static_cast<double>(points.size())), 0.01, 0.15);
+    const double window_s = std::clamp(left_s / 2.0 / (3.0 * static_cast<double>(points.size())),
+                                       k_least_resident_window_s, k_most_resident_window_s);
     for (int round = 0; round < 3; ++round) {
       for (const Point& point : points) {
         if (pool_.tasks(point.read, StorageState::resident).empty()) continue;

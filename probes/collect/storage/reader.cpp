@@ -7,6 +7,7 @@
 
 #include "core/check.hpp"
 #include "core/clock.hpp"
+#include "probes/collect/storage/constants.hpp"
 #include "probes/collect/storage/window.hpp"
 #include "probes/collect/system/text_file.hpp"
 
@@ -15,9 +16,6 @@ namespace {
 
 using storage::Entry;
 using storage::Window;
-
-constexpr std::size_t k_progress_rows = 256;
-constexpr std::size_t k_sampled_reads = 512;
 
 double cpu_seconds() {
   rusage usage{};

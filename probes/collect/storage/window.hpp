@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "core/clock.hpp"
+#include "probes/collect/storage/constants.hpp"
 #include "probes/collect/storage/reader.hpp"
 
 namespace stallcast::collect::storage {
 
 inline constexpr std::uint64_t k_alignment = 4096;
-inline constexpr std::size_t k_most_reads = 100'000;  ///< of one window
 
 /// One read that has ended.
 struct Entry {
@@ -58,7 +58,7 @@ struct Window {
     const bool in_time = now_ns < deadline_ns;
     const std::size_t place = in_time ? next.fetch_add(1) : 0;
     const bool cycle = plan.state == record::StorageState::resident;
-    if (in_time && place < k_most_reads && (cycle || place < tasks.size())) return &tasks[place % tasks.size()];
+    if (in_time && place < k_most_window_reads && (cycle || place < tasks.size())) return &tasks[place % tasks.size()];
     stop_at(now_ns);
     return nullptr;
   }

@@ -5,13 +5,12 @@
 #include <ctime>
 #include <utility>
 
+#include "probes/collect/system/constants.hpp"
 #include "probes/collect/system/page_bytes.hpp"
 #include "probes/collect/system/text_file.hpp"
 
 namespace stallcast::collect {
 namespace {
-
-constexpr std::size_t k_most_environment_bytes = 4U << 20U;
 
 std::uint64_t ticks_to_ns(std::uint64_t ticks) {
   static const auto per_second = static_cast<std::uint64_t>(sysconf(_SC_CLK_TCK));

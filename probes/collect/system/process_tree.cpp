@@ -5,12 +5,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "probes/collect/system/constants.hpp"
 #include "probes/collect/system/text_file.hpp"
 
 namespace stallcast::collect {
 namespace {
-
-constexpr int k_most_passes = 3;
 
 std::vector<pid_t> list_pids(const std::filesystem::path& proc) {
   std::vector<pid_t> pids;

@@ -12,12 +12,12 @@
 #include <cerrno>
 
 #include "core/clock.hpp"
+#include "probes/collect/system/constants.hpp"
 #include "probes/collect/system/exec_pointers.hpp"
 
 namespace stallcast::collect {
 namespace {
 
-constexpr std::size_t k_most_output = 64U << 10U;
 constexpr std::uint64_t k_ns_per_s = 1'000'000'000ULL;
 
 /// -1: not started.
@@ -49,7 +49,7 @@ bool read_all(int from, std::uint64_t deadline_ns, std::string& output) {
     const ssize_t bytes = read(from, buffer.data(), buffer.size());
     if (bytes < 0 && errno == EINTR) continue;
     if (bytes <= 0) return true;
-    const auto room = k_most_output - output.size();
+    const auto room = k_most_output_bytes - output.size();
     output.append(buffer.data(), std::min(static_cast<std::size_t>(bytes), room));
   }
 }

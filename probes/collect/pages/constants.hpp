@@ -1,0 +1,47 @@
+/// What this room takes for long and short, many and few: what is asked for at once and how often, with what set it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace stallcast::collect {
+
+// held_part.cpp
+inline constexpr std::uint64_t k_held_at_once_bytes = 1ULL << 20U;  ///< Chosen: how soon a hold can be given up
+
+// recording_follower.cpp
+/// since something was added to a recording. Chosen: whoever added nothing for so long is looked at less often
+inline constexpr std::uint64_t k_quiet_after_ns = 10'000'000'000;
+/// Chosen: what is added late is late by no more
+inline constexpr std::uint64_t k_quiet_look_every_ns = 1'000'000'000;
+inline constexpr std::size_t k_most_followed_blocks = 1U << 20U;  ///< Chosen: 64 GiB. A header that says more is broken
+
+// resident_read.cpp: what a read from memory costs, by the medians of reads of two sizes.
+inline constexpr std::size_t k_small_read_bytes = 4 * 1024;  ///< Chosen: a page, nearly all of it the call
+/// Chosen: as Linux reads ahead, nearly all of it copying
+inline constexpr std::size_t k_large_read_bytes = 128 * 1024;
+inline constexpr std::size_t k_timed_reads = 64;  ///< of each. Chosen: enough for a median
+
+// files_of_samples.cpp
+/// of a hash table's entry: itself, its bucket, what the allocator adds. Estimated
+inline constexpr std::uint64_t k_hash_node_bytes = 56;
+/// of one sample. Chosen: what reads more is no sample of files
+inline constexpr std::uint32_t k_most_sample_parts = 256;
+
+// fresh_page.cpp
+/// Chosen: 512 faults, so that the map itself weighs little
+inline constexpr std::size_t k_fresh_bytes = 2 * 1024 * 1024;
+
+// page_holder.cpp
+/// threads that read what is to be held. Chosen: storage gives more to some, and a job reads beside them
+inline constexpr std::size_t k_hold_readers = 4;
+/// Chosen: how soon pages that went, or memory that became short, are seen
+inline constexpr int k_hold_look_every_ms = 500;
+/// of free memory; an eighth of what is held where that is more. Chosen: with less the kernel begins to end processes
+inline constexpr std::uint64_t k_least_left_bytes = 64ULL << 20U;
+
+// page_residency.cpp
+/// asked about with one call. Chosen: an answer of 16 KiB
+inline constexpr std::uint64_t k_mincore_bytes = 64ULL << 20U;
+
+}  // namespace stallcast::collect

@@ -1,0 +1,78 @@
+/// What this room takes for long and short, many and few: lengths of blocks and groups, with what set them.
+#pragma once
+
+#include <cstdint>
+
+namespace stallcast::collect {
+
+// phase_timing.hpp: what the parts of the schedule share.
+/// Seconds that ranks may run until we have looked and published again. Chosen: some looks of the tool, so that a late
+/// one harms nothing
+inline constexpr double k_look_s = 0.3;
+/// before the first round. Chosen: start-up is over, a short budget goes on
+inline constexpr double k_as_found_s = 3.0;
+/// the same, however few batches came. Chosen: a budget is minutes
+inline constexpr double k_as_found_at_most_s = 20.0;
+/// the same, batches. Chosen: as few as a block, for a rate to plan by
+inline constexpr std::uint64_t k_as_found_turns = 12;
+/// of a block, measured, at the rate as found. Chosen: over it the ends of a block, where batches come in bunches,
+/// matter little; of several rounds each has all states, as the machine's speed drifts
+inline constexpr double k_block_s = 1.5;
+/// and no fewer than workers. Chosen: batches come in bunches
+inline constexpr std::uint64_t k_fewest_block_batches = 12;
+/// of a block whose batches take long, if twice the time does
+inline constexpr std::uint64_t k_many_block_batches = 24;
+/// Chosen: more make no rate surer, and their files must be held
+inline constexpr std::uint64_t k_most_block_batches = 400;
+
+// phase_schedule.cpp
+/// times that files were held later than foreseen. Chosen: once is chance; from then on all files are held
+inline constexpr int k_most_late_holds = 2;
+/// between looks. Chosen: turns of less come in bunches, which are no rate
+inline constexpr double k_rate_over_s = 0.2;
+/// of the time that files took to be read the last time. Chosen: by so much storage may be slower now
+inline constexpr double k_read_slack = 1.3;
+inline constexpr double k_least_read_s = 0.5;       ///< taken for it. Chosen: what took no time was in memory
+inline constexpr double k_slowest_lead_rate = 0.1;  ///< turns a second. Chosen: a job without a rate has some lead, too
+
+// phase_groups.cpp
+/// of blocks from memory, at the rate that they have had so far. Chosen: where a job waits for storage, as
+/// many batches as a cold block has come in half a second, too few for a rate
+inline constexpr double k_cached_block_s = 2.0;
+/// of a block of a stream: read ahead by 8 MiB its batches come in lumps, and blocks of 1.5 s told 6 % low
+inline constexpr double k_stream_block_s = 4.0;
+/// of the time so far that the script has been held. Chosen: from here on a group has one burst
+inline constexpr double k_most_held_time = 1.0 / 3.0;
+inline constexpr std::uint64_t k_burst_batches = 8;  ///< of a group's bursts together. Chosen: enough to tell a rate by
+inline constexpr int k_most_bursts = 4;  ///< of a group. Chosen: each empties the queue, and costs its refill
+/// that the batches of one burst last. Chosen: first groups of jobs with longer ones leave bursts out, which are a
+/// third of what is to be read into memory
+inline constexpr double k_long_burst_s = 2.0;
+/// of a step. Chosen: a job that waits less needs a second hold, as its first one begins with a full queue
+inline constexpr double k_hardly_waited_share = 0.2;
+/// added to a sample's reading, and computing. Chosen: of the size that these have themselves, so that a rate shows it
+inline constexpr std::uint64_t k_added_read_ns = 500'000;
+inline constexpr std::uint64_t k_added_cpu_ns = 500'000;
+
+// phase_costs.cpp
+/// batches a second: a rate of 0 would make a group last for ever
+inline constexpr double k_slowest_batch_rate = 1e-3;
+
+// phase_end.cpp
+/// Seconds after the end in which a rank has not come to it. Chosen: it is busy elsewhere (evaluates, saves), and over
+inline constexpr double k_busy_elsewhere_s = 30.0;
+
+// overhead_schedule.cpp
+/// stretches of 1 s in the order A B B A, before one in 15 is off. Chosen: five groups, in which a linear drift
+/// cancels; tests/bench/overhead has it for the whole run instead
+inline constexpr std::uint64_t k_dense_stretches = 20;
+
+// phased_run.cpp
+/// Chosen: a line that is read does not flicker
+inline constexpr std::uint64_t k_progress_every_ns = 1'000'000'000ULL;
+
+// recorded_files.cpp
+/// of the samples of a block, that the job has never read. A block from memory with more would fail its premise
+inline constexpr double k_most_unknown_samples = 0.01;
+
+}  // namespace stallcast::collect
