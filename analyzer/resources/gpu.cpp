@@ -110,6 +110,17 @@ std::string reason_against(const GpuRecording& recording) {
   return {};
 }
 
+/// What kept the probe out of a job that had a GPU at hand: as the run's log has it, or what is left then.
+std::string reason_for_no_probe(const std::vector<RankView>& ranks) {
+  for (const RankView& rank : ranks) {
+    for (const DataIssue& issue : rank.run->issues) {
+      if (issue.id == "gpu-probe-yields" || issue.id == "gpu-probe-off") return issue.detail;
+    }
+  }
+  return "the GPU probe was not loaded: CUDA was not started in the processes that train, or this stallcast was built "
+         "without the probe (stallcast doctor tells)";
+}
+
 void add_devices(const RankView& rank, const GpuRecording& recording, Gpu& out) {
   for (const auto& [number, course] : recording.devices) {
     GpuDevice device;
@@ -151,11 +162,7 @@ Gpu gpu_of(const std::vector<RankView>& ranks, double batches_per_step) {
   const bool could = std::any_of(ranks.begin(), ranks.end(), uses_cuda);
   if (out.source.empty() && could) out.source = "nothing";
   if (out.source.empty()) reason = "no GPU was used";
-  if (out.source == "nothing") {
-    reason =
-        "the GPU probe was not loaded: it is not installed, switched off, or the job has an injection of its own "
-        "(CUDA_INJECTION64_PATH)";
-  }
+  if (out.source == "nothing") reason = reason_for_no_probe(ranks);
   if (reason.empty() && series.step_s.size() < k_fewest_traced_steps) {
     reason = "fewer than " + std::to_string(k_fewest_traced_steps) + " steady steps lie within what the GPU probe saw";
   }

@@ -2,6 +2,7 @@
 """Makes a data set of generated files whose sizes and decoding cost are those of real ones.
 
   make_dataset.py DIR --samples 2000                    photos: JPEG, about 500x375, sizes as in ImageNet
+  make_dataset.py DIR --samples 20000 --kind jpeg256    photos: JPEG, 256x256, about 20 KB
   make_dataset.py DIR --samples 20000 --kind arrays20k  .npy files of 20 KB
   make_dataset.py DIR --samples 500 --kind audio        16-bit PCM .wav files of 0.6 MB
   make_dataset.py DIR --samples 8000 --kind mapped      records of 64 KiB in one .bin file a class, to be mapped
@@ -32,6 +33,7 @@ BASE_SIDE = 640
 # ImageNet-1k's files have about 110 KB in the mean; two thirds of ours come out between 50 and 150 KB.
 JPEG_MEAN_BYTES = 110e3
 JPEG_SIGMA = 0.5
+SMALL_SIDE, SMALL_QUALITY = 256, 80
 QUALITIES = (30, 50, 70, 80, 88, 93, 96, 98)
 AUDIO_RATE = 16000
 AUDIO_SECONDS = 19
@@ -95,6 +97,13 @@ def make_jpeg(random):
     return encode(image, quality)
 
 
+def make_small_jpeg(random):
+    """A crop of one size of a base image, which costs little to make: for many small files."""
+    base = bases[random.integers(len(bases))]
+    left, top = random.integers(BASE_SIDE - SMALL_SIDE + 1, size=2)
+    return encode(Image.fromarray(base[top : top + SMALL_SIDE, left : left + SMALL_SIDE]), SMALL_QUALITY)
+
+
 def make_array(random):
     buffer = io.BytesIO()
     numpy.save(buffer, random.standard_normal((10, 31, 32)).astype(numpy.float16))
@@ -120,8 +129,8 @@ def make_record(random):
     return random.bytes(RECORD_BYTES)
 
 
-KINDS = {"jpeg": (make_jpeg, ".jpg"), "arrays20k": (make_array, ".npy"), "audio": (make_audio, ".wav"),
-         "mapped": (make_record, ".bin")}
+KINDS = {"jpeg": (make_jpeg, ".jpg"), "jpeg256": (make_small_jpeg, ".jpg"), "arrays20k": (make_array, ".npy"),
+         "audio": (make_audio, ".wav"), "mapped": (make_record, ".bin")}
 
 
 def write_sample(task):
@@ -148,7 +157,7 @@ def make(args, plan):
     for number in range(args.classes):
         (root / f"class_{number:03d}").mkdir(parents=True, exist_ok=True)
     with multiprocessing.get_context("fork").Pool(args.jobs) as pool:
-        if args.kind == "jpeg":
+        if args.kind in ("jpeg", "jpeg256"):
             count = min(96, max(8, args.samples // 16))
             bases.extend(pool.map(make_base, [(args.seed, 1_000_000 + number) for number in range(count)]))
     tasks = [(args.root, args.kind, args.seed, args.classes, number) for number in range(args.samples)]

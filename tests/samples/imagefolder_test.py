@@ -35,7 +35,7 @@ def contents(root):
 
 class MakeDataset(unittest.TestCase):
     def test_same_arguments_make_the_same_files_with_any_number_of_processes(self):
-        for kind, files in (("jpeg", 6), ("arrays20k", 6), ("audio", 6), ("mapped", 2)):
+        for kind, files in (("jpeg", 6), ("jpeg256", 6), ("arrays20k", 6), ("audio", 6), ("mapped", 2)):
             with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
                 for root, jobs in ((one, 1), (two, 2)):
                     done = run("make_dataset.py", root, "--samples", 6, "--kind", kind, "--jobs", jobs, "--classes", 2)
@@ -55,6 +55,16 @@ class MakeDataset(unittest.TestCase):
                 with Image.open(path) as image:
                     widths.append(image.size[0])
             self.assertTrue(350 < numpy.mean(widths) < 550, numpy.mean(widths))
+
+    def test_small_photos_have_one_size(self):
+        with tempfile.TemporaryDirectory() as root:
+            run("make_dataset.py", root, "--samples", 60, "--kind", "jpeg256")
+            files = list(pathlib.Path(root).rglob("*.jpg"))
+            self.assertEqual(len(files), 60)
+            for path in files:
+                with Image.open(path) as image:
+                    self.assertEqual(image.size, (256, 256))
+            self.assertTrue(10e3 < numpy.mean([path.stat().st_size for path in files]) < 40e3)
 
     def test_another_data_set_in_the_folder_is_not_touched(self):
         with tempfile.TemporaryDirectory() as root:

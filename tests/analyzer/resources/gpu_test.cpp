@@ -79,7 +79,18 @@ TEST_CASE("no GPU, no section; a GPU that nobody could look at, a reason") {
   run.consumers[0].description = R"({"role": "consumer", "cuda": true})";
   const Gpu gpu = analyze_run(run).gpu;
   CHECK(gpu.source == "nothing");
-  CHECK(gpu.busy.reason().find("not loaded") != std::string::npos);
+  CHECK(gpu.busy.reason().find("CUDA was not started") != std::string::npos);
+}
+
+TEST_CASE("what kept the probe out is the reason") {
+  for (const char* id : {"gpu-probe-yields", "gpu-probe-off"}) {
+    CAPTURE(id);
+    RunData run = make_run(fetch_bound());
+    run.consumers[0].description = R"({"role": "consumer", "cuda": true})";
+    run.issues.push_back({"other-load", Severity::info, 1, "of something else", ""});
+    run.issues.push_back({id, Severity::info, 1, "in these words", ""});
+    CHECK(analyze_run(run).gpu.busy.reason() == "in these words");
+  }
 }
 
 TEST_CASE("what cannot be trusted is absent") {

@@ -1,5 +1,6 @@
 /// A libcupti that plays a script: STALLCAST_FAKE_CUPTI is "good" (each flush brings a step's records), "held"
-/// (somebody else has it: error 39), "full" (no records fit), "old" (no clock of ours; its own is an hour behind).
+/// (somebody else has it: error 39), "mig" (a part of a GPU, which CUPTI refuses: error 43), "full" (no records fit),
+/// "old" (no clock of ours; its own is an hour behind).
 #include <cupti.h>
 
 #include <time.h>
@@ -87,6 +88,7 @@ FAKE CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc
 
 FAKE CUptiResult cuptiActivityEnable(CUpti_ActivityKind) {
   if (is("held")) return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  if (is("mig")) return CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED;
   ++g_enabled;
   return CUPTI_SUCCESS;
 }
@@ -136,8 +138,9 @@ FAKE CUptiResult cuptiGetVersion(uint32_t* version) {
   return CUPTI_SUCCESS;
 }
 
-FAKE CUptiResult cuptiGetResultString(CUptiResult, const char** text) {
-  *text = "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED";
+FAKE CUptiResult cuptiGetResultString(CUptiResult result, const char** text) {
+  *text = result == CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED ? "CUPTI_ERROR_MIG_DEVICE_NOT_SUPPORTED"
+                                                         : "CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED";
   return CUPTI_SUCCESS;
 }
 

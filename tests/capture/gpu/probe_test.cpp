@@ -82,6 +82,12 @@ TEST_CASE("somebody else holds CUPTI: the recording names the error") {
   CHECK(recording.absent.find("(39)") != std::string::npos);
 }
 
+TEST_CASE("a part of a GPU (MIG) that CUPTI refuses: the recording names the error") {
+  const GpuRecording recording = recorded("mig", 50);
+  CHECK(recording.devices.empty());
+  CHECK(recording.absent.find("MIG_DEVICE_NOT_SUPPORTED (43)") != std::string::npos);
+}
+
 TEST_CASE("records for which CUPTI had no room are counted") {
   const GpuRecording recording = recorded("full", 1200);
   CHECK(recording.dropped >= 5);

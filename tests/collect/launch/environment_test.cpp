@@ -56,6 +56,10 @@ TEST_CASE("the GPU probe comes along where the job has none") {
   };
   CHECK(injection({}) == "/opt/s/lib/libstallcast_cupti.so");
   CHECK(injection({"STALLCAST_GPU_PROBE=off"}).empty());
+  const auto off = child_environment({"STALLCAST_GPU_PROBE=off"}, with_gpu, "/tmp/r").issues;
+  REQUIRE(off.size() == 1);
+  CHECK(off.front().id == "gpu-probe-off");
+  CHECK(child_environment({"STALLCAST_GPU_PROBE=off"}, k_installation, "/tmp/r").issues.empty());
   CHECK(injection({"CUDA_INJECTION64_PATH=/opt/nsight.so"}) == "/opt/nsight.so");
   const auto issues = child_environment({"CUDA_INJECTION64_PATH=/opt/nsight.so"}, with_gpu, "/tmp/r").issues;
   REQUIRE(issues.size() == 1);

@@ -1,0 +1,35 @@
+"""All parts, in the order in which they run, with the seconds planned for each on a GPU (data and all: 8 minutes)."""
+
+from . import (cold, cost, decoding, device, exchange, injection, predictions, sharing, situations, training)
+from .checks import Part
+
+LIMIT_S = 100.0  # of a part, which is then ended
+DATA_S = 12.0    # looking at torch, making the JPEGs
+
+# Parts without a figure that depends on speed run at the same time, before all others.
+UNTIMED = (
+    Part("injection", "a", "doctor; the injection loads, torch works, torch.profiler gets CUPTI later", 30, injection.run),
+    Part("weights", "c", "weights of a measured run, bit for bit those of plain runs", 55, training.weights),
+    Part("exchange", "e", "DistributedDataParallel with one rank: its timers", 30, exchange.run),
+    Part("situations", "s", "no driver, MIG, CUPTI held, an injection of the job's own: measured, and why not the GPU", 45,
+         situations.run, needs_gpu=False),
+    Part("refusals", "s", "some of these with a GPU's own driver", 30, situations.on_gpu),
+)
+TIMED = (
+    Part("device", "b", "busy, copying, idle, idle while waiting: the probe beside torch.profiler", 34, device.run),
+    Part("cost", "b", "what a passive recording costs a step", 43, cost.run),
+    Part("states", "c", "ResNet-18, 8 workers: states and stalls", 82, training.states),
+    Part("loader", "d", "its rates and predictions beside plain runs", 65, predictions.loader),
+    Part("larger", "c", "ResNet-50, 14 workers, nothing pinned: states and stalls", 38, training.larger),
+    Part("transfer", "d", "pinned memory, a faster device: predictions beside plain runs", 47, predictions.transfer),
+    Part("cold", "c", "storage under the kernel's limit", 40, cold.run),
+    Part("decoding", "f", "decoding on the device as the truth of operator=all:gpu", 24, decoding.run),
+    Part("sharing", "g", "two processes on one GPU", 38, sharing.run),
+)
+ALL = UNTIMED + TIMED
+
+
+def planned_s(chosen: list[Part]) -> float:
+    """Of all that are chosen: those at the same time take as long as the longest of them."""
+    together = [part.seconds for part in chosen if part in UNTIMED]
+    return DATA_S + max(together, default=0.0) + sum(part.seconds for part in chosen if part in TIMED)
