@@ -15,7 +15,7 @@ namespace stallcast::cli {
 /// What the probe may spend, and what it may drop from memory.
 struct StorageProbeSettings {
   Seconds budget{0.0};
-  std::string evict = "own";     ///< pages that may be dropped: own (those of the run and the probe) or all
+  std::string evict = "own";           ///< pages that may be dropped: own (those of the run and the probe) or all
   const collect::PopulatedPages& own;  ///< of the run
 };
 

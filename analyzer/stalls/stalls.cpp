@@ -6,6 +6,8 @@
 
 #include "analyzer/profile/loader_terms.hpp"
 #include "analyzer/stalls/constants.hpp"
+#include "analyzer/stalls/job_times.hpp"
+#include "analyzer/stalls/odd_use.hpp"
 #include "analyzer/statistics/statistics.hpp"
 #include "analyzer/steps/job.hpp"
 #include "analyzer/steps/rank_view.hpp"
@@ -13,76 +15,6 @@
 
 namespace stallcast::sections {
 namespace {
-
-/// Sums over ranks; each rank's own figures are kept to put the intervals together.
-struct JobTimes {
-  double step_s = 0.0;      ///< mean over ranks
-  double samples = 0.0;     ///< per step of one rank
-  Estimate<double> wait{};  ///< share of the step
-  double sampler = 0.0;     ///< likewise, of the wait: choosing a batch
-  double rate = 0.0;        ///< summed over ranks
-  double rate_half = 0.0;
-  std::int64_t n = 0;
-};
-
-std::vector<double> column(const SteadyWindow& window, double (*value)(const SteadyStep&)) {
-  std::vector<double> values;
-  values.reserve(window.steps.size());
-  for (const SteadyStep& step : window.steps) values.push_back(value(step));
-  return values;
-}
-
-JobTimes job_times(const std::vector<RankView>& ranks) {
-  JobTimes times;
-  double square = 0.0;
-  double wait_half_square = 0.0;
-  const double count = static_cast<double>(ranks.size());
-  for (const RankView& rank : ranks) {
-    const auto lengths = column(rank.window, [](const SteadyStep& s) { return s.step_s(); });
-    const auto waits = column(rank.window, [](const SteadyStep& s) { return s.wait_s + s.sampler_s; });
-    const auto samples = column(rank.window, [](const SteadyStep& s) { return s.samples; });
-    const Estimate<double> per_sample = ratio_of_sums(lengths, samples);
-    const Estimate<double> wait = ratio_of_sums(waits, lengths);
-    const auto choosing = column(rank.window, [](const SteadyStep& s) { return s.sampler_s; });
-    times.sampler += ratio_of_sums(choosing, lengths).mean / count;
-    const double rate = 1.0 / per_sample.mean;
-    const double half = rate * (per_sample.ci95_high - per_sample.ci95_low) / 2.0 / per_sample.mean;
-    times.rate += rate;
-    square += half * half;
-    times.wait.mean += wait.mean / count;
-    wait_half_square += std::pow((wait.ci95_high - wait.ci95_low) / 2.0 / count, 2.0);
-    for (std::size_t i = 0; i < lengths.size(); ++i)
-      times.step_s += lengths[i] / static_cast<double>(lengths.size()) / count;
-    for (const double value : samples) times.samples += value / static_cast<double>(samples.size()) / count;
-    times.n += per_sample.n;
-  }
-  times.rate_half = std::sqrt(square);
-  const double wait_half = std::sqrt(wait_half_square);
-  times.wait.ci95_low = std::max(0.0, times.wait.mean - wait_half);
-  times.wait.ci95_high = std::min(1.0, times.wait.mean + wait_half);
-  times.wait.n = times.n;
-  return times;
-}
-
-MeasuredEstimate<SamplesPerSecond> rate_estimate(double mean, double relative_half, std::int64_t n) {
-  return Estimate<SamplesPerSecond>{SamplesPerSecond(mean), SamplesPerSecond(mean * std::max(0.0, 1.0 - relative_half)),
-                                    SamplesPerSecond(mean * (1.0 + relative_half)), n};
-}
-
-/// An attributed share of the step: statistical error, the replay's own, and that of the method, in quadrature.
-Estimate<Fraction> share(double mean, const JobTimes& times, double replay_error) {
-  const double statistical = (times.wait.ci95_high - times.wait.ci95_low) / 2.0;
-  const double half =
-      std::sqrt(statistical * statistical + std::pow(replay_error * mean, 2.0) + k_split_error * k_split_error);
-  return {mean, std::max(0.0, mean - half), std::min(1.0, mean + half), times.n};
-}
-
-double share_without_wait(const RankView& rank) {
-  const auto& steps = rank.window.steps;
-  const auto count = std::count_if(steps.begin(), steps.end(),
-                                   [](const SteadyStep& s) { return s.wait_s < k_no_wait_share * s.step_s(); });
-  return static_cast<double>(count) / static_cast<double>(steps.size());
-}
 
 /// Mean attribution over ranks; empty if any rank could not be attributed.
 std::optional<Attribution> attribute_all(const std::vector<RankView>& ranks,
@@ -106,19 +38,6 @@ std::optional<Attribution> attribute_all(const std::vector<RankView>& ranks,
   return sum;
 }
 
-void add_point(Profile& profile, const char* phase, const char* method,
-               const MeasuredEstimate<SamplesPerSecond>& estimate) {
-  Point point;
-  point.phase = phase;
-  point.method = method;
-  point.estimate = estimate;
-  if (profile.job.num_workers) point.setting["workers"] = std::to_string(*profile.job.num_workers);
-  for (const Premise& premise : profile.premises) {
-    if (premise.phase == phase) point.premises.push_back(premise);
-  }
-  profile.points.push_back(std::move(point));
-}
-
 std::string percent_words(double fraction) {
   return std::to_string(static_cast<int>(std::lround(100.0 * fraction))) + " % of the bytes read came from storage";
 }
@@ -131,19 +50,6 @@ void add_premises(Profile& profile) {
                               percent_words(*storage), *storage >= k_cold_run_from_storage});
   profile.premises.push_back({"cached", "storage_bytes", "at most 2 % of the bytes read come from storage",
                               percent_words(*storage), *storage <= k_cached_run_from_storage});
-}
-
-void absent_split(Profile& profile, const std::string& reason) {
-  profile.stalls.interference = profile.stalls.as_is_interference = MeasuredEstimate<Fraction>::absent(reason);
-  profile.stalls.receive = profile.stalls.as_is_receive = MeasuredEstimate<Fraction>::absent(reason);
-  profile.stalls.as_is_prep = MeasuredEstimate<Fraction>::absent(reason);
-  profile.stalls.as_is_fetch = MeasuredEstimate<Fraction>::absent(reason);
-  profile.stalls.prep = MeasuredEstimate<Fraction>::absent(reason);
-  profile.stalls.fetch = MeasuredEstimate<Fraction>::absent(reason);
-  for (auto* rate : {&profile.rates.synthetic, &profile.rates.cached, &profile.rates.cold, &profile.rates.supply_cached,
-                     &profile.rates.supply_cold}) {
-    *rate = MeasuredEstimate<SamplesPerSecond>::absent(reason);
-  }
 }
 
 void fill_cold(Profile& profile) {
@@ -202,14 +108,14 @@ void fill_split(const std::vector<RankView>& ranks, const JobTimes& times, const
   const double error = model_error(found);
   const double relative_half = relative_half_of(times, error);
   const double per_rank = times.rate * step;  // samples of all ranks in one step
-  profile.stalls.as_is_fetch = share((step - found.cached_step_s) / step, times, error);
+  profile.stalls.as_is_fetch = attributed_share((step - found.cached_step_s) / step, times, error);
   const double fetch = profile.stalls.as_is_fetch->mean;
   const double beyond = (found.cached_step_s - found.synthetic_step_s) / step;  // prep, and what it costs the consumer
   const double waited = std::min(beyond, std::max(0.0, times.wait.mean - times.sampler - fetch));
   const double receive = std::min(waited, found.receive_s / step);
-  profile.stalls.as_is_prep = share(waited - receive, times, error);
-  profile.stalls.as_is_receive = share(receive, times, error);
-  profile.stalls.as_is_interference = share(beyond - waited, times, error);
+  profile.stalls.as_is_prep = attributed_share(waited - receive, times, error);
+  profile.stalls.as_is_receive = attributed_share(receive, times, error);
+  profile.stalls.as_is_interference = attributed_share(beyond - waited, times, error);
   profile.rates.cached = rate_estimate(per_rank / found.cached_step_s, relative_half, times.n);
   profile.rates.supply_cached = rate_estimate(per_rank / found.supply_cached_step_s, relative_half, times.n);
   add_point(profile, "cached", "attributed", profile.rates.cached);
@@ -273,89 +179,6 @@ void leave_undivided(const std::vector<RankView>& ranks, const JobTimes& times, 
   name_core_waits(*found, profile);
 }
 
-/// Why the rate of the steps alone cannot be told where threads of the loader's run beside them; empty if it can.
-std::string steps_hidden(const std::vector<RankView>& ranks, const JobTimes& times, const Profile& profile) {
-  const bool device_hides = std::any_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
-    return uses_cuda(rank) && share_without_wait(rank) < k_least_steps_without_wait;
-  });
-  if (device_hides) return "the device may still compute while the job waits, and fewer than 10 % of the steps did not";
-  if (1.0 - times.wait.mean < k_least_step_share) return "the job does hardly anything but wait";
-  const auto& cpu = profile.resources.consumer_cpu;
-  const double usable = profile.host.usable_cpus * std::max(1, profile.host.hosts_seen);
-  if (!cpu || !(usable > 0.0)) return "it is not known whether the loader's threads took cores from the steps";
-  if (cpu->mean.value() * times.rate > k_busy_cores * usable) {
-    return "the loader's threads and the steps share cores that were busy: without the loader the steps are faster";
-  }
-  return {};
-}
-
-/// A loader that fetches and prepares side by side is as fast as the slower of the two: waits do not say which that is,
-/// unless nothing was fetched from storage. Taking a batch over is part of prep here.
-void divide_overlapped(const std::vector<RankView>& ranks, const JobTimes& times, Profile& profile) {
-  absent_split(profile,
-               "this loader fetches and prepares batches side by side, in threads of the training process: "
-               "which of the two a wait was for is not seen");
-  const auto& storage = profile.resources.bytes_from_storage;
-  if (storage && *storage <= k_cached_run_from_storage) {
-    profile.stalls.as_is_fetch = share(0.0, times, 0.0);
-    profile.stalls.as_is_prep = share(times.wait.mean, times, 0.0);
-    profile.rates.cached = profile.rates.as_is;
-    add_point(profile, "cached", "attributed", profile.rates.cached);
-  }
-  const std::string hidden = steps_hidden(ranks, times, profile);
-  if (!hidden.empty()) {
-    profile.rates.synthetic = MeasuredEstimate<SamplesPerSecond>::absent(hidden);
-    return;
-  }
-  const double own = 1.0 - times.wait.mean;
-  const double half =
-      std::hypot(times.rate_half / times.rate, (times.wait.ci95_high - times.wait.ci95_low) / 2.0 / own);
-  profile.rates.synthetic = rate_estimate(times.rate / own, std::hypot(half, k_split_error), times.n);
-  add_point(profile, "synthetic", "attributed", profile.rates.synthetic);
-}
-
-/// A script that makes an iterator for each step starts workers for one batch: how these would keep up with it is not
-/// seen. What the steps alone would give is.
-void leave_iterators(const JobTimes& times, Profile& profile) {
-  absent_split(profile, "the script makes an iterator for each step, whose workers are started for one batch");
-  const double own = 1.0 - times.wait.mean;
-  profile.rates.synthetic = rate_estimate(times.rate / own, times.rate_half / times.rate, times.n);
-  add_point(profile, "synthetic", "attributed", profile.rates.synthetic);
-  char waited[32] = "";
-  std::snprintf(waited, sizeof waited, "%.3g ms", 1e3 * times.step_s * times.wait.mean);
-  add_issue(profile.issues,
-            {"iterator-per-step", Severity::warning, 1,
-             std::string("an iterator is made for each step: ") + waited +
-                 " of it go into starting workers, waiting for their first batch, and sending them away",
-             "make the iterator once (batches = iter(loader), then next(batches)), or loop over the loader"});
-}
-
-/// The verdict is over the steps of the training, and not over the batches of a loader that is no longer asked.
-void tell_given_again(const GivenAgain& again, const JobTimes& times, Profile& profile) {
-  const std::string words = "the loader gave batches for the first " + std::to_string(again.deliveries) + " of " +
-                            std::to_string(again.steps) + " steps only; the others took none from it";
-  absent_split(profile, words);
-  const auto steps = static_cast<double>(again.steps);
-  const double wait = std::clamp(again.wait_s / again.seconds, 0.0, 1.0);
-  const auto around = [&](double mean) {
-    return Estimate<Seconds>{Seconds(mean), Seconds((1.0 - k_error_given_again) * mean),
-                             Seconds((1.0 + k_error_given_again) * mean), again.steps};
-  };
-  profile.stalls.as_is_wait = Estimate<Fraction>{wait, (1.0 - k_error_given_again) * wait,
-                                                 std::min(1.0, (1.0 + k_error_given_again) * wait), again.steps};
-  profile.rates.as_is = rate_estimate(steps * again.samples / again.seconds, times.rate_half / times.rate, again.steps);
-  profile.points.clear();
-  add_point(profile, "as_is", "plain", profile.rates.as_is);
-  profile.measured_s = again.seconds;
-  profile.resources.step = around(again.seconds / steps);
-  profile.resources.wait = around(again.wait_s / steps);
-  profile.resources.compute = around((again.seconds - again.wait_s) / steps);
-  add_issue(profile.issues,
-            {"batches-given-again", Severity::warning, 1, words,
-             "itertools.cycle(loader) keeps the batches of the first pass and gives them again, neither "
-             "shuffled nor augmented anew; loop over the loader for new ones"});
-}
-
 void divide_waiting(const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines,
                     const JobTimes& times, Profile& profile) {
   if (ranks.front().window.iterator_per_step) return leave_iterators(times, profile);
@@ -411,7 +234,7 @@ void fill_rates_and_stalls(const std::vector<RankView>& ranks, const std::vector
   profile.stalls.as_is_wait = times.wait;
   profile.stalls.epoch_pause = epoch_pause(ranks);
   add_point(profile, "as_is", "plain", profile.rates.as_is);
-  profile.stalls.as_is_sampler = share(times.sampler, times, 0.0);
+  profile.stalls.as_is_sampler = attributed_share(times.sampler, times, 0.0);
   divide_waiting(ranks, machines, times, profile);
   const GivenAgain& again = ranks.front().window.given_again;
   if (again.steps > 0) tell_given_again(again, times, profile);

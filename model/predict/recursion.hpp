@@ -28,7 +28,9 @@ class Recursion {
   /// Seconds to receive a batch that is ready; none without workers.
   [[nodiscard]] double receiving_s(const ServiceDemands& input, double batch) const;
   /// What the run as found tells of its storage's limit says nothing of one that a scenario gives.
-  [[nodiscard]] double limit_factor(const ServiceDemands& input) const { return input.limit_given ? 1.0 : limit_factor_; }
+  [[nodiscard]] double limit_factor(const ServiceDemands& input) const {
+    return input.limit_given ? 1.0 : limit_factor_;
+  }
 
   /// From here on stretches what workers and consumer do so that `as_found` gives the measured times: the consumer's
   /// own time, and the wait. A wait of little more than receiving says little about the workers, whose times were

@@ -190,7 +190,8 @@ void count_maps(MapsSeen& seen) {
     ++seen.files;
     seen.file_bytes += map.file_bytes;
     const std::uint64_t words[] = {record::own_file_key(map.device, map.inode), k_looked};
-    if (!is_populated_by_run(hash_words(words, 2))) with_file(map, [](const FilePart& part) { claim_absent(part.fd, *part.file); });
+    if (!is_populated_by_run(hash_words(words, 2)))
+      with_file(map, [](const FilePart& part) { claim_absent(part.fd, *part.file); });
   });
 }
 

@@ -2,8 +2,8 @@
 /// an object that marks, and calls the real one. Seen from the script nothing changes: the class attribute reads as
 /// the real function, elements stay in their lists, exceptions and their tracebacks pass as they are.
 ///
-/// Which operator an object is, the shim tells beforehand (stallcast_shim/torch_loader/operators.py): by the object's address and
-/// type, so that nothing lives longer because of us, or by its type alone.
+/// Which operator an object is, the shim tells beforehand (stallcast_shim/torch_loader/operators.py): by the object's
+/// address and type, so that nothing lives longer because of us, or by its type alone.
 #include "probes/capture/python_operators.hpp"
 
 #include <atomic>

@@ -9,7 +9,8 @@
 
 namespace stallcast::capture {
 
-/// The file `key` (phase_populated.hpp) behind `fd` is opened or read for a batch of a stream. Only with the thread busy.
+/// The file `key` (phase_populated.hpp) behind `fd` is opened or read for a batch of a stream. Only with the thread
+/// busy.
 void read_in_stream(PhaseState& state, int fd, std::uint64_t key);
 
 /// Whether processes of this run read the same files of a stream at the same time.

@@ -20,8 +20,9 @@ std::string override_text(const LoaderOverride& asked) {
   if (asked.batch_size) where["batch_size"] = *asked.batch_size;
   if (asked.shuffled) where["shuffled"] = *asked.shuffled;
   if (asked.drop_last) where["drop_last"] = *asked.drop_last;
-  const nlohmann::json text{
-      {"num_workers", or_null(asked.workers)}, {"prefetch_factor", or_null(asked.prefetch)}, {"where", std::move(where)}};
+  const nlohmann::json text{{"num_workers", or_null(asked.workers)},
+                            {"prefetch_factor", or_null(asked.prefetch)},
+                            {"where", std::move(where)}};
   return text.dump() + "\n";
 }
 

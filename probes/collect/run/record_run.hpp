@@ -32,7 +32,7 @@ struct RecordOptions {
   std::string tool_version{};
   std::optional<collect::PhasedOptions> phased{};        ///< absent: a passive run
   std::optional<collect::EmulationOptions> emulation{};  ///< absent: the hardware as it is
-  std::optional<collect::LoaderOverride> loader{};           ///< for the training loader; absent: as the script says
+  std::optional<collect::LoaderOverride> loader{};       ///< for the training loader; absent: as the script says
   std::optional<int> cpus{};                             ///< that the command may use; absent: all that we may
   bool cpu_probe = false;                                ///< sample where its CPU time goes, where the kernel allows
   bool output_to_stderr = false;                         ///< of the command, so that stdout is ours alone
@@ -49,8 +49,8 @@ struct RecordedRun {
   bool ended_by_us = false;      ///< as asked (stop, stop_at_budget)
   std::string launch_failure{};  ///< why it could not be started
   std::filesystem::path output{};
-  std::filesystem::path recordings{};    ///< folder to analyze
-  collect::PopulatedPages populated_pages{};         ///< what it left in the page cache that nobody else had there
+  std::filesystem::path recordings{};         ///< folder to analyze
+  collect::PopulatedPages populated_pages{};  ///< what it left in the page cache that nobody else had there
   std::optional<Error> collect_error{};  ///< the recordings stayed in the run folder, which `recordings` then names
 };
 

@@ -23,7 +23,8 @@ struct stat facts_of(const std::filesystem::path& path) {
 void put_keys(const FakeRoot& run, const std::vector<std::uint64_t>& keys) {
   std::vector<std::uint64_t> slots(record::k_own_slots);
   for (const std::uint64_t key : keys) slots[key % slots.size()] = key;
-  run.put(record::k_populated_pages_file, {reinterpret_cast<const char*>(slots.data()), slots.size() * sizeof(slots[0])});
+  run.put(record::k_populated_pages_file,
+          {reinterpret_cast<const char*>(slots.data()), slots.size() * sizeof(slots[0])});
 }
 
 }  // namespace

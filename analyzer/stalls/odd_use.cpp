@@ -1,0 +1,94 @@
+#include "analyzer/stalls/odd_use.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <string>
+
+#include "analyzer/stalls/constants.hpp"
+#include "analyzer/steps/job.hpp"
+
+namespace stallcast::sections {
+namespace {
+
+/// Why the rate of the steps alone cannot be told where threads of the loader's run beside them; empty if it can.
+std::string steps_hidden(const std::vector<RankView>& ranks, const JobTimes& times, const Profile& profile) {
+  const bool device_hides = std::any_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
+    return uses_cuda(rank) && share_without_wait(rank) < k_least_steps_without_wait;
+  });
+  if (device_hides) return "the device may still compute while the job waits, and fewer than 10 % of the steps did not";
+  if (1.0 - times.wait.mean < k_least_step_share) return "the job does hardly anything but wait";
+  const auto& cpu = profile.resources.consumer_cpu;
+  const double usable = profile.host.usable_cpus * std::max(1, profile.host.hosts_seen);
+  if (!cpu || !(usable > 0.0)) return "it is not known whether the loader's threads took cores from the steps";
+  if (cpu->mean.value() * times.rate > k_busy_cores * usable) {
+    return "the loader's threads and the steps share cores that were busy: without the loader the steps are faster";
+  }
+  return {};
+}
+
+}  // namespace
+
+void divide_overlapped(const std::vector<RankView>& ranks, const JobTimes& times, Profile& profile) {
+  absent_split(profile,
+               "this loader fetches and prepares batches side by side, in threads of the training process: "
+               "which of the two a wait was for is not seen");
+  const auto& storage = profile.resources.bytes_from_storage;
+  if (storage && *storage <= k_cached_run_from_storage) {
+    profile.stalls.as_is_fetch = attributed_share(0.0, times, 0.0);
+    profile.stalls.as_is_prep = attributed_share(times.wait.mean, times, 0.0);
+    profile.rates.cached = profile.rates.as_is;
+    add_point(profile, "cached", "attributed", profile.rates.cached);
+  }
+  const std::string hidden = steps_hidden(ranks, times, profile);
+  if (!hidden.empty()) {
+    profile.rates.synthetic = MeasuredEstimate<SamplesPerSecond>::absent(hidden);
+    return;
+  }
+  const double own = 1.0 - times.wait.mean;
+  const double half =
+      std::hypot(times.rate_half / times.rate, (times.wait.ci95_high - times.wait.ci95_low) / 2.0 / own);
+  profile.rates.synthetic = rate_estimate(times.rate / own, std::hypot(half, k_split_error), times.n);
+  add_point(profile, "synthetic", "attributed", profile.rates.synthetic);
+}
+
+void leave_iterators(const JobTimes& times, Profile& profile) {
+  absent_split(profile, "the script makes an iterator for each step, whose workers are started for one batch");
+  const double own = 1.0 - times.wait.mean;
+  profile.rates.synthetic = rate_estimate(times.rate / own, times.rate_half / times.rate, times.n);
+  add_point(profile, "synthetic", "attributed", profile.rates.synthetic);
+  char waited[32] = "";
+  std::snprintf(waited, sizeof waited, "%.3g ms", 1e3 * times.step_s * times.wait.mean);
+  add_issue(profile.issues,
+            {"iterator-per-step", Severity::warning, 1,
+             std::string("an iterator is made for each step: ") + waited +
+                 " of it go into starting workers, waiting for their first batch, and sending them away",
+             "make the iterator once (batches = iter(loader), then next(batches)), or loop over the loader"});
+}
+
+void tell_given_again(const GivenAgain& again, const JobTimes& times, Profile& profile) {
+  const std::string words = "the loader gave batches for the first " + std::to_string(again.deliveries) + " of " +
+                            std::to_string(again.steps) + " steps only; the others took none from it";
+  absent_split(profile, words);
+  const auto steps = static_cast<double>(again.steps);
+  const double wait = std::clamp(again.wait_s / again.seconds, 0.0, 1.0);
+  const auto around = [&](double mean) {
+    return Estimate<Seconds>{Seconds(mean), Seconds((1.0 - k_error_given_again) * mean),
+                             Seconds((1.0 + k_error_given_again) * mean), again.steps};
+  };
+  profile.stalls.as_is_wait = Estimate<Fraction>{wait, (1.0 - k_error_given_again) * wait,
+                                                 std::min(1.0, (1.0 + k_error_given_again) * wait), again.steps};
+  profile.rates.as_is = rate_estimate(steps * again.samples / again.seconds, times.rate_half / times.rate, again.steps);
+  profile.points.clear();
+  add_point(profile, "as_is", "plain", profile.rates.as_is);
+  profile.measured_s = again.seconds;
+  profile.resources.step = around(again.seconds / steps);
+  profile.resources.wait = around(again.wait_s / steps);
+  profile.resources.compute = around((again.seconds - again.wait_s) / steps);
+  add_issue(profile.issues,
+            {"batches-given-again", Severity::warning, 1, words,
+             "itertools.cycle(loader) keeps the batches of the first pass and gives them again, neither "
+             "shuffled nor augmented anew; loop over the loader for new ones"});
+}
+
+}  // namespace stallcast::sections

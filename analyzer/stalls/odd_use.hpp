@@ -1,0 +1,25 @@
+/// Waiting that is divided otherwise, or not at all: loaders that fetch and prepare side by side, an iterator for each
+/// step, batches that are given again.
+#pragma once
+
+#include <vector>
+
+#include "analyzer/profile/profile.hpp"
+#include "analyzer/stalls/job_times.hpp"
+#include "analyzer/steps/rank_view.hpp"
+#include "analyzer/steps/steady.hpp"
+
+namespace stallcast::sections {
+
+/// A loader that fetches and prepares side by side is as fast as the slower of the two: waits do not say which that is,
+/// unless nothing was fetched from storage. Taking a batch over is part of prep here.
+void divide_overlapped(const std::vector<RankView>& ranks, const JobTimes& times, Profile& profile);
+
+/// A script that makes an iterator for each step starts workers for one batch: how these would keep up with it is not
+/// seen. What the steps alone would give is.
+void leave_iterators(const JobTimes& times, Profile& profile);
+
+/// The verdict is over the steps of the training, and not over the batches of a loader that is no longer asked.
+void tell_given_again(const GivenAgain& again, const JobTimes& times, Profile& profile);
+
+}  // namespace stallcast::sections
