@@ -47,7 +47,7 @@ Status make_report(const ReportOptions& options) {
     if (!profile) return profile.error();
   }
   ReportExtras extras = report_extras(profile.value(), options.redact ? "PROFILE" : options.profile);
-  if (format.value() == ReportFormat::html) add_grid(profile.value(), extras);
+  if (format.value() == ReportFormat::html) add_page_data(profile.value(), extras);
   RenderOptions& rendering = extras.options;
   rendering.price = price.value();
   const bool to_stdout = options.output.empty() || options.output == "-";

@@ -32,7 +32,7 @@ ReportExtras report_extras(const Profile& profile, const std::filesystem::path& 
   return extras;
 }
 
-void add_grid(const Profile& profile, ReportExtras& extras) {
+void add_page_data(const Profile& profile, ReportExtras& extras) {
   auto grid = prediction_grid(profile, extras.recommended_workers);
   extras.options.curves = prediction_curves(profile, extras.recommended_workers);
   extras.options.policies = policy_hits(profile);
@@ -46,7 +46,7 @@ void add_grid(const Profile& profile, ReportExtras& extras) {
 Result<ReportExtras> write_results(const Profile& profile, const std::filesystem::path& output) {
   STALLCAST_RETURN_IF_ERROR(save_profile(profile, output / collect::k_profile_file));
   ReportExtras extras = report_extras(profile, output);
-  add_grid(profile, extras);
+  add_page_data(profile, extras);
   const auto html = render(profile, extras.predictions, ReportFormat::html, extras.options);
   if (!html) return html.error();
   STALLCAST_RETURN_IF_ERROR(write_private_file(output / collect::k_report_file, html.value()));

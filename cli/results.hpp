@@ -26,7 +26,7 @@ struct ReportExtras {
 [[nodiscard]] Status deliver(const Profile& profile, const std::filesystem::path& output, bool quiet);
 
 /// Adds the answers behind the sliders and the curves of the HTML page, or why there are none. Takes a second or two.
-void add_grid(const Profile& profile, ReportExtras& extras);
+void add_page_data(const Profile& profile, ReportExtras& extras);
 
 /// The extras of `profile`, where `named` is how the user names it.
 [[nodiscard]] ReportExtras report_extras(const Profile& profile, const std::filesystem::path& named);

@@ -12,7 +12,7 @@
 
 #include "analyzer/profile/profile.hpp"
 #include "core/result.hpp"
-#include "model/scenario/catalog.hpp"
+#include "model/plan/catalog.hpp"
 #include "model/scenario/prediction.hpp"
 
 namespace stallcast {

@@ -5,13 +5,14 @@
 #include <optional>
 #include <utility>
 
-#include "model/predict/bounds.hpp"
+#include "model/predict/availability.hpp"
+#include "model/predict/bottleneck.hpp"
 #include "model/predict/calibrate.hpp"
 #include "model/predict/cluster_simulation.hpp"
 #include "model/predict/constants.hpp"
 #include "model/predict/discrepancy.hpp"
+#include "model/predict/narrowed_by.hpp"
 #include "model/predict/recursion.hpp"
-#include "model/predict/uncertainty.hpp"
 #include "model/scenario/formatted.hpp"
 #include "model/setting/by_shards.hpp"
 

@@ -1,4 +1,4 @@
-/// What this room takes for a slip: the largest values that a scenario or a catalogue may ask for, and how alike words
+/// What this room takes for a slip: the largest values that a scenario may ask for, and how alike words
 /// are, with what set them. Most nodes and the largest grid are in scenario.hpp: other rooms hold to them.
 #pragma once
 
@@ -11,7 +11,7 @@ inline constexpr std::size_t k_longest_guessed_word = 64;  ///< letters. Chosen:
 /// letters. Chosen: shorter parts of keys are like too many words
 inline constexpr std::size_t k_fewest_part_letters = 4;
 
-// values.cpp. Chosen: more than any machine has or needs, so that a larger number is a slip.
+// keys.cpp. Chosen: more than any machine has or needs, so that a larger number is a slip.
 inline constexpr int k_most_asked_workers = 1024;   ///< of a rank
 inline constexpr int k_most_asked_prefetch = 1024;  ///< batches of a worker
 inline constexpr int k_largest_batch = 1 << 24;     ///< samples
@@ -20,9 +20,5 @@ inline constexpr double k_most_echoes = 1000.0;     ///< times that a batch is t
 
 // operator_changes.cpp
 inline constexpr double k_largest_operator_factor = 1000.0;  ///< of an operator's speed, up or down. Chosen, as above
-
-// catalog.cpp. Chosen: a plan asks the model for every machine and number of nodes, and its table must be read.
-inline constexpr std::size_t k_most_machines = 1000;  ///< kinds of a catalogue
-inline constexpr int k_most_gpus = 1024;              ///< of a machine, as k_most_ranks_of_node
 
 }  // namespace stallcast

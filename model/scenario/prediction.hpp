@@ -115,7 +115,7 @@ struct PolicyHits {
 
 /// One line of a curve: the same change in more or less of it.
 struct CurveLine {
-  std::string name{};           ///< "rate", "page cache of Linux"
+  std::string name{};           ///< "predicted", "page cache of Linux"
   std::vector<double> x{};      ///< number of workers; share of the data set
   std::vector<Prediction> y{};  ///< as many
 };

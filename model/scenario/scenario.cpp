@@ -1,50 +1,28 @@
 #include "model/scenario/scenario.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
+#include <vector>
 
+#include "model/scenario/keys.hpp"
 #include "model/scenario/nearest_word.hpp"
-#include "model/scenario/values.hpp"
 
 namespace stallcast {
 namespace {
 
-constexpr std::size_t k_of_the_machine = 16;  ///< the first ones; the others ask beyond it
-constexpr std::array<std::string_view, 30> k_answered{"cache",
-                                                      "cache_policy",
-                                                      "cpus",
-                                                      "workers",
-                                                      "prefetch",
-                                                      "batch",
-                                                      "gpu_speedup",
-                                                      "storage_bandwidth",
-                                                      "storage_latency",
-                                                      "storage_iops",
-                                                      "layout",
-                                                      "metadata",
-                                                      "staging",
-                                                      "local_disk_bandwidth",
-                                                      "local_disk",
-                                                      "operator",
-                                                      "nodes",
-                                                      "gpus_per_node",
-                                                      "network_bandwidth",
-                                                      "network_latency",
-                                                      "prep_cpus",
-                                                      "shared_storage_bandwidth",
-                                                      "shared_storage_files_per_s",
-                                                      "shared_storage_metadata_per_s",
-                                                      "shared_storage_contention",
-                                                      "shared_storage_coherence",
-                                                      "gradients",
-                                                      "jobs",
-                                                      "coordinated_prep",
-                                                      "echo"};
+const std::vector<std::string_view>& key_names() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all;
+    for (const ScenarioKey& key : key_table()) all.push_back(key.name);
+    return all;
+  }();
+  return names;
+}
 
-template <class List>
-bool contains(const List& list, std::string_view word) {
-  return std::find(list.begin(), list.end(), word) != list.end();
+const ScenarioKey* find_key(std::string_view name) {
+  const auto keys = key_table();
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const ScenarioKey& key) { return key.name == name; });
+  return found != keys.end() ? &*found : nullptr;
 }
 
 std::string joined(std::span<const std::string_view> words) {
@@ -55,17 +33,17 @@ std::string joined(std::span<const std::string_view> words) {
 
 /// What to write instead of a key that is not known.
 std::string instead_of(std::string_view key) {
-  const auto nearest = nearest_word(key, k_answered);
+  const auto nearest = nearest_word(key, key_names());
   if (nearest) return "did you mean '" + std::string(*nearest) + "'?";
-  const auto alike = words_with_part(key, k_answered);
+  const auto alike = words_with_part(key, key_names());
   if (alike.size() == 1) return "did you mean '" + std::string(alike.front()) + "'?";
-  return alike.empty() ? "keys: " + joined(k_answered) : "did you mean one of " + joined(alike) + "?";
+  return alike.empty() ? "keys: " + joined(key_names()) : "did you mean one of " + joined(alike) + "?";
 }
 
 /// The error of a key that is not answered, or of one that was set before.
 Status check_key(const Scenario& scenario, std::string_view key) {
   const std::string name(key);
-  if (!contains(k_answered, key)) {
+  if (find_key(key) == nullptr) {
     return usage_error("there is no scenario key '" + name + "'", instead_of(key));
   }
   const bool twice = std::any_of(scenario.items.begin(), scenario.items.end(),
@@ -115,16 +93,17 @@ Result<Sweep> parse_sweep(const std::string& text) {
 }  // namespace
 
 std::span<const std::string_view> scenario_keys() {
-  return k_answered;
+  return key_names();
 }
 
 bool asks_beyond_machine(std::string_view key) {
-  return std::find(k_answered.begin() + k_of_the_machine, k_answered.end(), key) != k_answered.end();
+  const ScenarioKey* known = find_key(key);
+  return known != nullptr && known->beyond_machine;
 }
 
 Status set_key(Scenario& scenario, std::string_view key, std::string_view value) {
   STALLCAST_RETURN_IF_ERROR(check_key(scenario, key));
-  Status status = set_value(scenario, key, value);
+  Status status = find_key(key)->set(scenario, value);
   if (!status) {
     return Error{status.error().code, std::string(key) + ": " + status.error().what, status.error().hint};
   }

@@ -7,7 +7,7 @@
 #include "analyzer/profile/profile.hpp"
 #include "core/result.hpp"
 #include "model/plan/plan.hpp"
-#include "model/scenario/catalog.hpp"
+#include "model/plan/catalog.hpp"
 
 namespace stallcast {
 

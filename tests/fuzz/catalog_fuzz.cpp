@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "model/scenario/catalog.hpp"
+#include "model/plan/catalog.hpp"
 
 namespace {
 

@@ -12,7 +12,7 @@ import sys
 # What each layer may include besides itself: folders (ending in /) or single headers.
 PROFILE = ["analyzer/profile/profile.hpp", "analyzer/profile/gpu.hpp", "analyzer/statistics/distribution.hpp",
            "analyzer/profile/dataset_bytes.hpp", "analyzer/profile/loader_terms.hpp"]
-MODEL_RESULTS = ["model/scenario/prediction.hpp", "model/scenario/catalog.hpp", "model/plan/plan.hpp"]
+MODEL_RESULTS = ["model/scenario/prediction.hpp", "model/plan/catalog.hpp", "model/plan/plan.hpp"]
 LAYERS = {
     "include/": [],
     "core/": [],

@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include "model/predict/bounds.hpp"
+#include "model/predict/bottleneck.hpp"
 #include "simulation/loader.hpp"
 
 namespace stallcast {

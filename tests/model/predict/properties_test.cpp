@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "model/predict/bounds.hpp"
+#include "model/predict/bottleneck.hpp"
 #include "model/predict/calibrate.hpp"
 #include "model/predict/predict.hpp"
 #include "tests/model/made_profile.hpp"

@@ -1,4 +1,4 @@
-#include "model/scenario/catalog.hpp"
+#include "model/plan/catalog.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <span>
 
 #include "core/utf8.hpp"
-#include "model/scenario/constants.hpp"
+#include "model/plan/constants.hpp"
 #include "model/scenario/nearest_word.hpp"
 #include "model/scenario/scenario.hpp"
 

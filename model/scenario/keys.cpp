@@ -1,4 +1,4 @@
-#include "model/scenario/values.hpp"
+#include "model/scenario/keys.hpp"
 
 #include <algorithm>
 #include <array>
@@ -154,46 +154,61 @@ Status set_echo(Scenario& scenario, std::string_view value) {
   return {};
 }
 
-/// The keys that ask beyond the machine that was profiled.
-Status set_cluster_value(Scenario& scenario, std::string_view key, std::string_view value) {
-  if (key == "nodes") return set_count(scenario.nodes, value, 1, k_most_nodes);
-  if (key == "gpus_per_node") return set_count(scenario.gpus_per_node, value, 1, k_most_ranks_of_node);
-  if (key == "network_bandwidth") return set_parsed(scenario.network_bandwidth, parse_bandwidth(value));
-  if (key == "network_latency") return set_parsed(scenario.network_latency, parse_seconds(value));
-  if (key == "prep_cpus") return set_cpus(scenario.prep_cpus, value);
-  if (key == "shared_storage_bandwidth") return set_parsed(scenario.shared_storage_bandwidth, parse_bandwidth(value));
-  if (key == "shared_storage_files_per_s") return set_parsed(scenario.shared_storage_files_per_s, parse_rate(value));
-  if (key == "shared_storage_metadata_per_s") {
-    return set_parsed(scenario.shared_storage_metadata_per_s, parse_rate(value));
-  }
-  if (key == "shared_storage_contention") return set_coefficient(scenario.shared_storage_contention, value);
-  if (key == "shared_storage_coherence") return set_coefficient(scenario.shared_storage_coherence, value);
-  if (key == "gradients") return set_parsed(scenario.gradients, parse_bytes(value));
-  if (key == "jobs") return set_count(scenario.jobs, value, 1, k_most_ranks_of_node);
-  if (key == "coordinated_prep") return set_switch(scenario.coordinated_prep, value);
-  return set_echo(scenario, value);
-}
+constexpr std::array<ScenarioKey, 30> k_keys{{
+    {"cache", [](Scenario& s, std::string_view v) { return set_cache(s, v); }, "35%"},
+    {"cache_policy", [](Scenario& s, std::string_view v) { return set_policy(s, v); }, "minio"},
+    {"cpus", [](Scenario& s, std::string_view v) { return set_cpus(s.cpus, v); }, "4"},
+    {"workers", [](Scenario& s, std::string_view v) { return set_count(s.workers, v, 0, k_most_asked_workers); }, "4"},
+    {"prefetch", [](Scenario& s, std::string_view v) { return set_count(s.prefetch, v, 1, k_most_asked_prefetch); },
+     "4"},
+    {"batch", [](Scenario& s, std::string_view v) { return set_count(s.batch, v, 1, k_largest_batch); }, "64"},
+    {"gpu_speedup", [](Scenario& s, std::string_view v) { return set_speedup(s, v); }, "2"},
+    {"storage_bandwidth",
+     [](Scenario& s, std::string_view v) { return set_parsed(s.storage_bandwidth, parse_bandwidth(v)); }, "1GB/s"},
+    {"storage_latency", [](Scenario& s, std::string_view v) { return set_parsed(s.storage_latency, parse_seconds(v)); },
+     "1ms"},
+    {"storage_iops", [](Scenario& s, std::string_view v) { return set_parsed(s.storage_iops, parse_rate(v)); },
+     "10k/s"},
+    {"layout", [](Scenario& s, std::string_view v) { return set_layout(s, v); }, "shards:1GiB"},
+    {"metadata", [](Scenario& s, std::string_view v) { return set_metadata(s, v); }, "snapshot"},
+    {"staging", [](Scenario& s, std::string_view v) { return set_staging(s, v); }, "overlap"},
+    {"local_disk_bandwidth",
+     [](Scenario& s, std::string_view v) { return set_parsed(s.local_disk_bandwidth, parse_bandwidth(v)); }, "1GB/s"},
+    {"local_disk", [](Scenario& s, std::string_view v) { return set_parsed(s.local_disk, parse_bytes(v)); }, "1TB"},
+    {"operator", [](Scenario& s, std::string_view v) { return set_operators(s, v); }, "any:x2"},
+    {"nodes", [](Scenario& s, std::string_view v) { return set_count(s.nodes, v, 1, k_most_nodes); }, "2", true},
+    {"gpus_per_node",
+     [](Scenario& s, std::string_view v) { return set_count(s.gpus_per_node, v, 1, k_most_ranks_of_node); }, "2", true},
+    {"network_bandwidth",
+     [](Scenario& s, std::string_view v) { return set_parsed(s.network_bandwidth, parse_bandwidth(v)); }, "25Gbit/s",
+     true},
+    {"network_latency", [](Scenario& s, std::string_view v) { return set_parsed(s.network_latency, parse_seconds(v)); },
+     "5us", true},
+    {"prep_cpus", [](Scenario& s, std::string_view v) { return set_cpus(s.prep_cpus, v); }, "64", true},
+    {"shared_storage_bandwidth",
+     [](Scenario& s, std::string_view v) { return set_parsed(s.shared_storage_bandwidth, parse_bandwidth(v)); },
+     "10GB/s", true},
+    {"shared_storage_files_per_s",
+     [](Scenario& s, std::string_view v) { return set_parsed(s.shared_storage_files_per_s, parse_rate(v)); }, "20k/s",
+     true},
+    {"shared_storage_metadata_per_s",
+     [](Scenario& s, std::string_view v) { return set_parsed(s.shared_storage_metadata_per_s, parse_rate(v)); },
+     "50k/s", true},
+    {"shared_storage_contention",
+     [](Scenario& s, std::string_view v) { return set_coefficient(s.shared_storage_contention, v); }, "2%", true},
+    {"shared_storage_coherence",
+     [](Scenario& s, std::string_view v) { return set_coefficient(s.shared_storage_coherence, v); }, "0.1%", true},
+    {"gradients", [](Scenario& s, std::string_view v) { return set_parsed(s.gradients, parse_bytes(v)); }, "100MB",
+     true},
+    {"jobs", [](Scenario& s, std::string_view v) { return set_count(s.jobs, v, 1, k_most_ranks_of_node); }, "2", true},
+    {"coordinated_prep", [](Scenario& s, std::string_view v) { return set_switch(s.coordinated_prep, v); }, "on", true},
+    {"echo", [](Scenario& s, std::string_view v) { return set_echo(s, v); }, "2", true},
+}};
 
 }  // namespace
 
-Status set_value(Scenario& scenario, std::string_view key, std::string_view value) {
-  if (key == "cache") return set_cache(scenario, value);
-  if (key == "cache_policy") return set_policy(scenario, value);
-  if (key == "cpus") return set_cpus(scenario.cpus, value);
-  if (key == "workers") return set_count(scenario.workers, value, 0, k_most_asked_workers);
-  if (key == "prefetch") return set_count(scenario.prefetch, value, 1, k_most_asked_prefetch);
-  if (key == "batch") return set_count(scenario.batch, value, 1, k_largest_batch);
-  if (key == "gpu_speedup") return set_speedup(scenario, value);
-  if (key == "storage_bandwidth") return set_parsed(scenario.storage_bandwidth, parse_bandwidth(value));
-  if (key == "storage_latency") return set_parsed(scenario.storage_latency, parse_seconds(value));
-  if (key == "operator") return set_operators(scenario, value);
-  if (key == "storage_iops") return set_parsed(scenario.storage_iops, parse_rate(value));
-  if (key == "layout") return set_layout(scenario, value);
-  if (key == "metadata") return set_metadata(scenario, value);
-  if (key == "staging") return set_staging(scenario, value);
-  if (key == "local_disk_bandwidth") return set_parsed(scenario.local_disk_bandwidth, parse_bandwidth(value));
-  if (key == "local_disk") return set_parsed(scenario.local_disk, parse_bytes(value));
-  return set_cluster_value(scenario, key, value);
+std::span<const ScenarioKey> key_table() {
+  return k_keys;
 }
 
 }  // namespace stallcast

@@ -10,7 +10,7 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
-#include "model/scenario/catalog.hpp"
+#include "model/plan/catalog.hpp"
 
 namespace stallcast {
 namespace {

@@ -1,4 +1,4 @@
-#include "model/predict/uncertainty.hpp"
+#include "model/predict/narrowed_by.hpp"
 
 #include <array>
 #include <cmath>
@@ -48,60 +48,6 @@ Moments moments(std::size_t n, Value value) {
 }
 
 }  // namespace
-
-KeyAvailability availability(const JobModel& job, std::string_view key) {
-  // Asked with a value that every job accepts, so that an error can only mean a missing input.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 30> k_probes{
-      {{"cache", "35%"},
-       {"cache_policy", "minio"},
-       {"cpus", "4"},
-       {"workers", "4"},
-       {"prefetch", "4"},
-       {"batch", "64"},
-       {"gpu_speedup", "2"},
-       {"storage_bandwidth", "1GB/s"},
-       {"storage_latency", "1ms"},
-       {"storage_iops", "10k/s"},
-       {"layout", "shards:1GiB"},
-       {"metadata", "snapshot"},
-       {"staging", "overlap"},
-       {"local_disk_bandwidth", "1GB/s"},
-       {"local_disk", "1TB"},
-       {"operator", ""},
-       {"nodes", "2"},
-       {"gpus_per_node", "2"},
-       {"network_bandwidth", "25Gbit/s"},
-       {"network_latency", "5us"},
-       {"prep_cpus", "64"},
-       {"shared_storage_bandwidth", "10GB/s"},
-       {"shared_storage_files_per_s", "20k/s"},
-       {"shared_storage_metadata_per_s", "50k/s"},
-       {"shared_storage_contention", "2%"},
-       {"shared_storage_coherence", "0.1%"},
-       {"gradients", "100MB"},
-       {"jobs", "2"},
-       {"coordinated_prep", "on"},
-       {"echo", "2"}}};
-  const std::string operators = (job.operators.empty() ? "any" : job.operators.front().name) + ":x2";
-  KeyAvailability result{std::string(key), true, "", ""};
-  for (const auto& [probed, probe] : k_probes) {
-    if (probed != key) continue;
-    const std::string_view value = probed == "operator" ? std::string_view(operators) : probe;
-    Scenario scenario;
-    Status status = set_key(scenario, probed, value);
-    if (status.ok() && key == "prep_cpus") status = set_key(scenario, "network_bandwidth", "25Gbit/s");
-    if (status.ok() && key == "staging") status = set_key(scenario, "local_disk_bandwidth", "1GB/s");
-    if (status.ok()) {
-      const auto setting = resolve(job, scenario);
-      if (setting.ok()) return result;
-      status = setting.error();
-    }
-    result.available = false;
-    result.reason = status.error().what;
-    result.unlocked_by = status.error().hint;
-  }
-  return result;
-}
 
 std::string widest_contribution(std::span<const Draw> draws, std::span<const double> log_rates) {
   const std::size_t n = draws.size();

@@ -1,4 +1,4 @@
-#include "model/predict/bounds.hpp"
+#include "model/predict/bottleneck.hpp"
 
 #include <algorithm>
 #include <array>
