@@ -1,5 +1,6 @@
 /// The capture library leaves short samples untimed and without a record, more of them the shorter they are
-/// (probes/capture/timing.hpp). What is said of samples is said of those that would have been timed at any moment.
+/// (probes/capture/sampled_timing.hpp). What is said of samples is said of those that would have been timed at any
+/// moment.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 /// How many requests Linux makes of a storage device for a file that is read from its beginning (mm/readahead.c): what
-/// a limit on reads per second counts. probes/capture/emulate_files counts by the same rules, read by read.
+/// a limit on reads per second counts. probes/capture/emulation/files counts by the same rules, read by read.
 ///
 /// Worked example. 110 KB in calls of 64 KiB, 128 KiB read ahead: half of that is asked for, so the first window is all
 /// of it: one request. In calls of 8 KiB the windows grow: 16, 32, 64 KiB: three requests.

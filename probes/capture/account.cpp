@@ -3,7 +3,7 @@
 #include "probes/capture/helpers.hpp"
 #include "probes/capture/paths.hpp"
 #include "probes/capture/sample.hpp"
-#include "probes/capture/timing.hpp"
+#include "probes/capture/sampled_timing.hpp"
 #include "probes/record/raw.hpp"
 
 namespace stallcast::capture {

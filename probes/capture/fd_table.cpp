@@ -1,6 +1,6 @@
 #include "probes/capture/fd_table.hpp"
 
-#include "probes/capture/emulate.hpp"
+#include "probes/capture/emulation/emulate.hpp"
 #include "probes/record/raw.hpp"
 
 namespace stallcast::capture {

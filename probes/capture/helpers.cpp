@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "probes/capture/phase_calls.hpp"
+#include "probes/capture/phases/system_calls.hpp"
 #include "probes/record/raw.hpp"
 
 namespace stallcast::capture {

@@ -3,9 +3,9 @@
 #include "probes/capture/export.hpp"
 #include "probes/capture/helpers.hpp"
 #include "probes/capture/parts.hpp"
-#include "probes/capture/phase.hpp"
+#include "probes/capture/phases/phase.hpp"
 #include "probes/capture/sample.hpp"
-#include "probes/capture/timing.hpp"
+#include "probes/capture/sampled_timing.hpp"
 #include "probes/capture/touched.hpp"
 #include "stallcast/capture.h"
 

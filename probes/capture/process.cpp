@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "core/clock.hpp"
-#include "probes/capture/emulate.hpp"
-#include "probes/capture/next.hpp"
+#include "probes/capture/emulation/emulate.hpp"
+#include "probes/capture/hooks/next.hpp"
 #include "probes/capture/paths.hpp"
 #include "probes/record/raw.hpp"
 

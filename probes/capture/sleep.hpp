@@ -3,7 +3,7 @@
 
 #include <ctime>
 
-#include "probes/capture/phase_calls.hpp"
+#include "probes/capture/phases/system_calls.hpp"
 
 namespace stallcast::capture {
 

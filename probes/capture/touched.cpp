@@ -4,7 +4,7 @@
 
 #include "probes/capture/account.hpp"
 #include "probes/capture/paths.hpp"
-#include "probes/capture/phase_pages.hpp"
+#include "probes/capture/phases/pages.hpp"
 #include "probes/capture/sample.hpp"
 
 namespace stallcast::capture {

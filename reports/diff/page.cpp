@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "reports/diff/diff_words.hpp"
-#include "reports/html/html_assets.hpp"
-#include "reports/html/html_page.hpp"
-#include "reports/html/html_sections.hpp"
+#include "reports/html/assets.hpp"
+#include "reports/html/page.hpp"
+#include "reports/html/sections.hpp"
 #include "reports/words/format.hpp"
 
 namespace stallcast::reports {

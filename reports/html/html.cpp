@@ -1,14 +1,14 @@
 /// One self-contained page: template, style, Chart.js and data in one file. Nothing is loaded from anywhere, and the
 /// content security policy lets no script run but the three that were built in.
 #include "reports/findings/report_data.hpp"
-#include "reports/html/html_assets.hpp"
-#include "reports/html/html_charts.hpp"
-#include "reports/html/html_curves.hpp"
-#include "reports/html/html_page.hpp"
-#include "reports/html/html_parts.hpp"
-#include "reports/html/html_sections.hpp"
-#include "reports/html/html_timeline.hpp"
-#include "reports/html/html_whatif.hpp"
+#include "reports/html/assets.hpp"
+#include "reports/html/charts.hpp"
+#include "reports/html/curves.hpp"
+#include "reports/html/page.hpp"
+#include "reports/html/parts.hpp"
+#include "reports/html/sections.hpp"
+#include "reports/html/timeline.hpp"
+#include "reports/html/whatif.hpp"
 
 namespace stallcast::reports {
 

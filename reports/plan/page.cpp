@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "reports/findings/report_data.hpp"
-#include "reports/html/html_assets.hpp"
-#include "reports/html/html_page.hpp"
-#include "reports/html/html_sections.hpp"
+#include "reports/html/assets.hpp"
+#include "reports/html/page.hpp"
+#include "reports/html/sections.hpp"
 #include "reports/plan/charts.hpp"
 #include "reports/words/escape.hpp"
 #include "reports/words/format.hpp"

@@ -6,8 +6,8 @@
 
 #include "analyzer/profile/profile.hpp"
 #include "core/result.hpp"
-#include "model/plan/plan.hpp"
 #include "model/plan/catalog.hpp"
+#include "model/plan/plan.hpp"
 
 namespace stallcast {
 

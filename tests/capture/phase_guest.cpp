@@ -41,7 +41,7 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "probes/capture/phase.h"
+#include "probes/capture/phases/phase.h"
 
 namespace {
 

@@ -18,7 +18,7 @@ def configure(root, folder):
     options = ["-DSTALLCAST_TESTS=OFF", "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=0",
                "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_EXPORT_COMPILE_COMMANDS=ON"]
     subprocess.run(["cmake", "-S", root, "-B", folder, "-G", "Ninja", *options], check=True, stdout=subprocess.DEVNULL)
-    subprocess.run(["ninja", "-C", folder, "reports/html/html_assets.cpp"], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(["ninja", "-C", folder, "reports/html/assets.cpp"], check=True, stdout=subprocess.DEVNULL)
     commands = json.load(open(os.path.join(folder, "compile_commands.json"), encoding="utf-8"))
     return [command for command in commands if "/Unity/" in command["file"]]
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/html/html_charts.hpp"
+#include "reports/html/charts.hpp"
 #include "reports/render.hpp"
 #include "tests/reports/html/page_tags.hpp"
 #include "tests/reports/random_profile.hpp"

@@ -1,4 +1,4 @@
-"""The proxies of probes/capture/python_bridge.cpp in Python, for interpreters that it cannot extend (PyPy)."""
+"""The proxies of probes/capture/bridge/bridge.cpp in Python, for interpreters that it cannot extend (PyPy)."""
 
 import threading
 

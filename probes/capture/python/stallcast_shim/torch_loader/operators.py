@@ -1,6 +1,6 @@
 """Operators are named and made known to the capture library, which times them where their class is called.
 
-The class's `__call__` is replaced (probes/capture/python_operators.cpp); objects, their lists and what calls them stay
+The class's `__call__` is replaced (probes/capture/bridge/operators.cpp); objects, their lists and what calls them stay
 as they are. A function has no class of its own: within a chain that calls its elements one after another and does
 nothing else, its time is what passes between the operators beside it; anywhere else it is not told apart.
 """

@@ -1,0 +1,157 @@
+/// Marks samples and batches from inside the interpreter without a Python frame and without ctypes on the way.
+///
+/// A data set proxy costs one slot call per sample where ctypes would cost a microsecond, and it adds no frame to the
+/// traceback of an exception in the user's `__getitem__`. The shim (probes/capture/python) asks for the factories
+/// once per process through ctypes.PyDLL.
+#include <stallcast/capture.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+
+#include "probes/capture/bridge/calls.hpp"
+#include "probes/capture/bridge/operators.hpp"
+#include "probes/capture/bridge/proxy.hpp"
+#include "probes/capture/bridge/python_api.hpp"
+
+namespace stallcast::capture::python {
+namespace {
+
+/// Whether this thread is making a sample: a data set that itself iterates a loader is one sample, without collates.
+thread_local bool t_in_sample __attribute__((tls_model("initial-exec"))) = false;
+
+/// Whether the attribute `name` of `object` is the text `expected`.
+bool attribute_is(Object* object, const char* name, const char* expected) {
+  Object* value = g_api.get_attr_string(object, name);
+  if (value == nullptr) {
+    g_api.err_clear();
+    return false;
+  }
+  const bool equal = type_of(g_api, value) == g_api.text_type && g_api.text_equals(value, expected) == 0;
+  g_api.dec_ref(value);
+  return equal;
+}
+
+/// The value of a Python integer; -1 if it does not fit.
+std::int64_t integer_value(Object* number) {
+  const long long value = g_api.long_value(number);
+  if (value == -1 && g_api.err_occurred() != nullptr) g_api.err_clear();
+  return value;
+}
+
+/// The value of a numpy.int64: it lies right behind the header.
+std::int64_t raw_value(Object* key) {
+  std::int64_t value = 0;
+  std::memcpy(&value, reinterpret_cast<char*>(key) + g_api.base_size, sizeof value);
+  return value;
+}
+
+/// Whether `key` is a numpy.int64 laid out as raw_value() expects, which is shown on its own value.
+bool is_raw_integer(Object* key, Object* type) {
+  if (!attribute_is(type, "__module__", "numpy") || !attribute_is(type, "__name__", "int64")) return false;
+  Object* number = g_api.number_index(key);
+  if (number == nullptr) {
+    g_api.err_clear();
+    return false;
+  }
+  const bool equal = integer_value(number) == raw_value(key);
+  g_api.dec_ref(number);
+  return equal;
+}
+
+/// The index that a sample is recorded under: of an int or a numpy.int64 its value, of any other key -1. Never calls
+/// code of the user's.
+std::int64_t sample_index(Object* key) {
+  Object* type = type_of(g_api, key);
+  if (type == g_api.long_type || type == g_api.bool_type) return integer_value(key);
+  // One remembered type each, because a sampler yields one type. Atomic for builds without a GIL.
+  static std::atomic<Object*> raw_type{nullptr};
+  static std::atomic<Object*> other_type{nullptr};
+  if (type == raw_type.load(std::memory_order_relaxed)) return raw_value(key);
+  if (type == other_type.load(std::memory_order_relaxed)) return -1;
+  const bool is_raw = is_raw_integer(key, type);
+  (is_raw ? raw_type : other_type).store(type, std::memory_order_relaxed);
+  return is_raw ? raw_value(key) : -1;
+}
+
+// --- slots of the data set's proxy alone
+// ------------------------------------------------------------------------------
+
+Object* forward_iter(Object* self) {
+  Object* real = checked_real(self);
+  return real == nullptr ? nullptr : g_api.get_iter(real);
+}
+
+Size forward_length(Object* self) {
+  Object* real = checked_real(self);
+  return real == nullptr ? -1 : g_api.size(real);
+}
+
+// --- what is measured ------------------------------------------------------------------------------------------------
+
+Object* get_sample(Object* self, Object* key) {
+  Object* real = checked_real(self);
+  if (real == nullptr) return nullptr;
+  if (t_in_sample) return g_api.get_item(real, key);
+  const std::int64_t index = sample_index(key);
+  t_in_sample = true;
+  stallcast_sample_begin(index);
+  Object* sample = g_api.get_item(real, key);
+  stallcast_sample_end();
+  t_in_sample = false;
+  return sample;
+}
+
+Object* call_collate(Object* self, Object* positional, Object* named) {
+  Object* real = checked_real(self);
+  if (real == nullptr) return nullptr;
+  if (t_in_sample) return g_api.call(real, positional, named);
+  stallcast_collate_begin();
+  Object* batch = g_api.call(real, positional, named);
+  stallcast_collate_end();
+  return batch;
+}
+
+Object* dataset_proxy_type() {
+  const TypeSlot own[] = {{k_mp_subscript, pointer(get_sample)},
+                          {k_mp_length, pointer(forward_length)},
+                          {k_tp_iter, pointer(forward_iter)}};
+  return make_proxy_type("stallcast_shim.DatasetProxy", own);
+}
+
+Object* timed_call_type() {
+  const TypeSlot own[] = {{k_tp_call, pointer(call_collate)}};
+  return make_proxy_type("stallcast_shim.TimedCall", own);
+}
+
+/// Must outlive the functions made of them.
+MethodDef g_factories[2];
+
+/// Adds a function that wraps its argument into an object of `type` (taken over, may be null).
+bool add_factory(Object* names, int number, const char* name, Object* type) {
+  if (type == nullptr) return false;
+  g_factories[number] = {name, pointer(make_proxy), k_method_one_arg, nullptr};
+  const bool added = add_function(names, g_factories[number], type);
+  g_api.dec_ref(type);
+  return added;
+}
+
+}  // namespace
+}  // namespace stallcast::capture::python
+
+/// For ctypes.PyDLL with restype py_object: a new dict of callables, {"dataset_proxy", "timed_collate", "wait_begin",
+/// ...}, or null: with a Python exception set, or without one if this interpreter has no such API.
+/// `base_size` is object.__basicsize__.
+extern "C" __attribute__((visibility("default"))) void* stallcast_python_types(std::uint64_t base_size) {
+  namespace python = stallcast::capture::python;
+  if (!python::load(python::g_api, base_size)) return nullptr;
+  python::Object* names = python::g_api.dict_new();
+  if (names == nullptr) return nullptr;
+  if (python::add_factory(names, 0, "dataset_proxy", python::dataset_proxy_type()) &&
+      python::add_factory(names, 1, "timed_collate", python::timed_call_type()) && python::add_calls(names) &&
+      python::add_operators(names)) {
+    return names;
+  }
+  python::g_api.dec_ref(names);
+  return nullptr;
+}
