@@ -32,6 +32,7 @@ inline constexpr int k_most_late_holds = 2;
 inline constexpr double k_rate_over_s = 0.2;
 /// of the time that files took to be read the last time. Chosen: by so much storage may be slower now
 inline constexpr double k_read_slack = 1.3;
+inline constexpr double k_first_read_s = 2.0;       ///< taken for it before anything was read. Chosen: files of a block
 inline constexpr double k_least_read_s = 0.5;       ///< taken for it. Chosen: what took no time was in memory
 inline constexpr double k_slowest_lead_rate = 0.1;  ///< turns a second. Chosen: a job without a rate has some lead, too
 

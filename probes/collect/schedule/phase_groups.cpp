@@ -39,6 +39,10 @@ Segment PhaseSchedule::block(Phase phase, const View& view) const {
     const auto wanted = static_cast<std::uint64_t>(std::ceil(rate * k_cached_block_s)) + transients_;
     batches = std::clamp(wanted, batches, std::min(2 * batches, k_most_block_batches));
   }
+  // A queue that was found empty fills while the block has begun.
+  if (phase == Phase::cached && waited_share_ >= k_hardly_waited_share) {
+    batches = std::min(batches + view.in_flight, k_most_block_batches);
+  }
   if (phase == Phase::as_is || view.not_ahead) {
     const double expected = rate > 0.0 && phase != Phase::as_is ? rate : rate_as_found_;
     batches = std::max(batches, static_cast<std::uint64_t>(std::ceil(expected * k_stream_block_s)));
@@ -74,6 +78,10 @@ int PhaseSchedule::bursts(const View& view) const {
   return std::clamp(std::max(for_turns, waited_share_ < k_hardly_waited_share ? 2 : 1), 1, k_most_bursts);
 }
 
+bool PhaseSchedule::is_slow(const View& view) const {
+  return view.in_flight > k_long_burst_s * rate_as_found_;
+}
+
 PhaseSchedule::Group PhaseSchedule::cold_group(const View& view) const {
   Group group;
   if (!wants(Phase::cold)) return group;
@@ -84,13 +92,13 @@ PhaseSchedule::Group PhaseSchedule::cold_group(const View& view) const {
 
 PhaseSchedule::Group PhaseSchedule::cached_group(const View& view) const {
   Group group{block(Phase::cached, view)};
-  // Of a job of long steps the first groups have no bursts: they are a third of what is to be read into memory, and a
-  // single one tells nothing that those of cold groups do not, as the queue is full.
-  const bool is_slow = view.in_flight > k_long_burst_s * rate_as_found_;
+  // Of a job of long steps the first groups have no bursts and no further block: they are most of what is to be read
+  // into memory, and a single burst tells nothing that those of cold groups do not, as the queue is full.
+  const bool is_lean = is_slow(view) && cached_rounds_ < wants_.fewest_rounds;
   int count = bursts(view);
-  if (is_slow && count > 0) count = cached_rounds_ < wants_.fewest_rounds ? 0 : std::max(2, count);
+  if (is_slow(view) && count > 0) count = is_lean ? 0 : std::max(2, count);
   for (int i = count; i > 0; --i) group.push_back(burst(Phase::cached, view));
-  const auto more = wants_.extras && !spans_ ? extra(view) : std::nullopt;
+  const auto more = wants_.extras && !spans_ && !is_lean ? extra(view) : std::nullopt;
   if (more && (view.pass_length() == 0 || turns_of(group) + more->batches + view.in_flight < view.pass_length())) {
     group.push_back(*more);
   }

@@ -120,6 +120,8 @@ class PhaseSchedule {
   /// In the first pass it was tried to tell what comes next, and cannot be: files are held from the second pass on.
   void wait_for_second_pass(std::string why);
   [[nodiscard]] bool may_ask(const View& view) const;
+  /// How long reading the files of so many turns takes, beside the job.
+  [[nodiscard]] double expected_read_s(std::uint64_t turns) const;
   void publish_cached(Group group, std::uint64_t from, const View& view);
   void release_when_passed(const View& view);
 
@@ -128,6 +130,8 @@ class PhaseSchedule {
   [[nodiscard]] record::Segment burst(record::Phase made_as, const View& view) const;
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
   [[nodiscard]] int bursts(const View& view) const;
+  /// Whether its batches are so long that what a round holds must be counted.
+  [[nodiscard]] bool is_slow(const View& view) const;
   [[nodiscard]] Group cold_group(const View& view) const;
   [[nodiscard]] Group cached_group(const View& view) const;
   [[nodiscard]] Group found_group(const View& view) const;
@@ -160,7 +164,7 @@ class PhaseSchedule {
   std::uint32_t last_burst_ = 0;       ///< 1 + the segment after whose hold they are needed no more; 0: none
   int late_ = 0;                       ///< times that reading took longer than was foreseen
   double asked_s_ = 0.0;               ///< when they were asked for
-  double read_s_ = 2.0;                ///< that reading took the last time
+  double read_s_ = 0.0;                ///< that reading took the last time; 0: nothing was read yet
   std::uint32_t round_ = 0;
   std::uint64_t next_turn_ = 0;      ///< after everything published
   std::uint64_t block_batches_ = 0;  ///< 0: not decided yet

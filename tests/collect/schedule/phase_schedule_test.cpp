@@ -218,7 +218,7 @@ TEST_CASE("where nobody knows what comes next, all files are held for blocks fro
   for (const Segment& block : job.published(Phase::cold)) CHECK(block.batches >= 4.0 * job.rate);
 }
 
-TEST_CASE("of a job of long steps the first blocks from memory have no bursts") {
+TEST_CASE("of a job of long steps the first blocks from memory have no bursts, and no further block beside them") {
   Job job;
   job.workers = 8;
   job.rate = 4.0;  // 16 batches under way last for 4 s
@@ -236,6 +236,10 @@ TEST_CASE("of a job of long steps the first blocks from memory have no bursts") 
     CHECK(burst.round > cached.front().round + 1);
   }
   CHECK(from_memory % 2 == 0);  // where there are any, a second one shows what the loader could do
+  for (const Segment& segment : job.published()) {
+    const bool further = segment.at_once > 0 || is(segment, Phase::perturb_cpu) || is(segment, Phase::perturb_read);
+    if (further) CHECK(segment.round > cached.front().round + 1);
+  }
 }
 
 TEST_CASE("without workers nothing is held") {
