@@ -46,6 +46,12 @@ class NamesTest(unittest.TestCase):
         self.assertEqual(tables(Holder(rows=rows)), [self.EXPECTED, [[3, "cat"], [4, "cat"]]])
         self.assertEqual(tables(Holder(columns={"image": PATHS})), [self.EXPECTED])
 
+    def test_what_looks_like_a_path_comes_first(self):
+        rows = [{"label": "cat", "file": "a.jpg", "image": path} for path in PATHS]
+        found = tables(Holder(rows=rows))
+        self.assertEqual(found[0], self.EXPECTED)
+        self.assertEqual([entries[0][1] for entries in found], [PATHS[3], "a.jpg", "cat"])
+
     def test_within_other_objects(self):
         self.assertEqual(tables(Holder(reader=Holder(samples=PATHS))), [self.EXPECTED])
 

@@ -23,6 +23,7 @@ ALL_PHASES, NO_PHASES, HOLD_ONLY, NOT_AHEAD = range(4)  # record::PhaseSupport
 _MOST_FAILED_HOLDS = 3  # each may have cost the script 10 s
 _NAMED_BATCHES = 8  # that were given, whose samples are named
 _MOST_NAMED = 512  # samples of them
+_MOST_ENTRIES = 20000  # of all tables together: writing them takes the script a fifth of a second
 _MOST_TEXT = 12000  # bytes of an answer; a text holds 16 KiB
 
 
@@ -341,8 +342,11 @@ class Measured:
         samples = (self.current_pass.loader.text or {}).get("dataset_samples")
         if dataset is None or samples is None:
             return
-        told = names.Names(dataset, samples)
-        for table, entries in enumerate(told.tables(given + _flat(lists))):
+        left = _MOST_ENTRIES
+        for table, entries in enumerate(names.Names(dataset, samples).tables(given + _flat(lists))):
+            left -= len(entries)
+            if left < 0:
+                break
             for _, part in _parts(entries):
                 capture.text(capture.TEXT_AHEAD, {"serial": serial, "table": table, "names": part})
 

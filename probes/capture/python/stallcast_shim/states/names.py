@@ -23,17 +23,10 @@ class Names:
         self._search(dataset, samples, lambda index: index, 0)
 
     def tables(self, indices):
-        """For each table its [[index, entry], ...] of these samples."""
-        for table in self._tables[:_MOST_TABLES]:
-            entries = []
-            for index in indices:
-                try:
-                    entry = os.fspath(table(index))
-                except (LookupError, TypeError, ValueError):
-                    continue
-                if isinstance(entry, str):
-                    entries.append([index, entry])
-            yield entries
+        """For each table its [[index, entry], ...] of these samples; those that look like paths come first."""
+        likely = sorted(self._tables, key=lambda table: _rank(_told(table, indices[:1])))
+        for table in likely[:_MOST_TABLES]:
+            yield _told(table, indices)
 
     def _search(self, value, samples, index_of, depth):
         """Looks for tables of `samples` entries in an object; `index_of`: from an index of the loader's to one here."""
@@ -66,6 +59,24 @@ class Names:
         for place in _places(held[0]):
             self._tables.append(_entry(held, place, index_of))
         return True
+
+
+def _told(table, indices):
+    entries = []
+    for index in indices:
+        try:
+            entry = os.fspath(table(index))
+        except (LookupError, TypeError, ValueError):
+            continue
+        if isinstance(entry, str):
+            entries.append([index, entry])
+    return entries
+
+
+def _rank(entries):
+    if not entries:
+        return 3
+    return 0 if os.sep in entries[0][1] else 1 if "." in entries[0][1] else 2
 
 
 def _of_subset(attributes, samples):
