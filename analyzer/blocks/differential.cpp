@@ -94,6 +94,20 @@ void compare_with_attributed(const Stalls& attributed, Profile& profile) {
                              "the differential one is the measurement; see points for both"});
 }
 
+/// What a sample costs the consumer and the workers, by state.
+void fill_costs(const PhaseRounds& data, Resources& resources) {
+  const char* const consumer_clock = "the CPU clock of the consumer";
+  const char* const worker_clock = "the CPU clock of the workers";
+  const char* const making = "how batches were made";
+  // What takes a batch over is not in a synthetic block: what the consumer computes there is the step.
+  resources.step_cpu = time_in(data, Phase::synthetic, &RoundCell::cpu_seconds, consumer_clock);
+  resources.consumer_cpu_cached = time_in(data, Phase::cached, &RoundCell::cpu_seconds, consumer_clock);
+  resources.worker_cpu_cached = time_in(data, Phase::cached, &RoundCell::made_cpu_s, worker_clock);
+  resources.worker_cpu_cold = time_in(data, Phase::cold, &RoundCell::made_cpu_s, worker_clock);
+  resources.worker_wall_cached = time_in(data, Phase::cached, &RoundCell::made_wall_s, making);
+  resources.worker_wall_cold = time_in(data, Phase::cold, &RoundCell::made_wall_s, making);
+}
+
 }  // namespace
 
 bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
@@ -109,20 +123,7 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
   rates.synthetic = phase_rate(data, Phase::synthetic);
   rates.supply_cached = phase_rate(data, Phase::supply_cached);
   rates.supply_cold = phase_rate(data, Phase::supply_cold);
-  if (!data.in_batches) {
-    // What takes a batch over is not in a synthetic block: what the consumer computes there is the step.
-    profile.resources.step_cpu =
-        time_in(data, Phase::synthetic, &RoundCell::cpu_seconds, "the CPU clock of the consumer");
-    profile.resources.consumer_cpu_cached =
-        time_in(data, Phase::cached, &RoundCell::cpu_seconds, "the CPU clock of the consumer");
-    profile.resources.worker_cpu_cached =
-        time_in(data, Phase::cached, &RoundCell::made_cpu_s, "the CPU clock of the workers");
-    profile.resources.worker_cpu_cold =
-        time_in(data, Phase::cold, &RoundCell::made_cpu_s, "the CPU clock of the workers");
-    profile.resources.worker_wall_cached =
-        time_in(data, Phase::cached, &RoundCell::made_wall_s, "how batches were made");
-    profile.resources.worker_wall_cold = time_in(data, Phase::cold, &RoundCell::made_wall_s, "how batches were made");
-  }
+  if (!data.in_batches) fill_costs(data, profile.resources);
   Stalls& stalls = profile.stalls;
   fill_split(data, stalls);
   // What a cold block opens says nothing of an emulated cache.
@@ -131,8 +132,8 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
   const bool maps_found_cold = fill_mapped(launches, data, profile);
   if ((found_cold(data) || maps_found_cold) && !cache_emulated && rates.cold) {
     rates.as_is = rates.cold;
-    if (stalls.fetch &&
-        stalls.prep) {  // else what was attributed stands: reads past the page cache have no cached blocks
+    // Else what was attributed stands: reads past the page cache have no cached blocks.
+    if (stalls.fetch && stalls.prep) {
       stalls.as_is_fetch = stalls.fetch;
       stalls.as_is_prep = stalls.prep;
       stalls.as_is_receive = stalls.receive;
