@@ -130,6 +130,11 @@ void add_rank(const RunData& run, const Consumer& consumer, Holding& sum) {
       sum.batches += static_cast<double>(burst.batches);
     }
   }
+  for (const nlohmann::json& mark : marks_of(run, consumer, "answered")) {  // what comes next, to the tool
+    const std::uint64_t begin_ns = natural(mark, "begin_ns");
+    const std::uint64_t end_ns = natural(mark, "end_ns");
+    if (end_ns > begin_ns) sum.held_s += static_cast<double>(end_ns - begin_ns) * 1e-9;
+  }
   const std::uint64_t end_ns = let_go_ns(run, consumer);
   if (end_ns < consumer.phases_begin_ns) return;
   sum.measuring_s = std::max(sum.measuring_s, static_cast<double>(end_ns - consumer.phases_begin_ns) * 1e-9);

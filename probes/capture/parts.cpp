@@ -218,8 +218,8 @@ using namespace stallcast::capture;  // NOLINT(google-build-using-namespace)
 STALLCAST_EXPORT void stallcast_part_begin(uint32_t part) {
   Thread& thread = t_thread;
   if (!divides(thread)) return;
-  const bool is_populated_by_run = part < record::k_first_named_part || part > k_last_part;
-  if (is_populated_by_run || !begin_part(thread, {part, 0, 0, 0}, nullptr)) ++thread.parts->skipped;
+  const bool is_ours = part < record::k_first_named_part || part > k_last_part;
+  if (is_ours || !begin_part(thread, {part, 0, 0, 0}, nullptr)) ++thread.parts->skipped;
 }
 
 STALLCAST_EXPORT void stallcast_part_end(void) {

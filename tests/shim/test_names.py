@@ -3,6 +3,8 @@
 import os
 import pathlib
 import sys
+import tempfile
+import types
 import unittest
 
 sys.path.insert(0, os.environ["STALLCAST_TEST_SHIM"])
@@ -72,6 +74,34 @@ class NamesTest(unittest.TestCase):
 
         self.assertEqual(tables(Holder(paths=Lazy(PATHS))), [])
 
+    def test_nothing_of_a_path_or_an_object_is_run(self):
+        class Remote(os.PathLike):  # cloudpathlib's download what they stand for
+            def __fspath__(self):
+                raise AssertionError("it was asked for its path")
+
+            __str__ = __fspath__
+
+        class Guarded:
+            def __init__(self):
+                object.__setattr__(self, "hidden", PATHS)
+
+            def __getattribute__(self, name):
+                raise AssertionError("it was asked for " + name)
+
+        self.assertEqual(tables(Holder(paths=[Remote()] * 30, inner=Guarded())), [self.EXPECTED])
+
+    def test_modules_functions_and_classes_hold_no_samples(self):
+        class Settings:
+            paths = PATHS
+
+        def function():
+            pass
+
+        function.paths = PATHS
+        module = types.ModuleType("settings")
+        module.paths = PATHS
+        self.assertEqual(tables(Holder(a=Settings, b=function, c=module, d=self.setUp)), [])
+
     def test_circles_and_crowds_end(self):
         dataset = Holder(paths=PATHS)
         dataset.__dict__.update(me=dataset, many=[Holder() for _ in range(5000)])
@@ -86,6 +116,20 @@ class NamesTest(unittest.TestCase):
         except ImportError:
             self.skipTest("needs numpy")
         self.assertEqual(tables(Holder(paths=numpy.array(PATHS))), [self.EXPECTED])
+        self.assertEqual(tables(Holder(paths=numpy.array(PATHS, dtype=object))), [self.EXPECTED])
+        self.assertEqual(tables(Holder(values=numpy.zeros(30))), [])
+        with tempfile.NamedTemporaryFile() as file:
+            mapped = numpy.memmap(file.name, dtype="U10", mode="w+", shape=(30,))
+            mapped[:] = PATHS
+            self.assertEqual(tables(Holder(paths=mapped)), [])
+
+    def test_a_frame(self):
+        try:
+            import pandas
+        except ImportError:
+            self.skipTest("needs pandas")
+        frame = pandas.DataFrame({"label": [1] * 30, "file": PATHS}, index=range(100, 130))
+        self.assertEqual(tables(Holder(frame=frame)), [self.EXPECTED])
 
 
 if __name__ == "__main__":

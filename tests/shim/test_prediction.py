@@ -113,6 +113,57 @@ class Prediction(harness.ShimTest):
         self.assertIn("too many", told.why_not)
         self.assertEqual(told.lists(999, 1), [])
 
+    def test_a_list_that_is_changed_after_it_was_drawn_is_as_it_was(self):
+        from stallcast_shim.states.prediction import Prediction as Told
+        from torch.utils.data import BatchSampler, SequentialSampler
+
+        sampler = BatchSampler(SequentialSampler(range(40)), 4, False)
+        told = Told(sampler)
+        for number, index in enumerate(sampler):
+            told.drawn(number, index)
+            index.reverse()  # as a data set's __getitems__ may do
+            if number == 3:
+                break
+        told.begin(40)
+        self.assertIsNone(told.why_not)
+        self.assertEqual(told.lists(4, 1), [[16, 17, 18, 19]])
+
+    def test_an_order_of_too_many_samples_is_not_copied(self):
+        from torch.utils.data import BatchSampler, RandomSampler
+
+        told = begun(BatchSampler(RandomSampler(range(50000000)), 4, False), 50000000)
+        self.assertIn("too many samples", told.why_not)
+        self.assertEqual(told.lists(0, 1), [])
+
+    def test_no_other_devices_generator_is_touched(self):
+        import torch
+        from torch.utils.data import BatchSampler, RandomSampler
+
+        if not hasattr(torch, "set_default_device"):
+            self.skipTest("this torch has no default device")
+        sampler = BatchSampler(RandomSampler(range(40)), 4, False)
+        before = self.states()
+        with torch.device("meta"):
+            told = begun(sampler, 40)
+            self.assertEqual(told.lists(0, 1), [])
+        self.assertIn("default device", told.why_not)
+        self.assertEqual(self.states(), before)
+
+    def test_what_is_drawn_after_the_first_list_leaves_the_default_generator_alone(self):
+        """Another thread of the script may draw from it at any time."""
+        import torch
+
+        for name, sampler in self.samplers():
+            with self.subTest(name):
+                told = begun(sampler, 53)
+                told.lists(0, 1)
+                real, torch.set_rng_state = torch.set_rng_state, None
+                try:
+                    self.assertGreater(len(told.lists(0, 100)), 3)
+                finally:
+                    torch.set_rng_state = real
+                self.assertIsNone(told.why_not)
+
     def test_one_that_is_steered_is_given_up(self):
         from torch.utils.data import BatchSampler, SequentialSampler
 

@@ -54,7 +54,7 @@ Result<OutputFolder> default_folder() {
   return Error{ErrorCode::usage, "every default output folder name is taken here", "choose one with -o DIR"};
 }
 
-bool is_populated_by_run(const fs::directory_entry& entry) {
+bool is_ours(const fs::directory_entry& entry) {
   std::error_code ignored;
   return entry.symlink_status(ignored).type() == fs::file_type::regular &&
          (entry.path().extension() == ".rec" || entry.path().filename() == k_tool_log_file ||
@@ -65,7 +65,7 @@ Result<std::vector<fs::path>> our_files(const fs::path& folder) {
   std::error_code failed;
   std::vector<fs::path> files;
   for (fs::directory_iterator entry(folder, failed), end; !failed && entry != end; entry.increment(failed)) {
-    if (is_populated_by_run(*entry)) files.push_back(entry->path());
+    if (is_ours(*entry)) files.push_back(entry->path());
   }
   if (failed) return cannot("read", folder, failed.value(), "");
   return files;

@@ -28,6 +28,15 @@ inline constexpr std::uint64_t k_hash_node_bytes = 56;
 /// of one sample. Chosen: what reads more is no sample of files
 inline constexpr std::uint32_t k_most_sample_parts = 256;
 
+// names_of_samples.cpp
+/// samples of which names and files are known. Chosen: digits that agree by chance do not agree so often
+inline constexpr std::size_t k_fewest_known_names = 8;
+inline constexpr std::size_t k_most_given_samples = 4096;  ///< Chosen: more make no rule surer
+inline constexpr std::uint32_t k_most_name_tables = 8;     ///< as many as a rank tells (stallcast_shim/states/names)
+/// of names, with what keeping them takes. Chosen: a quarter of what the files of samples may take
+inline constexpr std::size_t k_most_name_bytes = 64ULL << 20U;
+inline constexpr std::uint32_t k_most_name_digits = 12;  ///< of a number in a file's name. Chosen: beyond any data set
+
 // fresh_page.cpp
 /// Chosen: 512 faults, so that the map itself weighs little
 inline constexpr std::size_t k_fresh_bytes = 2 * 1024 * 1024;

@@ -4,14 +4,10 @@
 #include <map>
 #include <utility>
 
+#include "probes/collect/pages/constants.hpp"
+
 namespace stallcast::collect {
 namespace {
-
-constexpr std::size_t k_fewest_known = 8;  ///< samples: chosen so that digits which agree by chance do not make a rule
-constexpr std::uint32_t k_most_tables = 8;
-constexpr std::size_t k_most_bytes = 64ULL << 20U;
-constexpr std::uint32_t k_most_digits = 12;
-constexpr std::size_t k_most_given = 4096;  ///< samples: more make no rule surer
 
 /// What each sample of which names and files are known has read.
 using KnownFiles = std::map<std::int64_t, std::vector<std::string>>;
@@ -41,14 +37,15 @@ bool holds(const std::vector<std::string>& paths, const std::optional<std::strin
 
 void NamesOfSamples::take(std::uint32_t table, std::int64_t index, std::string entry) {
   if (entry.starts_with("./")) entry.erase(0, 2);
-  if (table >= k_most_tables || entry.empty() || bytes_ + entry.size() > k_most_bytes) return;
+  const std::size_t bytes = entry.size() + sizeof(std::string) + k_hash_node_bytes;
+  if (table >= k_most_name_tables || entry.empty() || bytes_ + bytes > k_most_name_bytes) return;
   if (tables_.size() <= table) tables_.resize(table + 1);
-  bytes_ += entry.size();
+  bytes_ += bytes;
   tables_[table].insert_or_assign(index, std::move(entry));
 }
 
 void NamesOfSamples::take_given(std::int64_t index) {
-  if (given_.size() < k_most_given) given_.insert(index);
+  if (given_.size() < k_most_given_samples) given_.insert(index);
 }
 
 std::optional<std::string> NamesOfSamples::entry_of(const Rule& rule, std::int64_t index) const {
@@ -76,7 +73,7 @@ std::vector<NamesOfSamples::Rule> NamesOfSamples::rules_for(const std::string& p
     rules.push_back(std::move(rule));
   };
   for (std::uint32_t table = 0; table < tables_.size(); ++table) add(table, 0);
-  for (std::uint32_t digits = 1; digits <= k_most_digits; ++digits) add(0, digits);
+  for (std::uint32_t digits = 1; digits <= k_most_name_digits; ++digits) add(0, digits);
   return rules;
 }
 
@@ -89,7 +86,7 @@ bool NamesOfSamples::learn(const FilesOfSamples& known) {
     if (paths.empty()) return false;
     files.emplace(index, std::move(paths));
   }
-  if (files.size() < k_fewest_known) return false;
+  if (files.size() < k_fewest_known_names) return false;
   const auto& [first, of_first] = *files.begin();
   for (const std::string& path : of_first) {
     const std::vector<Rule> rules = rules_for(path, first);

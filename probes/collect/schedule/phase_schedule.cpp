@@ -209,14 +209,16 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   // Reading beside cold batches would slow them, and what it brings in would not be cold.
   if (view.slowest_turn < next_turn_) return;
   // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are held.
-  const double lead_turns = expected_read_s(turns) * k_read_slack * std::max(rate_as_found_, k_slowest_lead_rate);
+  const double lead_turns = expected_read_s(turns, view) * k_read_slack * std::max(rate_as_found_, k_slowest_lead_rate);
   const auto lead = static_cast<std::uint64_t>(std::ceil(lead_turns));
   const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
   const bool all = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late_holds;
   if (all && view.passes < 2) return wait_for_second_pass("reading what comes next takes too much of the first pass");
   asked_all_ = all;
   asked_first_ = from + lead;
-  asked_end_ = asked_first_ + turns + std::min(lead / 2, turns / 4) + view.in_flight;
+  // What may be late costs as much to read as what is not: little of it where a batch takes long.
+  const std::uint64_t slack = is_slow(view) ? std::min(lead / 2, turns / 4) : lead / 2;
+  asked_end_ = asked_first_ + turns + slack + view.in_flight;
   if (!asked_all_ && asked_end_ > view.pass_end) {
     if (from + turns > view.pass_end) return;  // with the next pass
     asked_first_ = std::min(asked_first_, view.pass_end - turns);
@@ -234,9 +236,10 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
 /// A job that waits for storage takes all that it gives. Worked example: it takes 4 batches/s; the files of 40 turns
 /// are then read at half of that at best, in 20 s, in which the job itself goes on by 40 turns instead of 80: as far as
 /// in 10 s as found.
-double PhaseSchedule::expected_read_s(std::uint64_t turns) const {
+double PhaseSchedule::expected_read_s(std::uint64_t turns, const View& view) const {
   if (read_s_ > 0.0) return read_s_;
-  if (waited_share_ < k_hardly_waited_share) return k_first_read_s;
+  const bool may_be_in_memory = view.passes >= 2;
+  if (may_be_in_memory || waited_share_ < k_hardly_waited_share) return k_first_read_s;
   return std::max(k_first_read_s, static_cast<double>(turns) / std::max(rate_as_found_, k_slowest_lead_rate));
 }
 

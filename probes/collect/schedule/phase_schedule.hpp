@@ -121,7 +121,7 @@ class PhaseSchedule {
   void wait_for_second_pass(std::string why);
   [[nodiscard]] bool may_ask(const View& view) const;
   /// How long reading the files of so many turns takes, beside the job.
-  [[nodiscard]] double expected_read_s(std::uint64_t turns) const;
+  [[nodiscard]] double expected_read_s(std::uint64_t turns, const View& view) const;
   void publish_cached(Group group, std::uint64_t from, const View& view);
   void release_when_passed(const View& view);
 

@@ -301,6 +301,14 @@ TEST_CASE("what measuring cost the script is told, and a passive run held nothin
   CHECK(profile.overhead.held->value() < spec.rounds * 2.0 * (1.2 + 0.6));
   CHECK(profile.overhead.measuring->value() > profile.overhead.held->value());
   CHECK(*profile.overhead.burst_batches == spec.rounds * 2 * spec.bursts * 4);
+  RunData answered = make_phased_run(spec);
+  const auto consumer = std::find_if(answered.processes.begin(), answered.processes.end(),
+                                     [](const record::ProcessRecording& process) { return !process.waits.empty(); });
+  REQUIRE(consumer != answered.processes.end());
+  consumer->texts.push_back(
+      {record::TextKind::mark, R"({"what": "answered", "begin_ns": 5000000000, "end_ns": 5250000000})"});
+  const Profile told = analyze_run(answered);  // telling the tool what comes next holds the script back as well
+  CHECK(told.overhead.held->value() == doctest::Approx(profile.overhead.held->value() + 0.25));
   spec.rounds = 0;
   spec.tail = 200;
   const Profile passive = analyze_run(make_phased_run(spec));

@@ -125,6 +125,7 @@ TEST_CASE("bad values of how the data lies say what to write") {
   CHECK(scenario_says(error_of({"meta_data=remote"}), "did you mean 'metadata'?"));
 }
 
+// Long by its list: one value that cannot be, or several, for each key.
 TEST_CASE("values that cannot be are refused") {
   for (const char* setting : {"cache=120%",
                               "cache=-5%",

@@ -30,7 +30,7 @@ def update_or_create(service, marker, text):
     may have written it."""
     me = service.own_user()
     for comment in service.comments():
-        if str(comment.get("body", "")).startswith(marker) and service.is_populated_by_run(comment, me):
+        if str(comment.get("body", "")).startswith(marker) and service.is_ours(comment, me):
             service.update(comment["id"], text)
             return "The comment was updated."
     service.create(text)

@@ -127,7 +127,7 @@ class GitHub(Service):
         return f"{self.repository}/issues/comments/{int(number)}"
 
     @staticmethod
-    def is_populated_by_run(comment, me):
+    def is_ours(comment, me):
         user = comment.get("user") or {}
         return user.get("id") == me if me is not None else user.get("type") == "Bot"
 
@@ -151,5 +151,5 @@ class GitLab(Service):
         return f"{self.thread}/{int(number)}"
 
     @staticmethod
-    def is_populated_by_run(comment, me):
+    def is_ours(comment, me):
         return me is not None and (comment.get("author") or {}).get("id") == me

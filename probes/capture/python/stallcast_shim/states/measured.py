@@ -6,14 +6,12 @@
                    delivered()  the script has its batch
 """
 
-import ctypes
-import json
 import time
 import weakref
 
 from .. import capture, describe, sizes
 from ..capture import calls
-from . import device_clock, gate, hold, names, plan
+from . import answer, device_clock, gate, hold, plan
 from .segment_run import Task, let_go, run
 
 PASS = "_stallcast_pass"  # attribute of an iterator: its loader.Pass
@@ -21,10 +19,6 @@ PASS = "_stallcast_pass"  # attribute of an iterator: its loader.Pass
 UNKNOWN_END = (1 << 64) - 1
 ALL_PHASES, NO_PHASES, HOLD_ONLY, NOT_AHEAD = range(4)  # record::PhaseSupport
 _MOST_FAILED_HOLDS = 3  # each may have cost the script 10 s
-_NAMED_BATCHES = 8  # that were given, whose samples are named
-_MOST_NAMED = 512  # samples of them
-_MOST_ENTRIES = 20000  # of all tables together: writing them takes the script a fifth of a second
-_MOST_TEXT = 12000  # bytes of an answer; a text holds 16 KiB
 
 
 class Measured:
@@ -67,6 +61,10 @@ class Measured:
         self.gate.passed = iterator._send_idx - 1
         self._skew = self.position - iterator._rcvd_idx if self._in_order else 0
         self.gate.may_pass, self.gate.segment_of = self._may_pass, self._segment_of
+
+    def dataset(self):
+        """The script's own; None where its iterator is gone."""
+        return getattr(self._iterator(), "_dataset", None)
 
     def turn(self):
         """Of the batch that the script asks for next."""
@@ -245,7 +243,7 @@ class Measured:
         if self.gate is not None:
             self._skew = self.position - iterator._rcvd_idx if self._in_order else 0
             self.gate.pump()
-        self._answer()
+        answer.give(self)
 
     def failed(self):
         """A batch came as an exception, which the script may survive: it then goes on with the next one."""
@@ -305,74 +303,6 @@ class Measured:
             return HOLD_ONLY
         return NOT_AHEAD if self.is_stream else ALL_PHASES
 
-    def _answer(self):
-        """The tool wants to know what the script will be given."""
-        asked = (_u64 * 2)()
-        serial = calls.library.stallcast_ahead(asked)
-        if serial == run.answered:
-            return
-        run.answered = serial
-        first, count = int(asked[0]), int(asked[1])
-        why_not = self.reason
-        if self.is_stream:
-            why_not = "an iterable data set has no indices that say what comes next"
-        if why_not is None and self.prediction is None:
-            why_not = "this pass had begun before it could be told ahead"
-        if why_not is None:
-            why_not = self.prediction.why_not
-        lists = self.prediction.lists(first - self.base, count) if why_not is None else []
-        if why_not is None and not lists:
-            why_not = self.prediction.why_not or "these batches are beyond the end of the pass"
-        if why_not is not None:
-            capture.text(capture.TEXT_AHEAD, {"serial": serial, "turn": first, "done": True, "refused": why_not})
-            return
-        for begin, part in _parts(lists):
-            capture.text(capture.TEXT_AHEAD, {"serial": serial, "turn": first + begin, "indices": part})
-        if run.passes < 2:
-            self._tell_names(serial, lists)
-        capture.text(capture.TEXT_AHEAD, {"serial": serial, "turn": first, "indices": [], "done": True})
-
-    def _tell_names(self, serial, lists):
-        """In a first pass nobody has seen what these samples read: how they are called, and some that were read."""
-        number = self.position
-        given = _flat(self.prediction.lists(max(0, number - _NAMED_BATCHES), min(number, _NAMED_BATCHES)))[-_MOST_NAMED:]
-        capture.text(capture.TEXT_AHEAD, {"serial": serial, "given": given})
-        iterator = self._iterator()
-        dataset = getattr(iterator, "_dataset", None)
-        samples = (self.current_pass.loader.text or {}).get("dataset_samples")
-        if dataset is None or samples is None:
-            return
-        left = _MOST_ENTRIES
-        for table, entries in enumerate(names.Names(dataset, samples).tables(given + _flat(lists))):
-            left -= len(entries)
-            if left < 0:
-                break
-            for _, part in _parts(entries):
-                capture.text(capture.TEXT_AHEAD, {"serial": serial, "table": table, "names": part})
-
-
-def _flat(lists):
-    """The indices of these lists that are whole numbers."""
-    indices = []
-    for one in lists:
-        indices.extend(index for index in (one if isinstance(one, list) else [one]) if type(index) is int)
-    return indices
-
-
-def _parts(lists):
-    """(position, index lists) in parts that fit into a text each."""
-    begin, part, size = 0, [], 0
-    for position, indices in enumerate(lists):
-        indices = indices if isinstance(indices, list) else [indices]
-        bytes_of = len(json.dumps(indices, default=str)) + 2
-        if part and size + bytes_of > _MOST_TEXT:
-            yield begin, part
-            begin, part, size = position, [], 0
-        part.append(indices)
-        size += bytes_of
-    if part:
-        yield begin, part
-
 
 _told = set()
 
@@ -388,5 +318,3 @@ def length_of(iterator, current_pass):
     length = describe.sampler_length(iterator._index_sampler)
     return current_pass.loader.whole if length is None else length
 
-
-_u64 = ctypes.c_uint64

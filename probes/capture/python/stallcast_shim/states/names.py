@@ -2,15 +2,22 @@
 
 From these and from what samples were seen reading, the tool learns which files the next samples will read before any of
 them was read (probes/collect/pages/names_of_samples.hpp). Nothing of the user's runs: attributes are looked up in
-instances' own dictionaries, and only lists, tuples, dictionaries and arrays that are exactly that are indexed.
+instances' own dictionaries, only lists, tuples, dictionaries and arrays that are exactly that are indexed, and only
+strings and pathlib's own paths are taken for names. Other paths may do anything when they are asked for their text, for
+instance download what they stand for.
 """
 
 import os
+import pathlib
 import sys
+import types
 
 _MOST_DEPTH = 3  # a data set within a data set within a data set
 _MOST_OBJECTS = 64
 _MOST_TABLES = 8
+_MOST_PLACES = 8  # in an entry that is a tuple or a dictionary, and columns of a frame
+_PATHS = (pathlib.PosixPath, pathlib.WindowsPath, pathlib.PurePosixPath, pathlib.PureWindowsPath)
+_NO_DATA = (types.ModuleType, types.FunctionType, types.MethodType, type)  # have a dictionary, and hold no samples
 
 
 class Names:
@@ -34,9 +41,7 @@ class Names:
         if depth > _MOST_DEPTH or self._visited > _MOST_OBJECTS or id(value) in self._seen:
             return
         self._seen.add(id(value))
-        attributes = value if type(value) is dict else getattr(value, "__dict__", None)
-        if type(attributes) is not dict:
-            return
+        attributes = value if type(value) is dict else _own_dictionary(value)
         inner = _of_subset(attributes, samples)
         for name, held in list(attributes.items()):
             if inner is not None and name == "dataset":
@@ -47,29 +52,52 @@ class Names:
     def _add(self, held, samples, index_of):
         """Whether `held` is a table, or a frame of them."""
         kind = type(held)
-        if kind.__name__ == "DataFrame" and kind.__module__.startswith("pandas."):
-            for column in list(held.columns)[:_MOST_OBJECTS]:
-                self._add(held[column].to_numpy(), samples, index_of)
+        if kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas":
+            for column in range(min(held.shape[1], _MOST_PLACES)):
+                self._add_table(held.iloc[:, column].array, samples, index_of)  # nothing is converted
             return True
         if kind not in (list, tuple) and not _is_array(held):
             return False
+        self._add_table(held, samples, index_of)
+        return True
+
+    def _add_table(self, held, samples, index_of):
         if id(held) in self._seen or not len(held) or (samples is not None and len(held) != samples):
-            return True
+            return
         self._seen.add(id(held))
         for place in _places(held[0]):
             self._tables.append(_entry(held, place, index_of))
-        return True
+
+
+def _own_dictionary(value):
+    """The attributes of an instance, without asking its class; none of what is no object of the user's."""
+    if isinstance(type(value), type) and issubclass(type(value), _NO_DATA):
+        return {}
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except Exception:
+        return {}
+    return found if type(found) is dict else {}
+
+
+def _name(entry):
+    """The text of a name; None for what is none."""
+    kind = type(entry)
+    if kind is str:
+        return entry
+    numpy = sys.modules.get("numpy")
+    return str(entry) if kind in _PATHS or (numpy is not None and kind is numpy.str_) else None
 
 
 def _told(table, indices):
     entries = []
     for index in indices:
         try:
-            entry = os.fspath(table(index))
+            name = _name(table(index))
         except (LookupError, TypeError, ValueError):
             continue
-        if isinstance(entry, str):
-            entries.append([index, entry])
+        if name is not None:
+            entries.append([index, name])
     return entries
 
 
@@ -82,24 +110,25 @@ def _rank(entries):
 def _of_subset(attributes, samples):
     """The indices of a torch.utils.data.Subset, or of what is built like one."""
     indices = attributes.get("indices")
-    listed = type(indices) in (list, tuple, range) or _is_array(indices)
+    listed = type(indices) in (list, tuple, range) or _is_array(indices, "iu")
     fits = listed and "dataset" in attributes and (samples is None or len(indices) == samples)
     return indices if fits else None
 
 
-def _is_array(value):
+def _is_array(value, kinds="UO"):
+    """Whether this is an array of texts or objects (or of other kinds), in memory: a map of a file is of a subclass."""
     numpy = sys.modules.get("numpy")
-    return numpy is not None and type(value) is numpy.ndarray and value.ndim == 1
+    return numpy is not None and type(value) is numpy.ndarray and value.ndim == 1 and value.dtype.kind in kinds
 
 
 def _places(entry):
     """Where in an entry names stand: None for the entry itself, or positions and keys in it."""
-    if isinstance(entry, (str, os.PathLike)):
+    if _name(entry) is not None:
         return [None]
     if type(entry) in (tuple, list):
-        return [place for place, part in enumerate(entry[:8]) if isinstance(part, (str, os.PathLike))]
+        return [place for place, part in enumerate(entry[:_MOST_PLACES]) if _name(part) is not None]
     if type(entry) is dict:
-        return [key for key, part in list(entry.items())[:8] if isinstance(part, (str, os.PathLike))]
+        return [key for key, part in list(entry.items())[:_MOST_PLACES] if _name(part) is not None]
     return []
 
 

@@ -13,6 +13,7 @@ import sys
 _MOST_AHEAD = 4096  # index lists that are kept
 _AT_ONCE = 16  # index lists that are drawn from the copies at a time
 _MOST_UNBEGUN = 256  # index lists that are kept of a pass that nobody asks about
+_MOST_SAMPLES = 10000000  # a copy of a shuffled sampler holds as many numbers: 0.4 GB and a second
 
 # (module, class) of samplers whose __iter__ depends on their attributes and on generators alone -> names of attributes
 # that are samplers themselves, and of those that are only asked for their length
@@ -41,10 +42,10 @@ class Prediction:
         self._first = 0
         self._lists = None  # of the copies, once begun
         self._lengths = []  # (copy, attribute) that take the data set's length
-        self._states = None  # of the generators that the copies share with the script
+        self._state = None  # of torch's default generator, until the copies have begun: they draw from it at their start
         try:
             self._copy = _copied(sampler, self._lengths, {})
-            self._states = _shared_states()
+            self._state = sys.modules["torch"].get_rng_state()
         except _Unknown as reason:
             self.why_not = str(reason)
 
@@ -53,8 +54,9 @@ class Prediction:
         if self.why_not is not None or self._lists is not None:
             return
         if dataset_samples is None and self._lengths:
-            self.why_not = "the length of the data set is not known"
-            return
+            return self._end("the length of the data set is not known")
+        if dataset_samples is not None and dataset_samples > _MOST_SAMPLES:
+            return self._end("the data set has too many samples for a copy of its order")
         for twin, name in self._lengths:
             setattr(twin, name, range(dataset_samples))
         self._lists = _lazily(self._copy)
@@ -68,7 +70,7 @@ class Prediction:
             return
         self._drawn = number + 1
         if self._lists is None:
-            self._unbegun.append(index)
+            self._unbegun.append(list(index) if type(index) is list else index)  # a data set may sort what it is given
             if len(self._unbegun) > _MOST_UNBEGUN:
                 self._end("too many batches had been drawn before it was asked what comes next")
             return
@@ -91,21 +93,33 @@ class Prediction:
             return []
         missing = end - self._first - len(self._ahead)
         if missing > 0:
-            self._ahead.extend(self._look(max(missing, _AT_ONCE)))
+            found = self._look(max(missing, _AT_ONCE))  # which may end it
+            self._ahead.extend(found)
         return self._ahead[first - self._first : end - self._first]
 
     def _look(self, count):
         """Draws from the copies; what they share with the script is as before afterwards."""
-        mine = _shared_states()
-        _restore(self._states)
+        try:
+            if self._state is None:
+                return list(itertools.islice(self._lists, count))
+            return self._begun(count)
+        except Exception as error:
+            self._end("a copy of the sampler failed: " + type(error).__name__)
+            return []
+
+    def _begun(self, count):
+        """The first lists. Known samplers draw from torch's default generator before they give one, and never again."""
+        torch = sys.modules["torch"]
+        if torch.empty(0).device.type != "cpu":  # then they draw from that device's
+            self._end("the default device is not the CPU, and its generator is not to be touched")
+            return []
+        state, self._state = self._state, None
+        mine = torch.get_rng_state()
+        torch.set_rng_state(state)
         try:
             return list(itertools.islice(self._lists, count))
-        except Exception as error:
-            self.why_not = "a copy of the sampler failed: " + type(error).__name__
-            return []
         finally:
-            self._states = _shared_states()
-            _restore(mine)
+            torch.set_rng_state(mine)
 
 
 def _lazily(sampler):
@@ -141,26 +155,6 @@ def _generator_like(generator, known):
         twin.set_state(generator.get_state())
         known[id(generator)] = twin
     return known[id(generator)]
-
-
-def _shared_states():
-    """Of the global generators that samplers draw from."""
-    import random
-
-    torch = sys.modules["torch"]
-    numpy = sys.modules.get("numpy")
-    numpy_state = numpy.random.get_state() if numpy is not None else None
-    return torch.get_rng_state(), random.getstate(), numpy_state
-
-
-def _restore(states):
-    import random
-
-    torch_state, python_state, numpy_state = states
-    sys.modules["torch"].set_rng_state(torch_state)
-    random.setstate(python_state)
-    if numpy_state is not None and "numpy" in sys.modules:
-        sys.modules["numpy"].random.set_state(numpy_state)
 
 
 def _equal(drawn, expected):

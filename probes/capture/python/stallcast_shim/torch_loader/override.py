@@ -25,7 +25,7 @@ _told = set()
 
 
 def patch(module):
-    """Wraps DataLoader.__init__ where this run has a asked; called with torch.utils.data.dataloader just imported."""
+    """Wraps DataLoader.__init__ where this run has an override; called with torch.utils.data.dataloader just imported."""
     asked = _read()
     if asked is None:
         return
