@@ -147,6 +147,15 @@ class DataSets(PhasesTest):
         self.assert_all_as_plain(ran)
         self.assertEqual(self.processes_left(), [])
 
+    def test_from_memory_within_the_first_pass(self):
+        """Nobody has read the files of what comes next: they are told by how they are called."""
+        ran = self.run_alone(samples=1600, step_s=0.1, epochs=1, stop=False, budget="60s")
+        self.assert_measured(ran)
+        cached = [phase for phase in ran.profile["phases"] if phase["phase"] == "cached"]
+        self.assertTrue(cached, ran.why_not("cached"))
+        self.assertEqual([len(epoch["sizes"]) for epoch in ran.epochs], [200])
+        self.assert_as_plain(ran)
+
     def test_samples_that_differ_at_each_reading(self):
         ran = self.run_all(
             augment=dict(augment=True),
