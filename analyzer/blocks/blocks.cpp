@@ -1,6 +1,7 @@
 #include "analyzer/blocks/blocks.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -191,7 +192,12 @@ void take_off_read_ahead(PhaseBlock& block) {
   if (share < 1.0 - k_most_read_ahead_of_block)
     return;  // its bytes were in memory, for whatever reason: its premise says so
   if (share > 1.0 + k_most_read_ahead_of_block) {
-    block.rejected = "far more came from storage than it read: what the kernel reads ahead is not small beside it";
+    char text[160];
+    std::snprintf(
+        text, sizeof text,
+        "far more came from storage than it read (%.0f %%): what the kernel reads ahead is not small beside it",
+        100.0 * share);
+    block.rejected = text;
     return;
   }
   const double more = block.seconds * (1.0 / share - 1.0);

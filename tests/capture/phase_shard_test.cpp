@@ -1,5 +1,9 @@
 /// Files that stay open, read in parts: what is cleared ahead of a reader, and what is counted.
 #include <doctest/doctest.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <fstream>
 
 #include "tests/capture/phase_run.hpp"
 
@@ -61,6 +65,38 @@ TEST_CASE("a reader of a stream goes on from batch to batch: what it has read of
   };
   CHECK(pages(0) == std::vector<std::uint64_t>{2, 2, 1});
   CHECK(pages(1) == std::vector<std::uint64_t>{2, 1, 1});  // the third is of another segment
+}
+
+/// Of a file's device, as the kernel says; its usual one else.
+std::size_t read_ahead_of(const fs::path& file) {
+  struct stat facts {};
+  REQUIRE(stat(file.c_str(), &facts) == 0);
+  const std::string device = std::to_string(major(facts.st_dev)) + ":" + std::to_string(minor(facts.st_dev));
+  std::size_t kilobytes = 128;
+  std::ifstream("/sys/class/bdi/" + device + "/read_ahead_kb") >> kilobytes;
+  return kilobytes * 1024;
+}
+
+TEST_CASE("what the kernel has read ahead of a stream's reader when a cold segment begins is left") {
+  constexpr std::size_t k_chunk = 32 * k_granule;
+  const TemporaryFolder folder;
+  const fs::path probe = make_file(folder.path(), "probe", 10);
+  const std::size_t reach = 2 * read_ahead_of(probe);
+  const std::size_t beyond = (k_granule + reach + k_chunk - 1) / k_chunk * k_chunk;
+  const fs::path file = make_file(folder.path(), "large", beyond + 2 * k_chunk);
+  const auto evicted = [&](bool all_was_read) {
+    PhasedRun run(record::Evict::all);
+    std::vector<std::string> commands{"keep:" + file.string(), "random", "pread:65536:262144"};
+    if (all_was_read) commands.push_back("pread:" + std::to_string(beyond) + ":" + std::to_string(k_chunk));
+    for (const std::string& command : {begin(Phase::cold, 1, 1, 0), std::string("pread:65536:10"),
+                                       std::string("pread:131072:10"), std::string("end")}) {
+      commands.push_back(command);
+    }
+    run.guest(commands);
+    return run.evidence().back().evicted_bytes;
+  };
+  CHECK(evicted(false) == 0);
+  CHECK(evicted(true) > 0);  // in memory as a whole: an epoch before has read it
 }
 
 TEST_CASE("what several processes read of a stream at a time is left where it is") {

@@ -164,7 +164,8 @@ class PhasesTest(CliTest):
                 checked.result()
 
     def assert_measured(self, ran, absent=()):
-        """Status 0, and each phase has a rate, whose premise holds, or a reason. `absent`: those that cannot be made."""
+        """Status 0, and each phase has a rate, or a reason; where blocks told it, their premise holds. `absent`: those
+        that cannot be made."""
         self.assertEqual(ran.status, 0, ran.errors[-4000:])
         self.assertIsNone(ran.issue("shim-failed"), ran.profile["issues"])
         premises = {premise["phase"]: premise for premise in ran.profile["premises"]}
@@ -176,4 +177,7 @@ class PhasesTest(CliTest):
                 continue
             name = "supply_cached" if phase == "supply" else phase
             self.assertGreater(ran.rate(phase)["n"], 1)
-            self.assertTrue(phase == "synthetic" or premises[name]["holds"], premises.get(name))
+            by_blocks = any(point["phase"] == name and point["method"] == "differential" and point["estimate"]
+                            for point in ran.profile["points"])
+            if by_blocks and phase != "synthetic":
+                self.assertTrue(premises[name]["holds"], premises[name])

@@ -35,6 +35,7 @@ DEFAULTS = {
     "stateful": False,  # samples depend on those made before them
     "iterable": False,  # the data set is a stream, of which each worker of each rank gives its share
     "sized": False,  # the stream has a length
+    "record_bytes": 0,  # the stream goes through its files in order, by so much; 0: a sample is a file
     "uneven": False,  # the last worker's share is a third of the others'
     "own_iterator": False,  # the loader takes its batches in a way of its own, as torchdata's StatefulDataLoader does
     "anew": False,  # the loader is made anew for every pass
@@ -102,6 +103,16 @@ class Sized(Stream):
         return len(self.files) // self.wanted["ranks"]
 
 
+class Records(Stream):
+    def __iter__(self):
+        worker = get_worker_info()
+        first, step = (0, 1) if worker is None else (worker.id, worker.num_workers)
+        for number in range(len(self.files))[first::step]:
+            with open(self.files.paths[number], "rb") as file:
+                while data := file.read(self.wanted["record_bytes"]):
+                    yield torch.frombuffer(bytearray(data[:4096]), dtype=torch.uint8).float(), number
+
+
 class OwnIterator(_BaseDataLoaderIter):
     def _next_data(self):
         return self._collate_fn([self._dataset[index] for index in self._next_index()])
@@ -117,7 +128,8 @@ def make_loader(dataset, wanted, **other):
     options.update(batch_size=wanted["batch_size"], shuffle=wanted["shuffle"])
     options.update(other)
     if wanted["iterable"]:
-        dataset, options["shuffle"] = (Sized if wanted["sized"] else Stream)(dataset, wanted), False
+        kind = Records if wanted["record_bytes"] else Sized if wanted["sized"] else Stream
+        dataset, options["shuffle"] = kind(dataset, wanted), False
     elif wanted["ranks"] > 1:
         options.update(shuffle=False, sampler=DistributedSampler(dataset))
     if wanted["own_iterator"]:

@@ -135,11 +135,12 @@ class DataSets(PhasesTest):
 
     def test_epochs_shorter_than_a_block(self):
         ran = self.run_all(
-            workers_0=dict(samples=100, workers=0, evaluate=13),
-            workers_2=dict(samples=100),
-            persistent=dict(samples=100, persistent=True, evaluate=13),
-            counting=dict(samples=100, counts=True),
-            anew=dict(samples=100, anew=True),
+            # A block goes on over many passes: the faster the machine, the more of a short budget it takes.
+            workers_0=dict(samples=100, workers=0, evaluate=13, budget="40s"),
+            workers_2=dict(samples=100, budget="40s"),
+            persistent=dict(samples=100, persistent=True, evaluate=13, budget="40s"),
+            counting=dict(samples=100, counts=True, budget="40s"),
+            anew=dict(samples=100, anew=True, budget="40s"),
         )
         for name, run in ran.items():
             with self.subTest(job=name):

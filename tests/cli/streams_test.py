@@ -5,6 +5,7 @@ Streams have cold blocks, and blocks from memory with all of their files held; o
 their own holds and what is found beside them are all that is made. Nothing is said of times: every rate is there, or
 absent with its reason.
 """
+import os
 import unittest
 
 from phased import SAMPLES, PhasesTest, passes_in
@@ -51,12 +52,30 @@ class Lengths(StreamsTest):
         ran = self.run_all(
             left=dict(iterable=True, workers=2, stop_after=47, persistent=True),
             uneven=dict(iterable=True, workers=2, uneven=True, samples=2 * SAMPLES),
-            short=dict(iterable=True, workers=2, samples=40, augment=True, save=str(self.folder / "model.pt")),
+            short=dict(iterable=True, workers=2, samples=40, augment=True, save=str(self.folder / "model.pt"),
+                       budget="40s"),
         )
         for name, run in ran.items():
             with self.subTest(job=name):
                 self.assert_stream_measured(run)
         self.assert_all_as_plain(ran)
+
+
+    def test_shards_that_last_longer_than_the_measuring(self):
+        """What comes next nobody knows, but that each reader goes on in the file that it is in."""
+        shards = self.folder / "shards"
+        shards.mkdir()
+        for number in range(2):
+            with open(shards / ("%d.tar" % number), "wb") as file:
+                for _ in range(96):
+                    file.write(os.urandom(1 << 20))
+                file.flush()
+                os.fsync(file.fileno())
+                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        ran = self.run_alone(data=shards, iterable=True, workers=2, record_bytes=16384, step_s=0.04, budget="40s")
+        self.assert_stream_measured(ran)
+        self.assertEqual(len(ran.epochs), 0)  # ended within the first pass
+        self.assertTrue([phase for phase in ran.profile["phases"] if phase["phase"] == "cached"], ran.why_not("cached"))
 
 
 class Loaders(StreamsTest):

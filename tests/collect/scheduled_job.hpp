@@ -20,7 +20,11 @@ class ScriptedFiles : public FilesAhead {
   std::string refuses_all{};
   std::uint64_t untold_before = 0;  ///< turn before which nobody knows which files come next
   int asked = 0;
+  std::string refuses_from_here{};
+  std::uint64_t near_end_until_ns = 0;  ///< until then one of the readers has too little before it
   int asked_all = 0;
+  int asked_from_here = 0;
+  std::uint64_t read_ahead = 0;  ///< turns
   int released = 0;
   std::uint64_t first = 0;
   std::uint64_t end = 0;
@@ -38,6 +42,15 @@ class ScriptedFiles : public FilesAhead {
     end = UINT64_MAX;
     begin(refuses_all);
   }
+  bool ask_from_here(std::uint64_t skipped, std::uint64_t turns) override {
+    if (*now_ns < near_end_until_ns) return false;
+    ++asked_from_here;
+    first = skipped;
+    end = turns;
+    begin(refuses_from_here);
+    return true;
+  }
+  [[nodiscard]] std::uint64_t turns_read_ahead() const override { return read_ahead; }
   [[nodiscard]] State state() const override {
     if (!busy_) return State::idle;
     if (!why_.empty()) return State::failed;

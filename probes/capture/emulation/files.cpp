@@ -1,14 +1,15 @@
 /// Which files are data, and what a read of one asks of storage.
-#include <sys/sysmacros.h>
 
 #include <algorithm>
 #include <cstring>
 
+#include "core/read_ahead.hpp"
 #include "probes/capture/emulation/emulate.hpp"
 #include "probes/capture/emulation/state.hpp"
 #include "probes/capture/paths.hpp"
 #include "probes/capture/phases/settle.hpp"
 #include "probes/capture/phases/state.hpp"
+#include "probes/capture/read_ahead.hpp"
 #include "probes/capture/small_text.hpp"
 #include "probes/record/raw.hpp"
 
@@ -20,12 +21,9 @@ namespace raw = record::raw;
 constexpr auto k_relaxed = std::memory_order_relaxed;
 constexpr std::size_t k_table_bytes = sizeof(EmulatedFile) * k_tracked_fds;
 constexpr std::uint64_t k_page = 4096;
-constexpr std::uint64_t k_usual_ahead = 128 * 1024;    ///< of Linux, where the device's cannot be asked for
 constexpr std::uint64_t k_most_at_once = 1024 * 1024;  ///< of one request, where that much is asked for
 
 constinit std::atomic<EmulatedFile*> g_files{nullptr};
-constinit std::atomic<std::uint64_t> g_ahead_device{0};
-constinit std::atomic<std::uint64_t> g_ahead_bytes{0};
 
 EmulatedFile* map_files() {
   void* mapped = raw::map(k_table_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -72,43 +70,9 @@ DataFile by_descriptor(int fd) {
   return by_name(path, O_RDONLY);
 }
 
-std::uint64_t read_kilobytes(const char* path) {
-  const int fd = raw::open_file(path, O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return 0;
-  char text[24];
-  const ssize_t bytes = raw::read_at(fd, text, sizeof(text), 0);
-  raw::close_fd(fd);
-  std::uint64_t value = 0;
-  for (ssize_t at = 0; at < bytes && text[at] >= '0' && text[at] <= '9'; ++at) {
-    value = value * 10 + static_cast<std::uint64_t>(text[at] - '0');
-  }
-  return value * 1024;
-}
-
-/// The kernel's setting for the device: of the file system, of the disk, of the disk that it is a partition of.
-std::uint64_t ask_read_ahead(std::uint64_t device) {
-  constexpr const char* k_places[][2] = {{"/sys/class/bdi/", "/read_ahead_kb"},
-                                         {"/sys/dev/block/", "/queue/read_ahead_kb"},
-                                         {"/sys/dev/block/", "/../queue/read_ahead_kb"}};
-  for (const auto& place : k_places) {
-    char path[96];
-    const bool complete =
-        SmallText(path).add(place[0]).add(major(device)).add(":").add(minor(device)).add(place[1]).complete();
-    const std::uint64_t bytes = complete ? read_kilobytes(path) : 0;
-    if (bytes != 0) return bytes;
-  }
-  return k_usual_ahead;
-}
-
-/// Asked for once as long as one device is read from at a time.
 std::uint64_t read_ahead_of(std::uint64_t device) {
   const std::uint64_t given = g_emulation.load(k_relaxed)->settings.read_ahead_bytes;
-  if (given != 0) return given;
-  if (g_ahead_device.load(k_relaxed) != device || g_ahead_bytes.load(k_relaxed) == 0) {
-    g_ahead_bytes.store(ask_read_ahead(device), k_relaxed);
-    g_ahead_device.store(device, k_relaxed);
-  }
-  return g_ahead_bytes.load(k_relaxed);
+  return given != 0 ? given : read_ahead_of_device(device);
 }
 
 void measure(EmulatedFile& file, int fd) {
@@ -131,20 +95,6 @@ void measure(EmulatedFile& file, int fd) {
 
 std::uint64_t whole_pages(std::uint64_t bytes) {
   return (bytes + k_page - 1) / k_page * k_page;
-}
-
-/// get_init_ra_size() of the kernel (mm/readahead.c): the first window of a reader that asks for `bytes`.
-std::uint64_t first_window(std::uint64_t bytes, std::uint64_t most) {
-  std::uint64_t window = k_page;
-  while (window < bytes) window *= 2;
-  if (window <= most / 32) return window * 4;
-  return window <= most / 4 ? window * 2 : most;
-}
-
-/// get_next_ra_size(), likewise.
-std::uint64_t next_window(std::uint64_t before, std::uint64_t most) {
-  if (before < most / 16) return before * 4;
-  return before <= most / 2 ? before * 2 : most;
 }
 
 /// How much of begin..end-1 lies in the stretch aside.

@@ -9,7 +9,8 @@
 ///   read of granules 42, 43, ...  nothing to do but to clear the next 2 MiB now and then
 ///
 /// What was read, and cleared, is remembered for a batch; in a stream, whose readers go on where the batch before them
-/// ended, for the whole segment.
+/// ended, for the whole segment. Such a reader enters a segment with a way that the kernel has read ahead for it, up to
+/// two windows. That is what being cold is like: it is left, and its way is cleared beyond.
 #include <algorithm>
 
 #include "probes/capture/hooks/hook.hpp"
@@ -18,6 +19,7 @@
 #include "probes/capture/phases/settle.hpp"
 #include "probes/capture/phases/stream_files.hpp"
 #include "probes/capture/phases/system_calls.hpp"
+#include "probes/capture/read_ahead.hpp"
 #include "probes/capture/touched.hpp"
 
 namespace stallcast::capture {
@@ -28,6 +30,7 @@ constexpr std::uint64_t k_granule = 64 * 1024;
 /// Granules of a chunk, the unit in which a large file is this run's own.
 constexpr std::uint64_t k_chunk = record::k_own_chunk_bytes / k_granule;
 constexpr std::uint64_t k_ahead = 4 * k_chunk;
+constexpr std::uint64_t k_windows_ahead = 2;  ///< of the kernel: the one that is read, and the one that is under way
 
 enum class Mark : std::uint64_t { counted = 1, cleared = 2, whole = 3 };
 
@@ -111,7 +114,8 @@ void count_pages(const Reading& reading, std::uint64_t begin, std::uint64_t byte
 void clear(const Reading& reading, std::uint64_t from, std::uint64_t end) {
   for (std::uint64_t at = from; at < end;) {
     const std::uint64_t next = chunk_end(at, end);
-    if (!has_mark(reading, next - 1, Mark::cleared)) {
+    // Marks may be forgotten; both of them hardly are.
+    if (!has_mark(reading, next - 1, Mark::cleared) && !has_mark(reading, (at + next) / 2, Mark::cleared)) {
       const FilePart part = part_of(reading, at, next);
       if (part.is_cold && clear_pages(part)) {
         for (std::uint64_t granule = at; granule < next; ++granule) set_mark(reading, granule, Mark::cleared);
@@ -119,6 +123,23 @@ void clear(const Reading& reading, std::uint64_t from, std::uint64_t end) {
     }
     at = next;
   }
+}
+
+/// Granules that the kernel may have read ahead of a reader that moves on.
+std::uint64_t reach_of(const Reading& reading) {
+  return k_windows_ahead * read_ahead_of_device(reading.file.st_dev) / k_granule;
+}
+
+/// A stream's reader goes on at granule `first` in another segment: what is there of its way was read ahead for it just
+/// now, if nothing is beyond. Not known at the end of a file.
+void leave_read_ahead(const Reading& reading, std::uint64_t first) {
+  if (first == 0 || has_mark(reading, first, Mark::counted) || has_mark(reading, first, Mark::cleared)) return;
+  const std::uint64_t beyond = chunk_end(first + reach_of(reading), reading.end);
+  if (beyond >= reading.end) return;
+  const FilePart part = part_of(reading, beyond, chunk_end(beyond, reading.end));
+  const Resident found = resident_in(part.fd, *part.file, part.range);
+  if (!part.is_cold || !found.known || found.bytes > 0) return;
+  for (std::uint64_t granule = first; granule < beyond; ++granule) set_mark(reading, granule, Mark::cleared);
 }
 
 /// Whether readers of this file move on from granule to granule; `moves_on`: one does now.
@@ -134,7 +155,8 @@ bool has_movers(const Reading& reading, bool moves_on) {
 void clear_way(const Reading& reading, std::uint64_t first, std::uint64_t end, bool moves_on) {
   std::uint64_t until = std::min(end + 4 * (end - first), reading.end);
   if (moves_on) {
-    until = std::min(chunk_end(end + k_ahead, reading.end), reading.end);
+    const std::uint64_t ahead = std::max(k_ahead, reach_of(reading) + k_chunk);
+    until = std::min(chunk_end(end + ahead, reading.end), reading.end);
   } else {
     for (std::uint64_t granule = end; granule < until; ++granule) {
       if (has_mark(reading, granule, Mark::counted)) until = granule;  // this batch has read it: it is no longer cold
@@ -175,10 +197,12 @@ void before_read(int fd, const ReadPlan& plan) {
     return;
   }
   count_pages(reading, begin, bytes);
+  const bool treats = state->treatment.load(k_relaxed) != Treatment::look;
+  if (treats && state->is_stream.load(k_relaxed) != 0) leave_read_ahead(reading, first);
   const bool moves_on = first > 0 && has_mark(reading, first - 1, Mark::counted);
   const bool is_new = !has_mark(reading, end - 1, Mark::counted);
   settle_granules(reading, first, end);
-  const bool clears = state->treatment.load(k_relaxed) != Treatment::look && (moves_on || is_new);
+  const bool clears = treats && (moves_on || is_new);
   if (clears && has_movers(reading, moves_on)) clear_way(reading, first, end, moves_on);
 }
 

@@ -8,6 +8,8 @@ namespace stallcast::collect {
 
 // held_part.cpp
 inline constexpr std::uint64_t k_held_at_once_bytes = 1ULL << 20U;  ///< Chosen: how soon a hold can be given up
+/// of a part, at the most. Chosen: by one of 1 MiB a job with windows of 8 MiB left it a fifth of a limited storage
+inline constexpr std::uint64_t k_part_ahead_bytes = 4ULL << 20U;
 
 // recording_follower.cpp
 /// since something was added to a recording. Chosen: whoever added nothing for so long is looked at less often
@@ -15,6 +17,10 @@ inline constexpr std::uint64_t k_quiet_after_ns = 10'000'000'000;
 /// Chosen: what is added late is late by no more
 inline constexpr std::uint64_t k_quiet_look_every_ns = 1'000'000'000;
 inline constexpr std::size_t k_most_followed_blocks = 1U << 20U;  ///< Chosen: 64 GiB. A header that says more is broken
+
+// stream_positions.cpp
+/// of what comes next in a shard. Chosen: near what the kernel reads ahead at most
+inline constexpr std::uint64_t k_part_of_stream_bytes = 4ULL << 20U;
 
 // resident_read.cpp: what a read from memory costs, by the medians of reads of two sizes.
 inline constexpr std::size_t k_small_read_bytes = 4 * 1024;  ///< Chosen: a page, nearly all of it the call

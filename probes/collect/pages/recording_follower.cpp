@@ -155,4 +155,12 @@ Followed RecordingFollower::poll(std::uint64_t most_bytes) {
   return found;
 }
 
+std::vector<std::int32_t> RecordingFollower::pids() const {
+  std::vector<std::int32_t> pids;
+  for (const auto& [path, recording] : recordings_) {
+    if (recording.pid != 0) pids.push_back(recording.pid);
+  }
+  return pids;
+}
+
 }  // namespace stallcast::collect

@@ -48,6 +48,9 @@ class RecordingFollower {
   /// nothing. Where nothing has been added for 10 s it looks once a second.
   [[nodiscard]] Followed poll(std::uint64_t most_bytes = 8ULL << 20U);
 
+  /// The processes that recordings are of, as these see themselves.
+  [[nodiscard]] std::vector<std::int32_t> pids() const;
+
  private:
   struct Block {
     std::uint32_t read = sizeof(record::BlockHeader);

@@ -36,12 +36,20 @@ inline constexpr double k_first_read_s = 2.0;       ///< taken for it before any
 inline constexpr double k_least_read_s = 0.5;       ///< taken for it. Chosen: what took no time was in memory
 inline constexpr double k_slowest_lead_rate = 0.1;  ///< turns a second. Chosen: a job without a rate has some lead, too
 
+/// rounds in a row. Chosen: some reader of a stream is always near the end of its shard then
+inline constexpr int k_most_not_yet = 8;
+/// turns of the job to those that are read beside it. Chosen: the job reads in larger requests, and keeps two thirds
+inline constexpr double k_kept_beside_reading = 2.0;
+
 // phase_groups.cpp
 /// of blocks from memory, at the rate that they have had so far. Chosen: where a job waits for storage, as
 /// many batches as a cold block has come in half a second, too few for a rate
 inline constexpr double k_cached_block_s = 2.0;
 /// of a block of a stream: read ahead by 8 MiB its batches come in lumps, and blocks of 1.5 s told 6 % low
 inline constexpr double k_stream_block_s = 4.0;
+/// of what the kernel reads ahead of a stream's readers, in a cold block. Chosen: a block begins and ends in the midst
+/// of one, and of five of them (80 MB of 8 MiB windows) some had 160 % of what they read from storage
+inline constexpr std::uint64_t k_windows_of_cold_block = 8;
 /// of the time so far that the script has been held. Chosen: from here on a group has one burst
 inline constexpr double k_most_held_time = 1.0 / 3.0;
 inline constexpr std::uint64_t k_burst_batches = 8;  ///< of a group's bursts together. Chosen: enough to tell a rate by
@@ -75,5 +83,11 @@ inline constexpr std::uint64_t k_progress_every_ns = 1'000'000'000ULL;
 // recorded_files.cpp
 /// of the samples of a block, that the job has never read. A block from memory with more would fail its premise
 inline constexpr double k_most_unknown_samples = 0.01;
+/// Chosen: a reader's pace over minutes is wanted, and a look opens some files of /proc
+inline constexpr std::uint64_t k_look_at_positions_every_ns = 500'000'000ULL;
+/// of what a stream's readers take in the mean. Chosen: shards' samples differ, and workers are not at one pace
+inline constexpr double k_off_of_stream = 0.05;
+/// of a shard, that a block takes. Chosen: of more, all readers hardly ever have so much before them at a time
+inline constexpr double k_most_of_shard = 0.6;
 
 }  // namespace stallcast::collect

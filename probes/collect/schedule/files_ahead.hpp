@@ -25,6 +25,14 @@ class FilesAhead {
   /// All files that the job has read so far.
   virtual void ask_all() = 0;
 
+  /// Of a stream: what each reader will read of the file that it is in, from `skipped` turns from now on until `turns`
+  /// turns from now. False: not now, as one of them comes to the end of its file before; nothing is asked for then.
+  virtual bool ask_from_here(std::uint64_t skipped, std::uint64_t turns) = 0;
+
+  /// Of a stream: the turns that the kernel has read ahead of its readers, one window each; 0 where that is not known.
+  /// A cold block begins and ends in the midst of them.
+  [[nodiscard]] virtual std::uint64_t turns_read_ahead() const = 0;
+
   [[nodiscard]] virtual State state() const = 0;
   [[nodiscard]] virtual std::string why_not() const = 0;
 

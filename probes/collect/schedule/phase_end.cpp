@@ -52,7 +52,8 @@ void PhaseSchedule::publish_end(const View& view) {
   if (wants(Phase::cached) && why_not_cached_.empty() && cached_rounds_ == 0 && !view.hold_only) {
     why_not_cached_ =
         view.passes < 2 && !not_in_first_pass_.empty()
-            ? "measuring ended within the first pass over the data, when it is not known yet which files come next"
+            ? "measuring ended within the first pass over the data, in which it was not known which files come next (" +
+                  not_in_first_pass_ + ")"
             : "no block from memory fitted into the budget";
   }
   if (files_ != nullptr && asked_) {

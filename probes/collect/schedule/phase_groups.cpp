@@ -43,10 +43,15 @@ Segment PhaseSchedule::block(Phase phase, const View& view) const {
   if (phase == Phase::cached && waited_share_ >= k_hardly_waited_share) {
     batches = std::min(batches + view.in_flight, k_most_block_batches);
   }
-  if (phase == Phase::as_is || view.not_ahead) {
+  // From memory nothing comes in lumps, and what is held of a stream is no more than needed.
+  const bool is_held_ahead = phase == Phase::cached && goes_by_position(view);
+  if (phase == Phase::as_is || (view.not_ahead && !is_held_ahead)) {
     const double expected = rate > 0.0 && phase != Phase::as_is ? rate : rate_as_found_;
     batches = std::max(batches, static_cast<std::uint64_t>(std::ceil(expected * k_stream_block_s)));
     batches = std::min(batches, k_most_block_batches);
+  }
+  if (phase == Phase::cold && view.not_ahead && files_ != nullptr) {
+    batches = std::clamp(k_windows_of_cold_block * files_->turns_read_ahead(), batches, k_most_block_batches);
   }
   const double every = std::max(1.0, std::round(view.batches_a_step));
   const auto steps = static_cast<std::uint64_t>(every);
@@ -98,7 +103,9 @@ PhaseSchedule::Group PhaseSchedule::cached_group(const View& view) const {
   int count = bursts(view);
   if (is_slow(view) && count > 0) count = is_lean ? 0 : std::max(2, count);
   for (int i = count; i > 0; --i) group.push_back(burst(Phase::cached, view));
-  const auto more = wants_.extras && !spans_ && !is_lean ? extra(view) : std::nullopt;
+  // Of a stream it would take as much again of shards that end.
+  const bool has_extra = wants_.extras && !spans_ && !is_lean && !goes_by_position(view);
+  const auto more = has_extra ? extra(view) : std::nullopt;
   if (more && (view.pass_length() == 0 || turns_of(group) + more->batches + view.in_flight < view.pass_length())) {
     group.push_back(*more);
   }

@@ -136,7 +136,8 @@ std::optional<std::uint64_t> PhaseSchedule::place(Group& group, std::uint64_t fr
         end += length;
       }
     }
-    if (first >= view.pass_end + length) return std::nullopt;  // too far ahead to be told
+    // Too far ahead to be told; of passes that last but moments, several always lie between.
+    if (!spans_ && first >= view.pass_end + length) return std::nullopt;
   }
   for (Segment& segment : group) {
     if (length > 0 && segment.phase == static_cast<std::uint32_t>(Phase::synthetic)) {
@@ -201,6 +202,7 @@ void PhaseSchedule::advance_cached(const View& view) {
     files_failed(view);
   } else if (files_->state() == FilesAhead::State::held && held_until_turn_ == 0) {
     read_s_ = std::max(k_least_read_s, elapsed_s_ - asked_s_);
+    if (asked_from_here_) read_turns_ = view.fastest_turn - asked_turn_;
     publish_cached(group, asked_all_ ? from : std::max(from, asked_first_), view);
   }
 }
@@ -208,6 +210,7 @@ void PhaseSchedule::advance_cached(const View& view) {
 void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const View& view) {
   // Reading beside cold batches would slow them, and what it brings in would not be cold.
   if (view.slowest_turn < next_turn_) return;
+  if (goes_by_position(view)) return ask_from_here(turns, from, view);
   // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are held.
   const double lead_turns = expected_read_s(turns, view) * k_read_slack * std::max(rate_as_found_, k_slowest_lead_rate);
   const auto lead = static_cast<std::uint64_t>(std::ceil(lead_turns));
@@ -225,12 +228,58 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
     asked_end_ = view.pass_end;
   }
   asked_ = true;
+  asked_from_here_ = false;
   asked_s_ = elapsed_s_;
   if (asked_all_) {
     files_->ask_all();
   } else {
     files_->ask(asked_first_, static_cast<std::uint32_t>(asked_end_ - asked_first_));
   }
+}
+
+/// All files of a stream are held where that can be done: in the first pass it is not known which these are.
+bool PhaseSchedule::goes_by_position(const View& view) const {
+  return view.not_ahead && !no_positions_ && (view.passes < 2 || not_all_);
+}
+
+void PhaseSchedule::ask_from_here(std::uint64_t turns, std::uint64_t from, const View& view) {
+  const std::uint64_t held = turns + turns / 8 + view.in_flight;
+  asked_first_ = from + lead_of_stream(held);
+  asked_end_ = asked_first_ + held;
+  if (view.pass_end != UINT64_MAX && asked_end_ > view.pass_end) {
+    if (from + turns > view.pass_end) return;  // with the next pass
+    asked_first_ = std::min(asked_first_, view.pass_end - turns);
+    asked_end_ = view.pass_end;
+  }
+  // What is under way has been read already, more or less.
+  const std::uint64_t skipped = asked_first_ - std::min(asked_first_, view.fastest_turn + view.in_flight);
+  if (!files_->ask_from_here(skipped, asked_end_ - view.fastest_turn)) {
+    if (++not_yet_ < k_most_not_yet) return end_round();
+    return positions_failed("one of its readers is always near the end of a shard", view);
+  }
+  not_yet_ = 0;
+  asked_ = asked_from_here_ = true;
+  asked_all_ = false;
+  asked_s_ = elapsed_s_;
+  asked_turn_ = view.fastest_turn;
+}
+
+/// Turns by which a stream goes on while what `held` turns read is brought in, beside it: what it took the last time,
+/// or where the job waits for storage as if it kept two thirds of it.
+std::uint64_t PhaseSchedule::lead_of_stream(std::uint64_t held) const {
+  double turns = k_first_read_s * rate_as_found_;
+  if (waited_share_ >= k_hardly_waited_share)
+    turns = std::max(turns, k_kept_beside_reading * static_cast<double>(held));
+  if (read_turns_ > 0) turns = static_cast<double>(read_turns_);
+  return static_cast<std::uint64_t>(std::ceil(turns * k_read_slack));
+}
+
+/// What its readers have before them cannot be held: all files, then, from the second pass on.
+void PhaseSchedule::positions_failed(const std::string& why, const View& view) {
+  no_positions_ = true;
+  if (view.passes < 2) return wait_for_second_pass(why);
+  why_not_cached_ = why;
+  end_round();
 }
 
 /// A job that waits for storage takes all that it gives. Worked example: it takes 4 batches/s; the files of 40 turns
@@ -244,7 +293,8 @@ double PhaseSchedule::expected_read_s(std::uint64_t turns, const View& view) con
 }
 
 bool PhaseSchedule::may_ask(const View& view) const {
-  return view.passes >= 2 || (not_in_first_pass_.empty() && !view.not_ahead && view.pass_end != UINT64_MAX);
+  if (view.passes >= 2 || goes_by_position(view)) return true;
+  return not_in_first_pass_.empty() && !view.not_ahead && view.pass_end != UINT64_MAX;
 }
 
 void PhaseSchedule::wait_for_second_pass(std::string why) {
@@ -257,7 +307,15 @@ void PhaseSchedule::files_failed(const View& view) {
   const std::string why = files_->why_not();
   files_->release();
   asked_ = false;
+  if (asked_from_here_) {
+    asked_from_here_ = false;
+    return positions_failed(why, view);
+  }
   if (view.passes < 2) return wait_for_second_pass(why);
+  if (view.not_ahead && !no_positions_) {
+    not_all_ = true;  // more than may be held: what its readers have before them, then
+    return;
+  }
   if (!asked_all_) {
     asked_all_ = true;  // what comes next cannot be told: all of it, then
     return;
@@ -273,6 +331,9 @@ void PhaseSchedule::publish_cached(Group group, std::uint64_t from, const View& 
     ++late_;
     files_->release();
     asked_ = false;
+    if (!asked_from_here_) return;
+    asked_from_here_ = false;
+    if (late_ >= k_most_late_holds) positions_failed("reading what comes next takes longer than its shards last", view);
     return;
   }
   if (!has_time_for(group, view)) {

@@ -116,6 +116,11 @@ class PhaseSchedule {
   void advance_cached(const View& view);
   /// The files of a group of so many turns that may begin at `from`; not yet, while cold batches are made.
   void ask_for_files(std::uint64_t turns, std::uint64_t from, const View& view);
+  /// Likewise, of a stream: from where its readers are.
+  void ask_from_here(std::uint64_t turns, std::uint64_t from, const View& view);
+  [[nodiscard]] bool goes_by_position(const View& view) const;
+  [[nodiscard]] std::uint64_t lead_of_stream(std::uint64_t held) const;
+  void positions_failed(const std::string& why, const View& view);
   void files_failed(const View& view);
   /// In the first pass it was tried to tell what comes next, and cannot be: files are held from the second pass on.
   void wait_for_second_pass(std::string why);
@@ -157,6 +162,12 @@ class PhaseSchedule {
   bool cached_next_ = false;         ///< the group from memory comes next
   bool asked_ = false;               ///< files are asked for, or held
   bool asked_all_ = false;           ///< of the whole data set
+  bool asked_from_here_ = false;     ///< of a stream, what its readers have before them
+  bool no_positions_ = false;        ///< that cannot be told
+  bool not_all_ = false;             ///< all files of the stream cannot be held
+  int not_yet_ = 0;                  ///< times in a row that a reader was near the end of its file
+  std::uint64_t asked_turn_ = 0;     ///< the fastest rank's, when it was asked from here
+  std::uint64_t read_turns_ = 0;     ///< by which it went on until that was held, the last time; 0: not yet
   std::string not_in_first_pass_{};  ///< why files cannot be told in the first pass; empty: not tried, or they can
   std::uint64_t asked_first_ = 0;    ///< turns whose files are asked for
   std::uint64_t asked_end_ = 0;

@@ -1,10 +1,16 @@
 #include "probes/collect/schedule/recorded_files.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/clock.hpp"
 #include "probes/collect/schedule/constants.hpp"
+#include "probes/collect/system/read_ahead.hpp"
 
 namespace stallcast::collect {
 namespace {
@@ -28,6 +34,81 @@ void RecordedFiles::poll() {
   const Followed followed = follower_.poll();
   samples_.take(followed);
   for (const AheadText& text : followed.ahead) take_answer(text);
+  look_at_positions();
+}
+
+/// Of streams alone, now and then.
+void RecordedFiles::look_at_positions() {
+  const auto& ranks = control_.phases;
+  const bool is_stream = std::any_of(std::begin(ranks), std::end(ranks), [](const record::PhaseSlot& slot) {
+    const auto support = static_cast<record::PhaseSupport>(slot.support.load(std::memory_order_relaxed));
+    return slot.armed.load(std::memory_order_acquire) != 0 && slot.at_end.load(std::memory_order_relaxed) == 0 &&
+           support == record::PhaseSupport::not_ahead;
+  });
+  const std::uint64_t now_ns = monotonic_ns();
+  if (!is_stream || now_ns < looked_ns_ + k_look_at_positions_every_ns) return;
+  if (stream_files_.size() != samples_.data_file_count()) {
+    for (DataFile& file : samples_.data_files()) {
+      if (file.size_bytes != UINT64_MAX) stream_files_.insert_or_assign(std::move(file.path), file.size_bytes);
+    }
+  }
+  if (looked_ns_ == 0) first_looked_turns_ = turns_passed();
+  looked_ns_ = now_ns;
+  positions_.look(follower_.pids(), stream_files_);
+}
+
+/// By the rank that has taken the fewest.
+std::uint64_t RecordedFiles::turns_passed() const {
+  std::uint64_t turns = UINT64_MAX;
+  for (const record::PhaseSlot& slot : control_.phases) {
+    if (slot.armed.load(std::memory_order_acquire) == 0) continue;
+    turns = std::min(turns, slot.turns.load(std::memory_order_relaxed));
+  }
+  return turns == UINT64_MAX ? 0 : turns;
+}
+
+double RecordedFiles::bytes_of_turn() const {
+  const std::uint64_t turns = turns_passed();
+  if (turns <= first_looked_turns_) return 0.0;
+  return static_cast<double>(positions_.passed_bytes()) / static_cast<double>(turns - first_looked_turns_);
+}
+
+std::uint64_t RecordedFiles::turns_read_ahead() const {
+  const std::vector<StreamReader> readers = positions_.readers();
+  struct stat file {};
+  if (readers.empty() || !(bytes_of_turn() > 0.0) || stat(readers.front().path.c_str(), &file) != 0) return 0;
+  const auto window = read_ahead_bytes(file.st_dev);
+  if (!window) return 0;
+  const double turns = static_cast<double>(*window * readers.size()) / bytes_of_turn();
+  return static_cast<std::uint64_t>(std::ceil(turns));
+}
+
+bool RecordedFiles::ask_from_here(std::uint64_t skipped, std::uint64_t turns) {
+  release();
+  looked_ns_ = std::min<std::uint64_t>(looked_ns_, 1);  // where they are now
+  look_at_positions();
+  const std::vector<StreamReader> readers = positions_.readers();
+  const double a_turn = bytes_of_turn();
+  if (readers.empty() || !(a_turn > 0.0)) {
+    fail("its readers do not go through files in order by read()");
+    return true;
+  }
+  const double of_reader = a_turn / static_cast<double>(readers.size());
+  const double each = (1.0 + k_off_of_stream) * of_reader * static_cast<double>(turns);
+  const auto bytes = static_cast<std::uint64_t>(each);
+  const auto before = static_cast<std::uint64_t>((1.0 - k_off_of_stream) * of_reader * static_cast<double>(skipped));
+  std::vector<FileStretch> parts;
+  for (const StreamReader& reader : readers) {
+    if (each > k_most_of_shard * static_cast<double>(reader.size_bytes)) {
+      fail("a block takes most of a shard, and which comes next nobody knows");
+      return true;
+    }
+    if (reader.left_bytes() < bytes) return false;
+    for (FileStretch& part : next_parts(reader, before, bytes)) parts.push_back(std::move(part));
+  }
+  holding_ = true;
+  holder_.hold(std::move(parts));
+  return true;
 }
 
 void RecordedFiles::ask(std::uint64_t first, std::uint32_t batches) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "probes/collect/pages/names_of_samples.hpp"
 #include "probes/collect/pages/page_holder.hpp"
 #include "probes/collect/pages/recording_follower.hpp"
+#include "probes/collect/pages/stream_positions.hpp"
 #include "probes/collect/schedule/files_ahead.hpp"
 #include "probes/record/control.hpp"
 
@@ -32,6 +34,8 @@ class RecordedFiles : public FilesAhead {
 
   void ask(std::uint64_t first, std::uint32_t batches) override;
   void ask_all() override;
+  bool ask_from_here(std::uint64_t skipped, std::uint64_t turns) override;
+  [[nodiscard]] std::uint64_t turns_read_ahead() const override;
   [[nodiscard]] State state() const override;
   [[nodiscard]] std::string why_not() const override;
   void release() override;
@@ -42,11 +46,19 @@ class RecordedFiles : public FilesAhead {
   void hold_what_was_told();
   [[nodiscard]] FoundFiles files_of_told() const;
   void fail(std::string why);
+  void look_at_positions();
+  [[nodiscard]] std::uint64_t turns_passed() const;
+  /// Bytes that all readers of a stream take for a turn; 0: not known.
+  [[nodiscard]] double bytes_of_turn() const;
 
   record::ControlBlock& control_;
   RecordingFollower follower_;
   FilesOfSamples samples_{};
   NamesOfSamples names_{};
+  StreamPositions positions_{};
+  std::unordered_map<std::string, std::uint64_t> stream_files_{};  ///< sizes, by path
+  std::uint64_t looked_ns_ = 0;                                    ///< at positions
+  std::uint64_t first_looked_turns_ = 0;
   PageHolder holder_{};
   bool asking_ = false;
   bool holding_ = false;

@@ -162,6 +162,16 @@ TEST_CASE("blocks go on over the ends of passes that are too short for them") {
   CHECK_FALSE(job.published(Phase::cached).empty());
 }
 
+TEST_CASE("passes that are over before a segment can be published have blocks, too") {
+  Job job;
+  job.rate = 40.0;
+  job.pass = 5;
+  PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+  job.run(schedule, 100.0);
+  CHECK(job.published(Phase::cold).size() >= 2);
+  CHECK_FALSE(job.published(Phase::cached).empty());
+}
+
 TEST_CASE("blocks from memory come in passes that they hardly fit into, however long their files take") {
   for (const double takes_s : {0.3, 2.0, 6.0}) {
     for (const std::uint64_t pass : {30U, 46U, 60U, 100U}) {
@@ -216,6 +226,65 @@ TEST_CASE("where nobody knows what comes next, all files are held for blocks fro
   CHECK(job.files.asked == 0);
   CHECK(job.files.asked_all > 0);
   for (const Segment& block : job.published(Phase::cold)) CHECK(block.batches >= 4.0 * job.rate);
+}
+
+TEST_CASE("of a stream's first pass what its readers have before them is held, and all files from the second on") {
+  Job endless;
+  endless.support = record::PhaseSupport::not_ahead;
+  endless.pass = 0;
+  PhaseSchedule schedule(*endless.control, usual_wants(), &endless.files);
+  endless.run(schedule, 120.0);
+  CHECK(endless.published(Phase::cached).size() >= 3);
+  CHECK(endless.files.asked_from_here >= 3);
+  CHECK(endless.files.asked + endless.files.asked_all == 0);
+
+  Job two_passes;
+  two_passes.support = record::PhaseSupport::not_ahead;
+  two_passes.pass = 600;
+  PhaseSchedule both(*two_passes.control, usual_wants(), &two_passes.files);
+  two_passes.run(both, 120.0);
+  CHECK(two_passes.files.asked_from_here > 0);
+  CHECK(two_passes.files.asked_all > 0);
+  for (const Segment& block : two_passes.published(Phase::cached)) {
+    const std::uint64_t last = block.first + block.batches - 1;
+    CHECK(block.first / two_passes.pass == last / two_passes.pass);
+  }
+}
+
+TEST_CASE(
+    "a stream whose readers cannot be followed has its blocks from memory in the second pass, with a reason else") {
+  for (const bool near_end : {false, true}) {
+    for (const std::uint64_t pass : {400U, 0U}) {
+      Job job;
+      job.support = record::PhaseSupport::not_ahead;
+      job.pass = pass;
+      job.files.refuses_from_here = near_end ? "" : "pread";
+      job.files.near_end_until_ns = near_end ? UINT64_MAX : 0;
+      PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+      job.run(schedule, 119.0);
+      CAPTURE(near_end);
+      CAPTURE(pass);
+      CHECK(job.files.asked_from_here <= 1);
+      CHECK_FALSE(job.published(Phase::cold).empty());
+      CHECK(job.published(Phase::cached).empty() == (pass == 0));
+      if (pass != 0) CHECK(job.files.asked_all > 0);
+      job.run(schedule, 10.0);
+      CHECK(schedule.why_not_cached().empty() == (pass != 0));
+    }
+  }
+}
+
+TEST_CASE("of a stream of more than may be held, what its readers have before them is held in every pass") {
+  Job job;
+  job.support = record::PhaseSupport::not_ahead;
+  job.pass = 300;
+  job.files.refuses_all = "more than may be held";
+  PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+  job.run(schedule, 120.0);
+  CHECK(job.files.asked_all <= 1);
+  CHECK(job.files.asked_from_here >= 3);
+  CHECK(job.published(Phase::cached).size() >= 3);
+  CHECK(schedule.why_not_cached().empty());
 }
 
 TEST_CASE("of a job of long steps the first blocks from memory have no bursts, and no further block beside them") {
