@@ -150,6 +150,8 @@ void describe(A& a, As<A, Storage>& v) {
   a.field("idle_read_s", v.idle_read);
   a.field("first_byte_s", v.first_byte);
   a.field("stream_bytes_per_s", v.stream_bandwidth);
+  a.field("read_ahead_bytes", v.read_ahead);
+  a.field("at_once_bytes", v.at_once);
 }
 
 template <class A>

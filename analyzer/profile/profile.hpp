@@ -166,6 +166,10 @@ struct Storage {
   /// One reader alone: until the first byte of a file (open and latency), and bytes/s from there on.
   MeasuredEstimate<Seconds> first_byte{};
   MeasuredEstimate<BytesPerSecond> stream_bandwidth{};
+  /// Of one reader that goes through files in order: how far the kernel reads ahead of it at most, and how much of that
+  /// becomes readable at once.
+  Measured<Bytes> read_ahead{};
+  Measured<Bytes> at_once{};
 };
 
 /// Times of one optimizer step of one rank and of one sample, and what they are made of.

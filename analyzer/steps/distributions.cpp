@@ -60,7 +60,10 @@ std::map<std::string, Distribution> distributions_of(Nodes nodes, const std::vec
       out["compute_s"].add(step.compute_s);
       if (!step.delivery->made_known) continue;
       const record::BatchRecord& made = step.delivery->made;
-      out["batch_make_s"].add(static_cast<double>(made.end_ns - made.begin_ns) * 1e-9);
+      const std::uint64_t making = made.end_ns - made.begin_ns;
+      out["batch_make_s"].add(static_cast<double>(making) * 1e-9);
+      const std::uint64_t reading = std::min(made.io.read_ns + made.io.meta_ns, making);
+      out["batch_prep_s"].add(static_cast<double>(making - reading) * 1e-9);
     }
   }
   for (const record::SampleRecord* sample : training_samples(nodes, ranks)) {

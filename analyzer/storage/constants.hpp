@@ -95,6 +95,8 @@ inline constexpr std::size_t k_fewest_windows_to_halve = 4;
 
 // summary.cpp
 
+/// Bytes of a block (k_large_block_bytes of probes/collect/storage), less what ends of files cut off.
+inline constexpr double k_whole_block_bytes = 0.9 * 1048576.0;
 /// Reads that came after a pause, whose median is told.
 inline constexpr std::size_t k_fewest_reads_after_pause = 4;
 /// Of a turn of reading and pausing, that may be missing from the last one for it to be whole: what is in flight at its

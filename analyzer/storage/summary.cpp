@@ -89,6 +89,8 @@ Measured<Seconds> idle_read(const record::StorageRecording& recording) {
   std::vector<double> seconds;
   for (const record::StorageWindow& window : recording.windows) {
     if (window.pause_s <= 0.0 || !state_is_proven(window)) continue;
+    // Parts of blocks say nothing of the whole.
+    if (window.read == record::StorageRead::large_block && window.bytes < k_whole_block_bytes * window.reads) continue;
     double stretch = -1.0;
     for (const record::StorageSampledRead& read : window.sampled) {
       const double turn = std::floor((read.end_s - read.seconds) / (2.0 * window.pause_s));
@@ -123,10 +125,24 @@ std::optional<JobReading> job_reading(const Profile& profile) {
                     {of_host(most->mean), of_host(most->ci95_low), of_host(most->ci95_high), most->n}};
 }
 
+namespace {
+
+void take_in_order(const record::StorageInOrder& seen, Storage& out) {
+  const auto known = [](double bytes, const std::string& reason) {
+    return bytes > 0.0 ? Measured<Bytes>(Bytes(bytes)) : Measured<Bytes>::absent(reason);
+  };
+  const std::string reason = seen.reason.empty() ? "files were not read in order" : seen.reason;
+  out.read_ahead = known(seen.window_bytes, reason);
+  out.at_once = known(seen.at_once_bytes, reason);
+}
+
+}  // namespace
+
 Storage storage_summary(const record::StorageRecording& recording, const std::optional<JobReading>& job) {
   const StorageProfile probed = analyze_storage(recording);
   Storage out;
   out.path = probed.path;
+  take_in_order(recording.in_order, out);
   const auto has = [&](const char* read) {
     return std::any_of(probed.points.begin(), probed.points.end(),
                        [&](const StoragePoint& point) { return counts(point, read); });

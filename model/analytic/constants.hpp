@@ -12,6 +12,15 @@ inline constexpr double k_most_gradient_buckets = 1000.0;
 inline constexpr double k_integrated_sds = 8.5;
 inline constexpr int k_integration_steps = 1700;  ///< of that way: 0.005 standard deviations each. Chosen
 
+// read_ahead.cpp
+/// that a reader of a shard asks for first. Chosen: buffered reads of tar and webdataset ask for 8 to 16 KiB
+inline constexpr unsigned k_first_read_bytes = 16384;
+/// of a shard: samples are taken together beyond. Chosen: far more than windows
+inline constexpr double k_most_pieces_of_shard = 512.0;
+inline constexpr int k_shards_before = 2;  ///< before the steady state. Chosen: one leaves nothing to the next but one
+inline constexpr int k_shards_walked = 4;  ///< Chosen: pauses fall on other places of each
+inline constexpr int k_halvings = 30;      ///< of what storage may take. Chosen: to a billionth
+
 // stall_curve.cpp
 /// of the mean: between curves of making this far apart is interpolated
 inline constexpr double k_making_cv_bucket = 0.05;

@@ -44,7 +44,7 @@ void read_requests_made(const Profile& profile, JobModel& job) {
   if (!job.requests_per_sample && job.sample_bytes) job.requests_per_sample = requests_of_files(profile);
   if (job.requests_per_sample) return;
   job.missing.push_back(
-      {"requests to storage per sample",
+      {Input::requests_per_sample,
        job.files_per_sample ? "the sizes of its reads were not recorded" : "samples do not lie in files of their own",
        "a run that counts them: stallcast profile --emulate storage_iops=100k/s -- COMMAND"});
 }
@@ -54,7 +54,7 @@ void read_opens(const Profile& profile, JobModel& job) {
     job.opens_per_sample = opens->mean;
     return;
   }
-  job.missing.push_back({"files opened per sample", "its opens were not recorded", "a profile by this version"});
+  job.missing.push_back({Input::opens_per_sample, "its opens were not recorded", "a profile by this version"});
 }
 
 void read_metadata(const Profile& profile, JobModel& job) {
@@ -67,7 +67,7 @@ void read_metadata(const Profile& profile, JobModel& job) {
     job.metadata_s = *job.metadata_share * *job.storage_s;
     return;
   }
-  job.missing.push_back({"time in opens and stats",
+  job.missing.push_back({Input::metadata_time,
                          timed ? "as found, hardly anything came from storage" : "too few samples were timed as found",
                          "a passive profile while the data are not in memory: stallcast profile --phases as_is -- "
                          "COMMAND"});
@@ -86,10 +86,10 @@ void read_stream(const Profile& profile, JobModel& job) {
   const auto& reason = !storage.first_byte ? storage.first_byte.reason() : storage.stream_bandwidth.reason();
   const std::string given = "storage_latency=..., as 'stallcast storage' measures it on the data set's folder";
   if (storage.path.empty()) {
-    job.missing.push_back({"latency and bandwidth of one stream of reads", "its storage was not measured",
+    job.missing.push_back({Input::stream, "its storage was not measured",
                            "a profile without --phases as_is, which also measures the storage; or " + given});
   } else {
-    job.missing.push_back({"latency and bandwidth of one stream of reads", reason, given});
+    job.missing.push_back({Input::stream, reason, given});
   }
 }
 

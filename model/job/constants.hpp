@@ -59,6 +59,15 @@ inline constexpr double k_operator_waits_from = 0.1;
 /// of a step. Chosen: a job that waits so much goes at the loader's pace
 inline constexpr double k_loader_binds_from = 0.10;
 
+// stream_reads.cpp
+/// of the kernel's largest read-ahead, in a shard. Chosen: of more, the last window is little of it
+inline constexpr double k_many_windows = 2.0;
+/// of what short pauses cost. Chosen: a token bucket saves all, a disk nothing
+inline constexpr double k_saves_up_from = 0.5;
+/// Seconds: twice of the pauses that were probed (k_probe_pause_s of probes/collect/storage). What longer ones save up
+/// is not known
+inline constexpr double k_longest_saving_pause_s = 0.1;
+
 // unseen_reads.cpp
 /// of the time that a sample takes. Chosen: less than this in page faults is no reading to speak of
 inline constexpr double k_hardly_reads = 0.02;

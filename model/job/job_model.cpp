@@ -13,6 +13,7 @@
 #include "model/job/inputs.hpp"
 #include "model/job/operators.hpp"
 #include "model/job/overlapped.hpp"
+#include "model/job/stream_reads.hpp"
 #include "model/job/unseen_reads.hpp"
 
 namespace stallcast {
@@ -25,8 +26,8 @@ constexpr const char* k_profile_cold =
     "a profile of a run whose files are not in memory (cold), or --set storage_bandwidth=.. "
     "together with --set storage_latency=..";
 
-void miss_input(JobModel& job, std::string input, std::string reason, std::string unlocked_by) {
-  job.missing.push_back({std::move(input), std::move(reason), std::move(unlocked_by)});
+void miss_input(JobModel& job, Input input, std::string reason, std::string unlocked_by) {
+  job.missing.push_back({input, std::move(reason), std::move(unlocked_by)});
 }
 
 Error lacks(const char* what, const std::string& reason) {
@@ -44,10 +45,10 @@ void read_loader(const Profile& profile, JobModel& job) {
   job.cores = profile.host.usable_cpus / job.ranks_per_host;
   if (!(profile.host.usable_cpus > 0.0) || !plausible(profile.host.usable_cpus)) {
     job.cores = k_unknown_cores;
-    miss_input(job, "usable CPU cores", "the profile does not say how many cores the job may use", k_profile_more);
+    miss_input(job, Input::cores, "the profile does not say how many cores the job may use", k_profile_more);
   }
   if (!facts.num_workers) {
-    miss_input(job, "number of loader workers", facts.num_workers.reason(), "a job with a torch DataLoader");
+    miss_input(job, Input::workers, facts.num_workers.reason(), "a job with a torch DataLoader");
   }
 }
 
@@ -214,7 +215,7 @@ bool read_worker(const Profile& profile, JobModel& job) {
     }
   } else {
     miss_input(
-        job, "cost of reading from storage",
+        job, Input::storage_cost,
         in.bytes_from_storage ? "hardly anything was read from storage in this run" : in.bytes_from_storage.reason(),
         job.reads_unseen ? k_read_calls : k_profile_cold);
     job.other_s += storage;  // what little there was stays as found
@@ -240,16 +241,6 @@ void take_cpu_of_cached(const Profile& profile, JobModel& job) {
   job.cpu_s = hit * job.disturbance;
   job.miss_cpu_s *= job.disturbance;
   job.cpu_of_cached = true;
-}
-
-/// Whether the kernel reads ahead of the job: of shards that are read in order by read(), over no network. Of a stream
-/// of small files it does not know which comes next.
-void read_order(const Profile& profile, JobModel& job) {
-  job.reads_ahead = profile.job.loader_kind == "iterable" && !job.reads_mapped && !job.reads_unseen &&
-                    profile.dataset.layout == "shards";
-  const auto& fetch = profile.stalls.as_is_fetch;
-  const bool found_cold = job.miss >= k_as_good_as_all && fetch && fetch->ci95_low > k_storage_sets_pace;
-  if (job.reads_ahead && found_cold) job.stream_demand_s = 1.0 / job.rate;
 }
 
 /// Reads that are all equally slow wait for a latency; where some are fast, the slow ones waited for others.
@@ -279,18 +270,20 @@ void read_storage(const Profile& profile, JobModel& job) {
 }
 
 void read_variability(const Profile& profile, JobModel& job) {
-  const auto take = [&](const char* name, double& cv, Distribution& kept) {
+  const auto take = [&](const char* name, Input input, double& cv, Distribution& kept) {
     const auto found = profile.resources.distributions.find(name);
     if (found == profile.resources.distributions.end() || found->second.n < k_fewest_of_spread ||
         !(found->second.mean > 0.0)) {
-      miss_input(job, std::string("distribution of ") + name, "too few values", k_profile_more);
+      miss_input(job, input, "too few values", k_profile_more);
       return;
     }
     kept = found->second;
     cv = std::clamp(kept.cv(), 0.0, k_most_cv);
   };
-  take("batch_make_s", job.cv_make, job.making);
-  take("compute_s", job.cv_step, job.step);
+  // Of a stream storage is a ceiling and no part of a worker's time: how long its reads waited says nothing of that.
+  const bool apart = job.reads_ahead && profile.resources.distributions.contains("batch_prep_s");
+  take(apart ? "batch_prep_s" : "batch_make_s", Input::making_times, job.cv_make, job.making);
+  take("compute_s", Input::step_times, job.cv_step, job.step);
 }
 
 /// Cached blocks against synthetic ones, where those tell. Else, steps whose batch was ready wait for its handing over
@@ -321,8 +314,7 @@ void read_data_and_memory(const Profile& profile, JobModel& job) {
   job.gradient_bytes = value_of(profile.job.gradient_bytes);
   job.prepared_bytes = value_of(profile.job.prepared);
   if (!job.prepared_bytes) {
-    miss_input(job, "bytes of a prepared sample", profile.job.prepared.reason(),
-               "a loader that delivers tensors or arrays");
+    miss_input(job, Input::prepared_bytes, profile.job.prepared.reason(), "a loader that delivers tensors or arrays");
   }
   read_exchange(profile, job);
   job.filesystem = profile.dataset.filesystem;
@@ -330,7 +322,7 @@ void read_data_and_memory(const Profile& profile, JobModel& job) {
   job.storage_is_shared = job.over_network || is_network_filesystem(job.filesystem);
   if (profile.dataset.layout == "files") job.files_per_sample = 1.0;
   if (!job.files_per_sample) {
-    miss_input(job, "files read per sample", "samples do not lie in files of their own",
+    miss_input(job, Input::files_per_sample, "samples do not lie in files of their own",
                "a data set of one file a sample");
   }
   job.sample_bytes = distinct_bytes(profile);
@@ -347,10 +339,14 @@ void read_data_and_memory(const Profile& profile, JobModel& job) {
   if (!job.memory_bytes && profile.host.memory.value() > 0.0) job.memory_bytes = profile.host.memory.value();
   read_access(profile, job);
   if (!job.sample_bytes) {
-    miss_input(job, "bytes read per sample", profile.dataset.bytes_per_sample.reason(), k_read_calls);
+    miss_input(job, Input::sample_bytes, profile.dataset.bytes_per_sample.reason(), k_read_calls);
   }
   if (!job.dataset_bytes) {
-    miss_input(job, "size of the data set", profile.dataset.bytes_total.reason(), "a data set that tells its length");
+    miss_input(job, Input::dataset_bytes, profile.dataset.bytes_total.reason(), "a data set that tells its length");
+  }
+  if (!job.page_cache_bytes) {
+    miss_input(job, Input::page_cache, profile.resources.page_cache_available.reason(),
+               "nothing, if cache=35% or cache=100GiB says how much it holds");
   }
 }
 
@@ -402,8 +398,16 @@ Result<JobModel> job_model(const Profile& profile) {
   }
   read_data_and_memory(profile, job);
   read_operators(profile, job);
+  if (job.operators.empty()) {
+    miss_input(job, Input::operators, "", "a profile of a map-style data set, with at least 32 samples timed");
+  }
+  if (!job.storage_demand_s) {
+    miss_input(job, Input::one_node, profile.storage.ceiling_bandwidth.reason(),
+               "a profile without --phases as_is, which also measures the storage; or add storage_bandwidth=1GB/s");
+  }
   collect_observations(profile, job);
   storage_from_phases(job);
+  take_out_lone_reader(job);
   return job;
 }
 

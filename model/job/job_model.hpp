@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyzer/profile/profile.hpp"
@@ -15,9 +16,32 @@
 
 namespace stallcast {
 
+/// What the keys of a scenario need beside a rate, a step and the cost of making a batch (setting/evidence.hpp).
+enum class Input {
+  cores,
+  workers,
+  making_times,
+  step_times,
+  operators,
+  storage_cost,
+  sample_bytes,
+  requests_per_sample,
+  files_per_sample,
+  opens_per_sample,
+  metadata_time,
+  stream,
+  one_node,
+  dataset_bytes,
+  page_cache,
+  prepared_bytes,
+};
+
+/// As messages call it: "bytes read per sample".
+[[nodiscard]] std::string_view name_of(Input input);
+
 /// An input that the profile lacks, and the measurement that would supply it.
 struct MissingInput {
-  std::string input{};
+  Input input{};
   std::string reason{};
   std::string unlocked_by{};
 };
@@ -108,6 +132,11 @@ struct JobModel {
   bool reads_ahead = false;
   /// What a sample of such a stream takes from storage where that did set the pace: one over the rate then.
   std::optional<double> stream_demand_s{};
+  /// What tells how far one reader of it overlaps with its storage (analytic/read_ahead.hpp): the size of a shard, of
+  /// the kernel's largest window, and of what becomes readable at once.
+  std::optional<double> shard_bytes{};
+  std::optional<double> read_ahead_bytes{};
+  std::optional<double> at_once_bytes{};
   /// Service demand at the storage that all share, per sample from there, where a probe of it has shown its ceiling.
   std::optional<double> storage_demand_s{};
   /// Of what storage could deliver while nobody reads, how much it delivers afterwards: 1 for a token bucket, which

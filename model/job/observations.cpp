@@ -135,7 +135,7 @@ void storage_from_phases(JobModel& job) {
   if (job.reads_ahead && training && training->seconds > k_clearly_slower_sds * training->sd) {
     job.stream_demand_s = 1.0 / at_all_workers(job, "cold")->rate;
   }
-  std::erase_if(job.missing, [](const MissingInput& m) { return m.input == "cost of reading from storage"; });
+  std::erase_if(job.missing, [](const MissingInput& m) { return m.input == Input::storage_cost; });
 }
 
 }  // namespace stallcast::inputs

@@ -63,9 +63,8 @@ void read_overlapped(const Profile& profile, JobModel& job) {
   job.step_cpu_s = 0.0;
   job.step_threads = 1.0;
   job.device_s = job.compute_s;
-  std::erase_if(job.missing, [](const MissingInput& m) {
-    return m.input == "number of loader workers" || m.input == "distribution of batch_make_s";
-  });
+  std::erase_if(job.missing,
+                [](const MissingInput& m) { return m.input == Input::workers || m.input == Input::making_times; });
 }
 
 Status check_overlapped(const JobModel& job, const Scenario& scenario) {

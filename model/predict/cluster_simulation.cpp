@@ -67,7 +67,7 @@ Status check_first_epoch(const JobModel& job, const Scenario& scenario, const Se
   if (!job.storage_s && !(setting.demand_s && setting.latency_s)) {
     std::string hint = "a profile of a run whose files are not in memory (cold)";
     for (const MissingInput& missing : job.missing) {
-      if (missing.input == "cost of reading from storage") hint = "needed: " + missing.unlocked_by;
+      if (missing.input == Input::storage_cost) hint = "needed: " + missing.unlocked_by;
     }
     return Error{ErrorCode::not_enough_data, what + "what reading from storage costs was not measured", hint};
   }

@@ -39,10 +39,9 @@ double opened_kept(const JobModel& job, const Scenario& scenario) {
 
 /// Metadata servers are asked for every file that is opened. The page cache holds bytes, and to open a file whose bytes
 /// it holds is to ask them all the same; a cache of the loader's own (minio, partitioned, locality) opens nothing.
-Status apply_metadata_servers(const JobModel& job, const Scenario& scenario, Setting& setting) {
-  if (!scenario.shared_storage_metadata_per_s) return {};
-  if (scenario.metadata_snapshot.value_or(false)) return {};  // nobody asks them
-  if (!job.opens_per_sample) return unmeasured(job, "shared_storage_metadata_per_s", "files opened per sample");
+void apply_metadata_servers(const JobModel& job, const Scenario& scenario, Setting& setting) {
+  if (!scenario.shared_storage_metadata_per_s) return;
+  if (scenario.metadata_snapshot.value_or(false)) return;  // nobody asks them
   const double readers = setting.nodes * on_a_node(setting);
   const double opened = *job.opens_per_sample * opened_kept(job, scenario);
   setting.opening_s = readers * opened / scenario.shared_storage_metadata_per_s->value();
@@ -51,28 +50,20 @@ Status apply_metadata_servers(const JobModel& job, const Scenario& scenario, Set
   std::snprintf(text, sizeof text, "files opened at the shared storage for a sample: %.3g, %s", opened,
                 setting.opens_cached ? "whether its bytes are in memory or not" : "where it is not in the cache");
   setting.notes.emplace_back(text);
-  return {};
 }
 
 /// Gunther's universal scalability law over nodes (Guerrilla Capacity Planning, 2007, eq. 4.31): n of them together get
 /// n / (1 + contention (n-1) + coherence n (n-1)) times what one gets.
-Status apply_scalability(const JobModel& job, const Scenario& scenario, Setting& setting) {
-  const char* key = scenario.shared_storage_contention ? "shared_storage_contention" : "shared_storage_coherence";
-  if (!scenario.shared_storage_contention && !scenario.shared_storage_coherence) return {};
-  std::optional<double> alone_s = job.storage_demand_s;  // of a sample at the most that one node gets
-  if (alone_s) *alone_s /= job.ranks_per_host;
-  if (scenario.storage_bandwidth && job.stored_bytes) alone_s = *job.stored_bytes / scenario.storage_bandwidth->value();
-  if (!alone_s) {
-    return Error{
-        ErrorCode::not_enough_data,
-        "the scenario key '" + std::string(key) + "' needs what one node gets from the storage, which was not measured",
-        "needed: a profile without --phases as_is, which also measures the storage; or add storage_bandwidth=1GB/s"};
-  }
+void apply_scalability(const JobModel& job, const Scenario& scenario, Setting& setting) {
+  if (!scenario.shared_storage_contention && !scenario.shared_storage_coherence) return;
+  // Of a sample at the most that one node gets.
+  const double alone_s = scenario.storage_bandwidth ? *job.stored_bytes / scenario.storage_bandwidth->value()
+                                                    : *job.storage_demand_s / job.ranks_per_host;
   const double contention = scenario.shared_storage_contention.value_or(0.0);
   const double coherence = scenario.shared_storage_coherence.value_or(0.0);
   const double others = setting.nodes - 1.0;
   const double slower = 1.0 + contention * others + coherence * setting.nodes * others;
-  setting.shared_s = std::max(setting.shared_s, on_a_node(setting) * *alone_s * slower);
+  setting.shared_s = std::max(setting.shared_s, on_a_node(setting) * alone_s * slower);
   const double best = coherence > 0.0 ? std::sqrt((1.0 - contention) / coherence) : 0.0;
   if (coherence > 0.0 && setting.nodes > best) {
     char text[120];
@@ -81,17 +72,14 @@ Status apply_scalability(const JobModel& job, const Scenario& scenario, Setting&
                   std::max(1.0, best));
     setting.notes.emplace_back(text);
   }
-  return {};
 }
 
 Status apply_shared_storage(const JobModel& job, const Scenario& scenario, Setting& setting) {
   const auto& bandwidth = scenario.shared_storage_bandwidth;
   const auto& files = scenario.shared_storage_files_per_s;
-  STALLCAST_RETURN_IF_ERROR(apply_metadata_servers(job, scenario, setting));
-  STALLCAST_RETURN_IF_ERROR(apply_scalability(job, scenario, setting));
+  apply_metadata_servers(job, scenario, setting);
+  apply_scalability(job, scenario, setting);
   if (!bandwidth && !files && setting.shared_s <= 0.0) return check_storage_scales(job, scenario, setting);
-  if (bandwidth && !job.sample_bytes) return unmeasured(job, "shared_storage_bandwidth", "bytes read per sample");
-  if (files && !job.files_per_sample) return unmeasured(job, "shared_storage_files_per_s", "files read per sample");
   const double readers = setting.nodes * on_a_node(setting);
   if (bandwidth) {
     setting.shared_s = std::max(setting.shared_s, readers * *job.stored_bytes / bandwidth->value());
@@ -211,7 +199,6 @@ Status apply_node_caches(const JobModel& job, const Scenario& scenario, double s
     return Error{ErrorCode::usage, "a cache over several nodes needs the network between them",
                  "add network_bandwidth=25Gbit/s, which is each node's"};
   }
-  if (!job.sample_bytes) return unmeasured(job, "cache_policy", "bytes read per sample");
   const double send_s = *job.sample_bytes / scenario.network_bandwidth->value();
   const double latency_s = scenario.network_latency ? scenario.network_latency->value() : 0.0;
   setting.remote_s = 2.0 * latency_s + send_s;
@@ -225,7 +212,6 @@ Status apply_prep_hosts(const JobModel& job, const Scenario& scenario, Setting& 
     return Error{ErrorCode::usage, "hosts that prepare need the network over which batches come",
                  "add network_bandwidth=25Gbit/s, which is each node's"};
   }
-  if (!job.prepared_bytes) return unmeasured(job, "prep_cpus", "bytes of a prepared sample");
   setting.prep_cores = *scenario.prep_cpus / (ranks_of(setting) * setting.jobs);
   setting.carried_s = on_a_node(setting) * *job.prepared_bytes / scenario.network_bandwidth->value();
   setting.workers = std::max(1, setting.workers);  // something must take over while the step goes on

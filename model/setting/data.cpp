@@ -14,8 +14,6 @@
 namespace stallcast::setting_parts {
 namespace {
 
-constexpr const char* k_reading = "cost of reading from storage";
-
 std::string megabytes(double bytes) {
   char text[48];
   const bool large = bytes >= 1e9;
@@ -30,18 +28,16 @@ std::string whole(double value) {
 }
 
 /// Requests of a sample, in files as found or in shards, which are read ahead like any large file.
-Result<double> requests_of(const JobModel& job, const Scenario& scenario) {
-  if (!job.requests_per_sample) return unmeasured(job, "storage_iops", "requests to storage per sample");
+double requests_of(const JobModel& job, const Scenario& scenario) {
   if (!scenario.in_shards.value_or(false)) return *job.requests_per_sample;
   return std::min(*job.requests_per_sample, *job.sample_bytes / k_usual_read_ahead);
 }
 
-Status apply_iops(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
-  if (!scenario.storage_iops) return {};
-  const auto requests = requests_of(job, scenario);
-  if (!requests) return requests.error();
+void apply_iops(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
+  if (!scenario.storage_iops) return;
+  const double requests = requests_of(job, scenario);
   const double found_s = storage_cost(job, setting, {}).demand_s;
-  setting.least_demand_s = requests.value() * readers_of(job, scenario, setting) / scenario.storage_iops->value();
+  setting.least_demand_s = requests * readers_of(job, scenario, setting) / scenario.storage_iops->value();
   if (found_s > 0.0 && setting.least_demand_s > found_s) {
     uncertain.making += squared(k_layout_sd * doublings(setting.least_demand_s, found_s));
     if (setting.least_demand_s > k_within_measured_factor * found_s) setting.extrapolated = true;
@@ -49,13 +45,12 @@ Status apply_iops(const JobModel& job, const Scenario& scenario, Setting& settin
     setting.extrapolated = true;
   }
   char text[160];
-  std::snprintf(text, sizeof text, "a sample from storage takes %.2g requests; ", requests.value());
+  std::snprintf(text, sizeof text, "a sample from storage takes %.2g requests; ", requests);
   setting.notes.push_back(text +
                           std::string(scenario.storage_bandwidth
                                           ? "the storage gives what storage_bandwidth and storage_iops both allow"
                                           : "the bandwidth of the storage stays as found beside storage_iops: add "
                                             "storage_bandwidth=500MB/s for another"));
-  return {};
 }
 
 void note_shards(const JobModel& job, const Scenario& scenario, Setting& setting) {
@@ -68,12 +63,6 @@ void note_shards(const JobModel& job, const Scenario& scenario, Setting& setting
 
 /// Each shard costs what each file did, and its samples the stream (shards::shard_s).
 Status apply_shards(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
-  if (!job.sample_bytes) return unmeasured(job, "layout", "bytes read per sample");
-  if (!job.files_per_sample) {
-    return Error{ErrorCode::not_enough_data,
-                 "the scenario key 'layout' needs a profile of samples in files of their own, and this one has others",
-                 "needed: a data set of one file a sample"};
-  }
   const double sample = *job.sample_bytes;
   const double shard = scenario.shard.value();
   if (shard < sample) {
@@ -85,15 +74,13 @@ Status apply_shards(const JobModel& job, const Scenario& scenario, Setting& sett
   const double kept = sample / shard;  // opens and first bytes, of those as found
   if (setting.latency_s) {
     *setting.latency_s *= kept;
-  } else if (job.first_byte_s) {
+  } else {
     const shards::Stream stream{*job.first_byte_s, *job.stream_bandwidth};
     setting.latency_factor = shards::shard_s(sample, shard, stream) / shards::file_s(sample, stream);
     if (!setting.demand_s && job.storage_demand_s) {
       const double ceiling = job.ranks_per_host * sample / *job.storage_demand_s;
       setting.demand_factor = ceiling / shards::sure_ceiling(ceiling, sample, shard, stream);
     }
-  } else {
-    return unmeasured(job, "layout", "latency and bandwidth of one stream of reads");
   }
   setting.metadata_s *= kept;
   uncertain.making += squared(k_layout_sd * doublings(setting.latency_factor, 1.0));
@@ -107,23 +94,15 @@ Status apply_shards(const JobModel& job, const Scenario& scenario, Setting& sett
   return {};
 }
 
-Status apply_layout_of_files(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
-  if (!scenario.in_shards) return {};
-  if (*scenario.in_shards) return apply_shards(job, scenario, setting, uncertain);
-  if (job.files_per_sample) return {};  // as found
-  return unmeasured(job, "layout", "files read per sample");
-}
-
 /// Opens and stats of a sample wait for nobody any more. What they waited is taken for latency, never for a share of
 /// the storage's bandwidth.
-Status apply_snapshot(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
-  if (!scenario.metadata_snapshot.value_or(false)) return {};
+void apply_snapshot(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
+  if (!scenario.metadata_snapshot.value_or(false)) return;
   if (setting.latency_s) {
     setting.notes.emplace_back(
         "storage_latency is what a sample waits, whatever for: metadata=snapshot changes nothing beside it");
-    return {};
+    return;
   }
-  if (!job.metadata_share) return unmeasured(job, "metadata", "time in opens and stats");
   setting.metadata_s = *job.metadata_s;
   uncertain.making += squared(k_metadata_sd * *job.metadata_share);
   char text[200];
@@ -132,7 +111,6 @@ Status apply_snapshot(const JobModel& job, const Scenario& scenario, Setting& se
                 "not change, and is made anew when it does",
                 100.0 * *job.metadata_share);
   setting.notes.emplace_back(text);
-  return {};
 }
 
 void note_staging(const JobModel& job, const Scenario& scenario, double share, Setting& setting) {
@@ -152,15 +130,13 @@ void note_staging(const JobModel& job, const Scenario& scenario, double share, S
 }
 
 /// Every node copies what its disk will hold, as fast as storage and disk allow.
-Status apply_copy(const JobModel& job, double share, double write_s, Setting& setting) {
-  if (!job.dataset_samples) return {};  // then no epoch has a time either
+void apply_copy(const JobModel& job, double share, double write_s, Setting& setting) {
+  if (!job.dataset_samples) return;  // then no epoch has a time either
   const double on_a_node = setting.ranks_per_node * setting.jobs;
   const double storage_s = storage_cost(job, setting, {}).demand_s;
-  if (storage_s <= 0.0) return unmeasured(job, "staging", k_reading);
   // A node's readers divide its storage, all nodes' the shared one: each copies for itself.
   const double sample_s = std::max({storage_s / on_a_node, setting.shared_s / on_a_node, write_s});
   setting.copy_s = *job.dataset_samples * share * sample_s;
-  return {};
 }
 
 Status apply_staging(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
@@ -174,16 +150,10 @@ Status apply_staging(const JobModel& job, const Scenario& scenario, Setting& set
     return Error{ErrorCode::usage, "staging needs to know what the nodes' own disks give",
                  "add local_disk_bandwidth=2GB/s, and local_disk=1TB if the data may not fit"};
   }
-  if (!job.sample_bytes) return unmeasured(job, "staging", "bytes read per sample");
-  double share = 1.0;
-  if (scenario.local_disk) {
-    if (!job.dataset_bytes) return unmeasured(job, "local_disk", "size of the data set");
-    share = staging::disk_share(scenario.local_disk->value(), *job.dataset_bytes);
-  }
+  const double share =
+      scenario.local_disk ? staging::disk_share(scenario.local_disk->value(), *job.dataset_bytes) : 1.0;
   const double alone_s = *job.sample_bytes / scenario.local_disk_bandwidth->value();
-  if (*scenario.staging == Staging::before) {
-    STALLCAST_RETURN_IF_ERROR(apply_copy(job, share, alone_s, setting));
-  }
+  if (*scenario.staging == Staging::before) apply_copy(job, share, alone_s, setting);
   setting.staging = scenario.staging;
   setting.staged = share;
   setting.staged_s = alone_s;
@@ -211,20 +181,17 @@ double readers_of(const JobModel& job, const Scenario& scenario, const Setting& 
 
 Status apply_data(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
   const std::string key = key_of(scenario);
-  const bool specified = setting.demand_s && setting.latency_s;
-  if (!key.empty() && !job.storage_s && setting.miss_most <= 0.0) {
-    setting.notes.push_back("everything is read from memory here, so " + key + " does not matter");
-    return {};
-  }
-  if (!key.empty() && !job.storage_s && !specified) return unmeasured(job, key, k_reading);
-  STALLCAST_RETURN_IF_ERROR(apply_snapshot(job, scenario, setting, uncertain));
-  STALLCAST_RETURN_IF_ERROR(apply_layout_of_files(job, scenario, setting, uncertain));
-  STALLCAST_RETURN_IF_ERROR(apply_iops(job, scenario, setting, uncertain));
-  STALLCAST_RETURN_IF_ERROR(apply_staging(job, scenario, setting, uncertain));
   if (!key.empty() && setting.miss_most <= 0.0) {
     setting.notes.push_back("everything is read from memory here, so " + key + " does not matter");
+    // But for the first epoch, in which nothing is there yet.
+    return job.storage_s ? apply_staging(job, scenario, setting, uncertain) : Status{};
   }
-  return {};
+  apply_snapshot(job, scenario, setting, uncertain);
+  if (scenario.in_shards.value_or(false)) {
+    STALLCAST_RETURN_IF_ERROR(apply_shards(job, scenario, setting, uncertain));
+  }
+  apply_iops(job, scenario, setting, uncertain);
+  return apply_staging(job, scenario, setting, uncertain);
 }
 
 }  // namespace stallcast::setting_parts

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/job/constants.hpp"
 #include "model/setting/constants.hpp"
+#include "model/setting/lone_reader.hpp"
 #include "model/setting/parts.hpp"
 #include "model/setting/setting.hpp"
 #include "model/setting/storage_cost.hpp"
@@ -101,7 +103,8 @@ ServiceDemands demands(const JobModel& job, const Setting& setting, const Parame
     in.receive_s = job.receive_s * setting.batch / job.batch / setting.echoes;
     in.receive_cpu_s = job.receive_cpu_s * setting.batch / job.batch / setting.echoes;
   }
-  const double making = std::exp(error.making * setting.making_sd) * setting.batch / setting.uses;
+  const double off = std::exp(error.making * setting.making_sd);
+  const double making = off * setting.batch / setting.uses;
   const double prep = making * std::exp(parameters.prep);
   const StorageCost cost = storage_cost(job, setting, parameters);
   const double band = error.hits < 0.0 ? setting.miss_most - setting.miss : setting.miss - setting.miss_least;
@@ -119,6 +122,7 @@ ServiceDemands demands(const JobModel& job, const Setting& setting, const Parame
   const double latency_s = setting.latency_s ? cost.latency_s : std::max(0.0, cost.latency_s - job.miss_cpu_s);
   in.latency_s = making * (stored * latency_s + staged * setting.staged_s + setting.remote * setting.remote_s);
   in.disk_s = waited_at_storage(job, setting, in);
+  add_lone_reader(job, setting, off * cost.demand_s, in);
   const double disk_s = staged * setting.staged_share_s + stored * setting.written_share_s;
   const double opened = setting.opens_cached ? 1.0 - setting.staged : stored;
   const double others_s = std::max({stored * setting.shared_s, opened * setting.opening_s, disk_s});

@@ -12,8 +12,6 @@
 namespace stallcast::setting_parts {
 namespace {
 
-constexpr const char* k_unlocked_by = "a profile of a map-style data set, with at least 32 samples timed";
-
 /// By its name all operators of a class, by its place in the chain the one.
 bool is_meant(const JobOperator& candidate, std::string_view name) {
   if (name == "all") return candidate.kind != "collate";
@@ -39,11 +37,6 @@ Error unknown(const JobModel& job, const std::string& name) {
 
 Status apply_operators(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
   if (scenario.operators.empty()) return {};
-  if (job.operators.empty()) {
-    return Error{ErrorCode::not_enough_data,
-                 "the scenario key 'operator' needs the cost per operator, which this profile lacks",
-                 std::string("needed: ") + k_unlocked_by};
-  }
   double unsure = 0.0;
   bool removed = false;
   for (const OperatorChange& change : scenario.operators) {

@@ -34,9 +34,6 @@ struct Uncertainty {
   }
 };
 
-/// The error of `key`, for which `job` lacks `input`.
-[[nodiscard]] Error unmeasured(const JobModel& job, const std::string& key, const std::string& input);
-
 /// Nodes, ranks and jobs on each, and what one batch is used for: everything else of a host is divided by them.
 void apply_layout(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain);
 

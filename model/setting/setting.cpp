@@ -7,23 +7,13 @@
 #include "model/analytic/cache.hpp"
 #include "model/job/operators.hpp"
 #include "model/job/overlapped.hpp"
+#include "model/job/stream_reads.hpp"
 #include "model/job/unseen_reads.hpp"
 #include "model/setting/constants.hpp"
+#include "model/setting/evidence.hpp"
 #include "model/setting/parts.hpp"
 
 namespace stallcast {
-
-Error setting_parts::unmeasured(const JobModel& job, const std::string& key, const std::string& input) {
-  for (const MissingInput& missing : job.missing) {
-    if (missing.input != input) continue;
-    return Error{ErrorCode::not_enough_data,
-                 "the scenario key '" + key + "' needs the " + input + ", which this profile lacks" +
-                     (missing.reason.empty() ? "" : " (" + missing.reason + ")"),
-                 "needed: " + missing.unlocked_by};
-  }
-  return Error{ErrorCode::not_enough_data,
-               "the scenario key '" + key + "' needs the " + input + ", which this profile lacks", ""};
-}
 
 namespace {
 
@@ -81,9 +71,6 @@ void note_floor(const JobModel& job, Setting& setting) {
 
 Status apply_machine(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
   if (scenario.cpus) {
-    for (const MissingInput& missing : job.missing) {
-      if (missing.input == "usable CPU cores") return unmeasured(job, "cpus", missing.input);
-    }
     setting.cores = *scenario.cpus / (setting.ranks_per_node * setting.jobs);
     uncertain.making += squared(k_cores_sd * doublings(setting.cores, job.cores));
     uncertain.step += squared(0.5 * k_cores_sd * doublings(setting.cores, job.cores));
@@ -110,32 +97,28 @@ Status apply_machine(const JobModel& job, const Scenario& scenario, Setting& set
 }
 
 /// Share of the data set that the scenario's cache holds.
-Result<double> cached_share(const JobModel& job, const Scenario& scenario) {
+double cached_share(const JobModel& job, const Scenario& scenario) {
   if (scenario.cache_fraction) return *scenario.cache_fraction;
-  if (!job.dataset_bytes)
-    return unmeasured(job, scenario.cache_size ? "cache" : "cache_policy", "size of the data set");
-  if (scenario.cache_size) return std::min(1.0, scenario.cache_size->value() / *job.dataset_bytes);
-  if (!job.page_cache_bytes) return unmeasured(job, "cache_policy", "memory that the page cache may use");
-  return std::min(1.0, *job.page_cache_bytes / *job.dataset_bytes);
+  const double bytes = scenario.cache_size ? scenario.cache_size->value() : *job.page_cache_bytes;
+  return std::min(1.0, bytes / *job.dataset_bytes);
 }
 
 Status apply_cache(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
   if (!scenario.cache_fraction && !scenario.cache_size && !scenario.cache_policy) return {};
-  auto share = cached_share(job, scenario);
-  if (!share) return share.error();
+  const double share = cached_share(job, scenario);
   if (job.over_network && scenario.cache_policy == CachePolicy::page_cache) {
     return usage_error("the data come over the network, and Linux' page cache holds none of them",
                        "ask for a cache of the loader's own: cache_policy=minio");
   }
   const auto policy = scenario.cache_policy.value_or(job.over_network ? CachePolicy::minio : CachePolicy::page_cache);
-  setting.cached = share.value();
+  setting.cached = share;
   setting.policy = policy;
   if (policy == CachePolicy::partitioned || policy == CachePolicy::locality) {
-    STALLCAST_RETURN_IF_ERROR(apply_node_caches(job, scenario, share.value(), setting));
+    STALLCAST_RETURN_IF_ERROR(apply_node_caches(job, scenario, share, setting));
   } else if (policy == CachePolicy::minio) {
-    setting.miss = setting.miss_least = setting.miss_most = 1.0 - hit_minio(share.value());
+    setting.miss = setting.miss_least = setting.miss_most = 1.0 - hit_minio(share);
   } else {
-    const HitBand band = hit_page_cache_shards(share.value(), setting.nodes);
+    const HitBand band = hit_page_cache_shards(share, setting.nodes);
     setting.miss = 1.0 - band.mean;
     setting.miss_least = 1.0 - band.high;
     setting.miss_most = 1.0 - band.low;
@@ -149,19 +132,15 @@ Status apply_cache(const JobModel& job, const Scenario& scenario, Setting& setti
   return {};
 }
 
-Status apply_storage(const JobModel& job, const Scenario& scenario, Setting& setting, Uncertainty& uncertain) {
+/// What the scenario says itself of storage.
+void take_storage(const JobModel& job, const Scenario& scenario, Setting& setting) {
   if (scenario.storage_bandwidth) {
-    if (!job.sample_bytes) return unmeasured(job, "storage_bandwidth", "bytes read per sample");
     setting.demand_s = *job.stored_bytes * readers_of(job, scenario, setting) / scenario.storage_bandwidth->value();
   }
   if (scenario.storage_latency) setting.latency_s = scenario.storage_latency->value();
-  const bool specified = setting.demand_s && setting.latency_s;
-  const bool needed = setting.miss_most > 0.0 && !specified;
-  const bool asked = setting.demand_s || setting.latency_s || setting.miss > job.miss + 1e-9;
-  if (needed && asked && !job.storage_s) {
-    const char* key = setting.demand_s ? "storage_bandwidth" : setting.latency_s ? "storage_latency" : "cache";
-    return unmeasured(job, key, "cost of reading from storage");
-  }
+}
+
+void apply_storage(const JobModel& job, Setting& setting, Uncertainty& uncertain) {
   if ((setting.demand_s || setting.latency_s) && setting.miss_most <= 0.0) {
     setting.notes.emplace_back("everything is read from memory here, so storage does not matter");
   } else if (setting.demand_s || setting.latency_s) {
@@ -176,12 +155,12 @@ Status apply_storage(const JobModel& job, const Scenario& scenario, Setting& set
     }
     uncertain.making += squared(k_storage_sd * away);
   }
-  return {};
 }
 
 /// How far a stream's storage is hidden behind preparing while one worker reads alone (there is but one, or the others
 /// are in shards that a cache holds) depends on how its shards lie to the device's read-ahead: all of it in one job of
-/// tests/bench/predictions (tar), half of it in another (webloader). Where several read, one prepares meanwhile.
+/// tests/bench/predictions (tar), half of it in another (webloader). Where that is known, it is calculated
+/// (setting/lone_reader.hpp), and less is in doubt. Where several read, one prepares meanwhile.
 ///
 /// Worked example. A sample takes 2.0 ms of storage and 2.2 ms of its worker: between 2.2 and 4.2 ms.
 void doubt_lone_reader(const JobModel& job, const Setting& setting, Uncertainty& uncertain) {
@@ -192,7 +171,8 @@ void doubt_lone_reader(const JobModel& job, const Setting& setting, Uncertainty&
   const double own_s = job.cpu_s + job.other_s;
   if (!(storage_s > 0.0) || !(own_s > 0.0)) return;
   const double apart = std::log((storage_s + own_s) / std::max(storage_s, own_s));
-  uncertain.making += squared((alone ? k_lone_reader_sd : k_reader_alone_at_times_sd) * apart);
+  const double unknown = shard_reader(job) ? k_lone_reader_calculated : 1.0;
+  uncertain.making += squared(unknown * (alone ? k_lone_reader_sd : k_reader_alone_at_times_sd) * apart);
 }
 
 /// Other readers of a storage whose ceiling no probe reached: blocks at one number of workers do not tell a wait that
@@ -257,13 +237,16 @@ Result<Setting> resolve(const JobModel& job, const Scenario& scenario) {
   STALLCAST_RETURN_IF_ERROR(check_overlapped(job, scenario));
   STALLCAST_RETURN_IF_ERROR(check_unseen_reads(job, scenario));
   Setting setting = as_found(job);
+  STALLCAST_RETURN_IF_ERROR(check_evidence(job, scenario, setting, false));
   Uncertainty uncertain;
   apply_layout(job, scenario, setting, uncertain);
   STALLCAST_RETURN_IF_ERROR(apply_loader(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_machine(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_operators(job, scenario, setting, uncertain));
   STALLCAST_RETURN_IF_ERROR(apply_cache(job, scenario, setting, uncertain));
-  STALLCAST_RETURN_IF_ERROR(apply_storage(job, scenario, setting, uncertain));
+  take_storage(job, scenario, setting);
+  STALLCAST_RETURN_IF_ERROR(check_evidence(job, scenario, setting, true));
+  apply_storage(job, setting, uncertain);
   doubt_unseen_ceiling(job, setting, uncertain);
   doubt_lone_reader(job, setting, uncertain);
   STALLCAST_RETURN_IF_ERROR(apply_shared(job, scenario, setting, uncertain));

@@ -67,6 +67,13 @@ struct StorageWindow {
   std::vector<StorageSampledRead> sampled{};
 };
 
+/// How the kernel reads ahead of one reader that goes through files in order (probes/collect/storage/in_order).
+struct StorageInOrder {
+  double window_bytes = -1.0;   ///< that it reads ahead at most; -1: it does not say
+  double at_once_bytes = -1.0;  ///< the most that becomes readable at once; -1: not measured
+  std::string reason{};         ///< why not
+};
+
 /// A point that was not measured, and why.
 struct StorageGap {
   StorageRead read = StorageRead::whole_file;
@@ -104,6 +111,7 @@ struct StorageRecording {
   double usable_cpus = 0.0;
   double cold_pool_bytes = 0.0;  ///< distinct bytes that the cold windows read from
   std::vector<StorageWindow> windows{};
+  StorageInOrder in_order{};
   std::vector<StorageGap> gaps{};
   std::vector<DataIssue> issues{};
 };

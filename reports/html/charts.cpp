@@ -26,6 +26,7 @@ struct Known {
 constexpr std::array k_known = {Known{"sample_read_s", "Reading one sample"},
                                 Known{"sample_prep_s", "Preparing one sample"},
                                 Known{"batch_make_s", "Making one batch"},
+                                Known{"batch_prep_s", "Making one batch, reads apart"},
                                 Known{"step_s", "One step"},
                                 Known{"wait_s", "Waiting of one step"},
                                 Known{"compute_s", "Computing of one step"},

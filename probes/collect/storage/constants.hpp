@@ -34,9 +34,28 @@ inline constexpr int k_most_rounds = 12;
 inline constexpr double k_probe_pause_s = 0.05;  ///< between stretches of reading. Chosen: about a training step
 inline constexpr int k_paused_stretches = 10;    ///< of a window, with reads in every second one. Chosen: 0.5 s in all
 inline constexpr int k_paused_windows = 2;       ///< Chosen: the second shows whether the first was chance
+/// of a stretch of reading. Chosen: of longer ones what a pause saved up cannot be told from what was in flight
+inline constexpr double k_long_block_of_stretch = 0.25;
+inline constexpr int k_parts_of_block = 8;  ///< Chosen: several of them at 20 MB/s in a stretch
 /// of the best rate. Chosen: the fewest in flight that come to it will do
 inline constexpr double k_nearly_most_rate = 0.9;
 inline constexpr int k_look_up_rounds = 3;  ///< of opening files. Chosen: the most a second counts, not a mean
+
+/// whole ones. Chosen: of fewer, 32 reads cannot be kept in flight twice
+inline constexpr std::size_t k_few_files = 64;
+inline constexpr double k_in_order_s = 1.5;  ///< Seconds for reading files in order. Chosen: three of 10 MB at 20 MB/s
+
+// in_order.cpp
+inline constexpr int k_files_in_order = 3;                           ///< Chosen: one may be disturbed
+inline constexpr std::size_t k_in_order_block_bytes = 64ULL << 10U;  ///< Chosen: far less than what comes at once
+inline constexpr std::size_t k_in_order_first_bytes = 4096;  ///< as Python's buffered files ask for first
+/// of the usual block's time. Chosen: copying from memory varies by less, and waiting for storage takes far longer
+inline constexpr double k_waited_times = 8.0;
+inline constexpr double k_least_waited_s = 0.2e-3;  ///< Seconds. Chosen: being scheduled away for less is no wait
+/// of the time that all blocks took. Chosen: if the usual block explains so much of it, each was waited for
+inline constexpr double k_evenly_share = 0.5;
+/// of the largest window of a file. Chosen: a block may be split at a folio's end
+inline constexpr double k_nearly_a_window = 0.75;
 
 // window.hpp
 /// of one window. Chosen: its log is in memory from the start

@@ -13,6 +13,7 @@
 
 #include "core/clock.hpp"
 #include "probes/collect/storage/constants.hpp"
+#include "probes/collect/storage/in_order.hpp"
 #include "probes/collect/system/mounts.hpp"
 #include "probes/collect/system/text_file.hpp"
 
@@ -76,7 +77,10 @@ class Probe {
     const double cold_end_s = options_.budget.value() * (1.0 - others) - paused_s;
     if (pool_.no_cold_reason().empty()) {
       read_cold(cold_end_s);
-      if (options_.brief) read_with_pauses();
+      if (options_.brief) {
+        read_with_pauses();
+        recording_.in_order = read_in_order(pool_, k_in_order_s);
+      }
     } else {
       gap({StorageRead::whole_file, 0}, StorageState::cold, pool_.no_cold_reason());
       recording_.gaps.back().in_flight = 0;
@@ -94,8 +98,10 @@ class Probe {
   }
 
   /// One window of a point; what it brought into memory is dropped again if it was a cold one.
-  StorageWindow window(const Point& point, StorageState state, double seconds, int round, double pause_s = 0.0) {
-    const std::vector<ReadTask> tasks = pool_.tasks(point.read, state);
+  StorageWindow window(const Point& point, StorageState state, double seconds, int round, double pause_s = 0.0,
+                       std::uint64_t most_bytes = UINT64_MAX) {
+    std::vector<ReadTask> tasks = pool_.tasks(point.read, state);
+    for (ReadTask& task : tasks) task.range.bytes = std::min(task.range.bytes, most_bytes);
     if (options_.on_progress) {
       const auto series =
           std::find_if(std::begin(k_series), std::end(k_series), [&](const Series& s) { return s.read == point.read; });
@@ -160,9 +166,12 @@ class Probe {
     }
   }
 
+  /// Whole files, where there are any; of shards that are few and take long, blocks, of which there are enough.
   [[nodiscard]] StorageRead brief_read() {
-    const bool whole = !pool_.tasks(StorageRead::whole_file, StorageState::cold).empty();
-    return whole ? StorageRead::whole_file : StorageRead::large_block;
+    const std::vector<ReadTask> files = pool_.tasks(StorageRead::whole_file, StorageState::cold);
+    const std::size_t blocks = pool_.tasks(StorageRead::large_block, StorageState::cold).size();
+    if (files.empty()) return StorageRead::large_block;
+    return files.size() < k_few_files && blocks >= k_few_files ? StorageRead::large_block : StorageRead::whole_file;
   }
 
   void read_cold(double end_s) {
@@ -202,10 +211,18 @@ class Probe {
     const auto enough = std::find_if(rates.begin(), rates.end(),
                                      [&](const auto& item) { return item.second >= k_nearly_most_rate * best; });
     if (enough == rates.end()) return;
-    const Point point{brief_read(), enough->first};
+    Point point{brief_read(), enough->first};
+    // Of blocks that take most of a stretch, parts are read instead, no more of them at once than a part of it.
+    std::uint64_t most_bytes = UINT64_MAX;
+    const double block_s = k_large_block_bytes * point.in_flight / best;
+    if (point.read == StorageRead::large_block && block_s > k_long_block_of_stretch * k_probe_pause_s) {
+      most_bytes = k_large_block_bytes / k_parts_of_block;
+      const double in_flight = k_long_block_of_stretch * k_probe_pause_s * best / static_cast<double>(most_bytes);
+      point.in_flight = std::clamp(static_cast<int>(std::lround(in_flight)), 1, k_most_in_flight);
+    }
     for (int i = 0; i < k_paused_windows; ++i) {
       recording_.windows.push_back(window(point, StorageState::cold, k_paused_stretches * k_probe_pause_s,
-                                          k_most_rounds + 1 + i, k_probe_pause_s));
+                                          k_most_rounds + 1 + i, k_probe_pause_s, most_bytes));
     }
   }
 

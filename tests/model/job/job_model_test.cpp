@@ -19,7 +19,7 @@ JobModel read(const Profile& profile) {
   return job.value();
 }
 
-bool misses(const JobModel& job, const char* input) {
+bool misses(const JobModel& job, Input input) {
   return std::any_of(job.missing.begin(), job.missing.end(),
                      [&](const MissingInput& m) { return m.input == input && !m.unlocked_by.empty(); });
 }
@@ -145,16 +145,16 @@ TEST_CASE("what is missing is named with what would unlock it") {
   TrueJob truth;
   truth.miss = 0.0;
   Profile profile = profile_of(truth);
-  CHECK(misses(read(profile), "cost of reading from storage"));
+  CHECK(misses(read(profile), Input::storage_cost));
   profile.dataset.bytes_total = Measured<Bytes>::absent("no length");
   profile.dataset.bytes_per_sample = Measured<BytesPerSample>::absent("mapped");
   profile.host.usable_cpus = 0.0;
   profile.resources.distributions.clear();
   const JobModel job = read(profile);
-  CHECK(misses(job, "size of the data set"));
-  CHECK(misses(job, "bytes read per sample"));
-  CHECK(misses(job, "usable CPU cores"));
-  CHECK(misses(job, "distribution of batch_make_s"));
+  CHECK(misses(job, Input::dataset_bytes));
+  CHECK(misses(job, Input::sample_bytes));
+  CHECK(misses(job, Input::cores));
+  CHECK(misses(job, Input::making_times));
 }
 
 TEST_CASE("a profile without the essentials predicts nothing and says what is needed") {
@@ -302,11 +302,11 @@ TEST_CASE("the cost of storage comes from blocks where the run as found read not
   cold.miss = 1.0;
   cold.latency_s = 0.004;
   Profile profile = profile_of(warm);
-  REQUIRE(misses(read(profile), "cost of reading from storage"));
+  REQUIRE(misses(read(profile), Input::storage_cost));
   made::add_differential(profile, cold, "cold", {{"workers", "1"}});
   made::add_differential(profile, warm, "cached", {{"workers", "1"}});
   const JobModel training = read(profile);
-  CHECK_FALSE(misses(training, "cost of reading from storage"));
+  CHECK_FALSE(misses(training, Input::storage_cost));
   CHECK(*training.storage_s == doctest::Approx(cold.latency_s).epsilon(0.1));
 
   // The loader alone, whose rates are so noisy that cold looks faster: the training's say it.

@@ -367,7 +367,7 @@ TEST_CASE("what was not measured is not guessed: the measurement that would tell
   Profile phased = in_files(cached);  // from memory as found, so its opens tell nothing of the cold blocks
   TrueJob cold = far_away();
   for (const char* phase : {"cold", "cached"}) made::add_differential(phased, cold, phase, {});
-  CHECK(says(refused(phased, {"metadata=snapshot"}), "hardly anything came from storage"));
+  CHECK(says(refused(phased, {"cache=0%", "metadata=snapshot"}), "hardly anything came from storage"));
   const Profile memory = in_files(cached);
   for (const char* setting : {"layout=shards:4MiB", "metadata=snapshot", "storage_iops=1k/s"}) {
     CHECK(noted(answer(memory, {setting}), "everything is read from memory here"));
