@@ -1,5 +1,5 @@
-/// How far Linux reads ahead of a reader that goes through a file in order (mm/readahead.c): windows that grow up to the
-/// device's read_ahead_kb; the next is asked for when the reader comes to the begin of the one before it.
+/// How far Linux reads ahead of a reader that goes through a file in order (mm/readahead.c): windows that grow up to
+/// the device's read_ahead_kb; the next is asked for when the reader comes to the begin of the one before it.
 ///
 /// Worked example. Of a device that reads 8 MiB ahead, a reader that asks for 16 KiB first gets windows of 64 and
 /// 256 KiB, 1, 2, 4, 8 and 8 MiB ...

@@ -17,8 +17,8 @@ LAYERS = {
     "include/": [],
     "core/": [],
     "probes/record/": ["core/"],
-    # The guest takes no library of ours along; the clock is one inline call.
-    "probes/capture/": ["include/", "probes/record/", "core/clock.hpp"],
+    # The guest takes no library of ours along; the clock is one inline call, and what the kernel reads ahead arithmetic.
+    "probes/capture/": ["include/", "probes/record/", "core/clock.hpp", "core/read_ahead.hpp"],
     "probes/collect/": ["core/", "probes/record/"],
     "simulation/": ["core/"],
     "analyzer/": ["core/", "probes/record/", "simulation/"],

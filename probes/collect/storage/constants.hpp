@@ -48,7 +48,7 @@ inline constexpr double k_in_order_s = 1.5;  ///< Seconds for reading files in o
 // in_order.cpp
 inline constexpr int k_files_in_order = 3;                           ///< Chosen: one may be disturbed
 inline constexpr std::size_t k_in_order_block_bytes = 64ULL << 10U;  ///< Chosen: far less than what comes at once
-inline constexpr std::size_t k_in_order_first_bytes = 4096;  ///< as Python's buffered files ask for first
+inline constexpr std::size_t k_in_order_first_bytes = 4096;          ///< as Python's buffered files ask for first
 /// of the usual block's time. Chosen: copying from memory varies by less, and waiting for storage takes far longer
 inline constexpr double k_waited_times = 8.0;
 inline constexpr double k_least_waited_s = 0.2e-3;  ///< Seconds. Chosen: being scheduled away for less is no wait
