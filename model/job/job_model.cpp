@@ -284,6 +284,12 @@ void read_variability(const Profile& profile, JobModel& job) {
   const bool apart = job.reads_ahead && profile.resources.distributions.contains("batch_prep_s");
   take(apart ? "batch_prep_s" : "batch_make_s", Input::making_times, job.cv_make, job.making);
   take("compute_s", Input::step_times, job.cv_step, job.step);
+  // Of several batches a step, the last may have all of it: what single ones take then says nothing of how steps vary.
+  if (profile.job.batches_per_step.value_or(1) > 1 && job.cv_step > k_unlike_batches_cv) {
+    job.cv_step = JobModel{}.cv_step;
+    job.step = {};
+    miss_input(job, Input::step_times, "the batches of a step differ", k_profile_more);
+  }
 }
 
 /// Cached blocks against synthetic ones, where those tell. Else, steps whose batch was ready wait for its handing over

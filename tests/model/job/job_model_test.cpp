@@ -157,6 +157,20 @@ TEST_CASE("what is missing is named with what would unlock it") {
   CHECK(misses(job, Input::making_times));
 }
 
+TEST_CASE("of two batches a step, of which one has all of it, steps are not taken to vary by that") {
+  Profile profile = profile_of(TrueJob{});
+  Distribution& compute = profile.resources.distributions["compute_s"];
+  compute = {};
+  for (int i = 0; i < 100; ++i) compute.add(i % 2 == 0 ? 0.0001 : 0.2);
+  CHECK(read(profile).cv_step > 0.9);
+  profile.job.batches_per_step = 2;
+  CHECK(read(profile).cv_step == doctest::Approx(0.05));
+  CHECK(misses(read(profile), Input::step_times));
+  compute = {};
+  for (int i = 0; i < 100; ++i) compute.add(i % 2 == 0 ? 0.1 : 0.12);  // gradients that add up over like batches
+  CHECK(read(profile).cv_step == doctest::Approx(0.09).epsilon(0.1));
+}
+
 TEST_CASE("a profile without the essentials predicts nothing and says what is needed") {
   const auto refused = [](auto spoil, const char* words) {
     Profile profile = profile_of(TrueJob{});
