@@ -137,8 +137,9 @@ void leave_read_ahead(const Reading& reading, std::uint64_t first) {
   const std::uint64_t beyond = chunk_end(first + reach_of(reading), reading.end);
   if (beyond >= reading.end) return;
   const FilePart part = part_of(reading, beyond, chunk_end(beyond, reading.end));
+  if (!part.is_cold) return;
   const Resident found = resident_in(part.fd, *part.file, part.range);
-  if (!part.is_cold || !found.known || found.bytes > 0) return;
+  if (!found.known || found.bytes > 0) return;
   for (std::uint64_t granule = first; granule < beyond; ++granule) set_mark(reading, granule, Mark::cleared);
 }
 

@@ -84,7 +84,7 @@ inline constexpr std::uint64_t k_progress_every_ns = 1'000'000'000ULL;
 /// of the samples of a block, that the job has never read. A block from memory with more would fail its premise
 inline constexpr double k_most_unknown_samples = 0.01;
 /// Chosen: a reader's pace over minutes is wanted, and a look opens some files of /proc
-inline constexpr std::uint64_t k_look_at_positions_every_ns = 500'000'000ULL;
+inline constexpr std::uint64_t k_look_at_positions_every_ns = 1'000'000'000ULL;
 /// of what a stream's readers take in the mean. Chosen: shards' samples differ, and workers are not at one pace
 inline constexpr double k_off_of_stream = 0.05;
 /// of a shard, that a block takes. Chosen: of more, all readers hardly ever have so much before them at a time
