@@ -131,9 +131,8 @@ void take_in_order(const record::StorageInOrder& seen, Storage& out) {
   const auto known = [](double bytes, const std::string& reason) {
     return bytes > 0.0 ? Measured<Bytes>(Bytes(bytes)) : Measured<Bytes>::absent(reason);
   };
-  const std::string reason = seen.reason.empty() ? "files were not read in order" : seen.reason;
-  out.read_ahead = known(seen.window_bytes, reason);
-  out.at_once = known(seen.at_once_bytes, reason);
+  out.read_ahead = known(seen.window_bytes, "no file was opened for it, or the kernel does not say");
+  out.at_once = known(seen.at_once_bytes, seen.reason.empty() ? "files were not read in order" : seen.reason);
 }
 
 }  // namespace

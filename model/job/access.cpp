@@ -93,6 +93,13 @@ void read_stream(const Profile& profile, JobModel& job) {
   }
 }
 
+void read_one_node(const Profile& profile, JobModel& job) {
+  if (job.storage_demand_s) return;
+  job.missing.push_back({Input::one_node, profile.storage.ceiling_bandwidth.reason(),
+                         "a profile without --phases as_is, which also measures the storage; or add "
+                         "storage_bandwidth=1GB/s"});
+}
+
 }  // namespace
 
 void read_exchange(const Profile& profile, JobModel& job) {
@@ -109,6 +116,7 @@ void read_access(const Profile& profile, JobModel& job) {
   read_opens(profile, job);
   read_metadata(profile, job);
   read_stream(profile, job);
+  read_one_node(profile, job);
 }
 
 }  // namespace stallcast::inputs

@@ -10,6 +10,9 @@
 
 namespace stallcast::inputs {
 
+/// What would supply an input that a longer run shows.
+inline constexpr const char* k_profile_more = "profile a longer run: stallcast profile -- COMMAND";
+
 /// Standard deviation over mean, from the interval; within [0.003, 1].
 template <class Q>
 [[nodiscard]] double relative_sd(const Estimate<Q>& estimate) {
@@ -63,6 +66,9 @@ void read_access(const Profile& profile, JobModel& job);
 
 /// What ranks exchange in a step, and behind how much of it. Called once the step is known.
 void read_exchange(const Profile& profile, JobModel& job);
+
+/// Called once it is known whether the kernel reads ahead (read_order).
+void read_variability(const Profile& profile, JobModel& job);
 
 /// The cost of a miss from cold and cached rates, where both were observed: surer than what the run as found happened
 /// to read from storage. It is where the fit begins.

@@ -21,7 +21,6 @@ namespace {
 
 using namespace inputs;  // NOLINT(google-build-using-namespace): how a profile's values are read
 
-constexpr const char* k_profile_more = "profile a longer run: stallcast profile -- COMMAND";
 constexpr const char* k_profile_cold =
     "a profile of a run whose files are not in memory (cold), or --set storage_bandwidth=.. "
     "together with --set storage_latency=..";
@@ -269,29 +268,6 @@ void read_storage(const Profile& profile, JobModel& job) {
   }
 }
 
-void read_variability(const Profile& profile, JobModel& job) {
-  const auto take = [&](const char* name, Input input, double& cv, Distribution& kept) {
-    const auto found = profile.resources.distributions.find(name);
-    if (found == profile.resources.distributions.end() || found->second.n < k_fewest_of_spread ||
-        !(found->second.mean > 0.0)) {
-      miss_input(job, input, "too few values", k_profile_more);
-      return;
-    }
-    kept = found->second;
-    cv = std::clamp(kept.cv(), 0.0, k_most_cv);
-  };
-  // Of a stream storage is a ceiling and no part of a worker's time: how long its reads waited says nothing of that.
-  const bool apart = job.reads_ahead && profile.resources.distributions.contains("batch_prep_s");
-  take(apart ? "batch_prep_s" : "batch_make_s", Input::making_times, job.cv_make, job.making);
-  take("compute_s", Input::step_times, job.cv_step, job.step);
-  // Of several batches a step, the last may have all of it: what single ones take then says nothing of how steps vary.
-  if (profile.job.batches_per_step.value_or(1) > 1 && job.cv_step > k_unlike_batches_cv) {
-    job.cv_step = JobModel{}.cv_step;
-    job.step = {};
-    miss_input(job, Input::step_times, "the batches of a step differ", k_profile_more);
-  }
-}
-
 /// Cached blocks against synthetic ones, where those tell. Else, steps whose batch was ready wait for its handing over
 /// alone: the shortest waits, where they are short.
 void read_receiving(const Profile& profile, JobModel& job) {
@@ -352,7 +328,7 @@ void read_data_and_memory(const Profile& profile, JobModel& job) {
   }
   if (!job.page_cache_bytes) {
     miss_input(job, Input::page_cache, profile.resources.page_cache_available.reason(),
-               "nothing, if cache=35% or cache=100GiB says how much it holds");
+               "cache=35% or cache=100GiB beside it, which says how much it holds");
   }
 }
 
@@ -404,13 +380,6 @@ Result<JobModel> job_model(const Profile& profile) {
   }
   read_data_and_memory(profile, job);
   read_operators(profile, job);
-  if (job.operators.empty()) {
-    miss_input(job, Input::operators, "", "a profile of a map-style data set, with at least 32 samples timed");
-  }
-  if (!job.storage_demand_s) {
-    miss_input(job, Input::one_node, profile.storage.ceiling_bandwidth.reason(),
-               "a profile without --phases as_is, which also measures the storage; or add storage_bandwidth=1GB/s");
-  }
   collect_observations(profile, job);
   storage_from_phases(job);
   take_out_lone_reader(job);

@@ -26,6 +26,9 @@ void read_operators(const Profile& profile, JobModel& job) {
     if (share > 0.0 && std::isfinite(half)) known.relative_sd = std::min(1.0, half / 1.96 / share);
     job.operators.push_back(std::move(known));
   }
+  if (job.operators.empty()) {
+    job.missing.push_back({Input::operators, "", "a profile of a map-style data set, with at least 32 samples timed"});
+  }
 }
 
 }  // namespace stallcast

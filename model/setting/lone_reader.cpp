@@ -7,14 +7,17 @@
 #include "model/setting/constants.hpp"
 
 namespace stallcast {
+namespace {
 
 bool has_lone_reader(const JobModel& job, const Setting& setting) {
   if (!job.reads_ahead || !setting.loads || !(setting.miss > 0.0)) return false;
-  const double readers = std::max(1, setting.workers) * setting.ranks_per_node * setting.jobs;
   if (setting.workers <= 1) return true;
+  const double readers = setting.workers * setting.ranks_per_node * setting.jobs;
   // Of a cache of whole shards, by_shards() tells how many are outside of it.
   return job.in_order && setting.cached.has_value() && std::abs(setting.miss * readers - 1.0) < k_no_share_of_shards;
 }
+
+}  // namespace
 
 void add_lone_reader(const JobModel& job, const Setting& setting, double demand_s, ServiceDemands& in) {
   auto reader = shard_reader(job);

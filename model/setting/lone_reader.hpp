@@ -7,11 +7,8 @@
 
 namespace stallcast {
 
-/// Whether `setting` has such a reader all the time.
-[[nodiscard]] bool has_lone_reader(const JobModel& job, const Setting& setting);
-
 /// What it waits for, and holds the others up by, in `in`, which has all else; `demand_s`: of a sample at the storage.
-/// Nothing where its shards are not known.
+/// Nothing where `setting` has no such reader all the time, or its shards are not known.
 ///
 /// Worked example. Of two workers, which take turns, one reads from storage: 6 ms a sample, batches of 8. Every second
 /// batch takes 48 ms, so that no batch takes less than 24 in the mean.

@@ -71,7 +71,7 @@ struct StorageWindow {
 struct StorageInOrder {
   double window_bytes = -1.0;   ///< that it reads ahead at most; -1: it does not say
   double at_once_bytes = -1.0;  ///< the most that becomes readable at once; -1: not measured
-  std::string reason{};         ///< why not
+  std::string reason{};         ///< why not, where it was not
 };
 
 /// A point that was not measured, and why.

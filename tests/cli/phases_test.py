@@ -145,6 +145,7 @@ class DataSets(PhasesTest):
         for name, run in ran.items():
             with self.subTest(job=name):
                 self.assert_measured(run)
+                self.assertTrue(run.profile["phases"], run.profile["absent"])
         self.assert_all_as_plain(ran)
         self.assertEqual(self.processes_left(), [])
 

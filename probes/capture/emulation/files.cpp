@@ -1,5 +1,4 @@
 /// Which files are data, and what a read of one asks of storage.
-
 #include <algorithm>
 #include <cstring>
 

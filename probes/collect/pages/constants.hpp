@@ -8,7 +8,7 @@ namespace stallcast::collect {
 
 // held_part.cpp
 inline constexpr std::uint64_t k_held_at_once_bytes = 1ULL << 20U;  ///< Chosen: how soon a hold can be given up
-/// of a part, at the most. Chosen: by one of 1 MiB a job with windows of 8 MiB left it a fifth of a limited storage
+/// of a part, at the most. Chosen: with four readers as much as two of a job have under way in windows of 8 MiB
 inline constexpr std::uint64_t k_part_ahead_bytes = 4ULL << 20U;
 
 // recording_follower.cpp

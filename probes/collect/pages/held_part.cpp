@@ -49,8 +49,8 @@ bool place_of(const FileStretch& part, const struct stat& file, FileRange& range
 /// Reads the range chunk by chunk, the next one asked for ahead.
 HoldOutcome read_range(int file, const FileRange& range, bool is_whole, HoldBudget& budget) {
   static thread_local std::vector<char> buffer(k_held_at_once_bytes);
-  // Of parts nothing beside them is to be read ahead, but all of them: a stream that it is read for has whole windows
-  // under way, and a storage that serves by turns would leave these little.
+  // Of parts nothing beside them is to be read ahead, but they themselves at once: the readers of a stream have whole
+  // windows under way beside it, and storage serves whoever asked first.
   if (!is_whole) {
     posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
     posix_fadvise(file, static_cast<off_t>(range.offset), static_cast<off_t>(std::min(range.bytes, k_part_ahead_bytes)),

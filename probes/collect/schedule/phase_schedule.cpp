@@ -237,51 +237,6 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   }
 }
 
-/// All files of a stream are held where that can be done: in the first pass it is not known which these are.
-bool PhaseSchedule::goes_by_position(const View& view) const {
-  return view.not_ahead && !no_positions_ && (view.passes < 2 || not_all_);
-}
-
-void PhaseSchedule::ask_from_here(std::uint64_t turns, std::uint64_t from, const View& view) {
-  const std::uint64_t held = turns + turns / 8 + view.in_flight;
-  asked_first_ = from + lead_of_stream(held);
-  asked_end_ = asked_first_ + held;
-  if (view.pass_end != UINT64_MAX && asked_end_ > view.pass_end) {
-    if (from + turns > view.pass_end) return;  // with the next pass
-    asked_first_ = std::min(asked_first_, view.pass_end - turns);
-    asked_end_ = view.pass_end;
-  }
-  // What is under way has been read already, more or less.
-  const std::uint64_t skipped = asked_first_ - std::min(asked_first_, view.fastest_turn + view.in_flight);
-  if (!files_->ask_from_here(skipped, asked_end_ - view.fastest_turn)) {
-    if (++not_yet_ < k_most_not_yet) return end_round();
-    return positions_failed("one of its readers is always near the end of a shard", view);
-  }
-  not_yet_ = 0;
-  asked_ = asked_from_here_ = true;
-  asked_all_ = false;
-  asked_s_ = elapsed_s_;
-  asked_turn_ = view.fastest_turn;
-}
-
-/// Turns by which a stream goes on while what `held` turns read is brought in, beside it: what it took the last time,
-/// or where the job waits for storage as if it kept two thirds of it.
-std::uint64_t PhaseSchedule::lead_of_stream(std::uint64_t held) const {
-  double turns = k_first_read_s * rate_as_found_;
-  if (waited_share_ >= k_hardly_waited_share)
-    turns = std::max(turns, k_kept_beside_reading * static_cast<double>(held));
-  if (read_turns_ > 0) turns = static_cast<double>(read_turns_);
-  return static_cast<std::uint64_t>(std::ceil(turns * k_read_slack));
-}
-
-/// What its readers have before them cannot be held: all files, then, from the second pass on.
-void PhaseSchedule::positions_failed(const std::string& why, const View& view) {
-  no_positions_ = true;
-  if (view.passes < 2) return wait_for_second_pass(why);
-  why_not_cached_ = why;
-  end_round();
-}
-
 /// A job that waits for storage takes all that it gives. Worked example: it takes 4 batches/s; the files of 40 turns
 /// are then read at half of that at best, in 20 s, in which the job itself goes on by 40 turns instead of 80: as far as
 /// in 10 s as found.

@@ -25,6 +25,15 @@ std::uint32_t armed_ranks(const record::ControlBlock& control) {
   return count;
 }
 
+/// Whether a rank is measured of which nobody knows what comes next.
+bool has_stream(const record::ControlBlock& control) {
+  return std::any_of(std::begin(control.phases), std::end(control.phases), [](const record::PhaseSlot& slot) {
+    const auto support = static_cast<record::PhaseSupport>(slot.support.load(std::memory_order_relaxed));
+    return slot.armed.load(std::memory_order_acquire) != 0 && slot.at_end.load(std::memory_order_relaxed) == 0 &&
+           support == record::PhaseSupport::not_ahead;
+  });
+}
+
 }  // namespace
 
 RecordedFiles::RecordedFiles(const std::filesystem::path& run_folder, record::ControlBlock& control)
@@ -34,26 +43,18 @@ void RecordedFiles::poll() {
   const Followed followed = follower_.poll();
   samples_.take(followed);
   for (const AheadText& text : followed.ahead) take_answer(text);
-  look_at_positions();
+  if (has_stream(control_) && monotonic_ns() >= looked_ns_ + k_look_at_positions_every_ns) look_at_positions();
 }
 
-/// Of streams alone, now and then.
 void RecordedFiles::look_at_positions() {
-  const auto& ranks = control_.phases;
-  const bool is_stream = std::any_of(std::begin(ranks), std::end(ranks), [](const record::PhaseSlot& slot) {
-    const auto support = static_cast<record::PhaseSupport>(slot.support.load(std::memory_order_relaxed));
-    return slot.armed.load(std::memory_order_acquire) != 0 && slot.at_end.load(std::memory_order_relaxed) == 0 &&
-           support == record::PhaseSupport::not_ahead;
-  });
-  const std::uint64_t now_ns = monotonic_ns();
-  if (!is_stream || now_ns < looked_ns_ + k_look_at_positions_every_ns) return;
-  if (stream_files_.size() != samples_.data_file_count()) {
+  if (listed_files_ != samples_.data_file_count()) {
+    listed_files_ = samples_.data_file_count();
     for (DataFile& file : samples_.data_files()) {
       if (file.size_bytes != UINT64_MAX) stream_files_.insert_or_assign(std::move(file.path), file.size_bytes);
     }
   }
   if (looked_ns_ == 0) first_looked_turns_ = turns_passed();
-  looked_ns_ = now_ns;
+  looked_ns_ = monotonic_ns();
   positions_.look(follower_.pids(), stream_files_);
 }
 
@@ -85,7 +86,6 @@ std::uint64_t RecordedFiles::turns_read_ahead() const {
 
 bool RecordedFiles::ask_from_here(std::uint64_t skipped, std::uint64_t turns) {
   release();
-  looked_ns_ = std::min<std::uint64_t>(looked_ns_, 1);  // where they are now
   look_at_positions();
   const std::vector<StreamReader> readers = positions_.readers();
   const double a_turn = bytes_of_turn();
@@ -97,12 +97,14 @@ bool RecordedFiles::ask_from_here(std::uint64_t skipped, std::uint64_t turns) {
   const double each = (1.0 + k_off_of_stream) * of_reader * static_cast<double>(turns);
   const auto bytes = static_cast<std::uint64_t>(each);
   const auto before = static_cast<std::uint64_t>((1.0 - k_off_of_stream) * of_reader * static_cast<double>(skipped));
+  const auto largest = std::max_element(readers.begin(), readers.end(),
+                                        [](const auto& a, const auto& b) { return a.size_bytes < b.size_bytes; });
+  if (each > k_most_of_shard * static_cast<double>(largest->size_bytes)) {
+    fail("a block takes most of a shard, and which comes next nobody knows");
+    return true;
+  }
   std::vector<FileStretch> parts;
   for (const StreamReader& reader : readers) {
-    if (each > k_most_of_shard * static_cast<double>(reader.size_bytes)) {
-      fail("a block takes most of a shard, and which comes next nobody knows");
-      return true;
-    }
     if (reader.left_bytes() < bytes) return false;
     for (FileStretch& part : next_parts(reader, before, bytes)) parts.push_back(std::move(part));
   }

@@ -57,6 +57,7 @@ class RecordedFiles : public FilesAhead {
   NamesOfSamples names_{};
   StreamPositions positions_{};
   std::unordered_map<std::string, std::uint64_t> stream_files_{};  ///< sizes, by path
+  std::size_t listed_files_ = 0;                                   ///< when these were taken over
   std::uint64_t looked_ns_ = 0;                                    ///< at positions
   std::uint64_t first_looked_turns_ = 0;
   PageHolder holder_{};

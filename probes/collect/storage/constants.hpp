@@ -40,8 +40,7 @@ inline constexpr int k_parts_of_block = 8;  ///< Chosen: several of them at 20 M
 /// of the best rate. Chosen: the fewest in flight that come to it will do
 inline constexpr double k_nearly_most_rate = 0.9;
 inline constexpr int k_look_up_rounds = 3;  ///< of opening files. Chosen: the most a second counts, not a mean
-
-/// whole ones. Chosen: of fewer, 32 reads cannot be kept in flight twice
+/// read whole. Chosen: of fewer, 32 reads cannot be kept in flight twice
 inline constexpr std::size_t k_few_files = 64;
 inline constexpr double k_in_order_s = 1.5;  ///< Seconds for reading files in order. Chosen: three of 10 MB at 20 MB/s
 
@@ -54,8 +53,6 @@ inline constexpr double k_waited_times = 8.0;
 inline constexpr double k_least_waited_s = 0.2e-3;  ///< Seconds. Chosen: being scheduled away for less is no wait
 /// of the time that all blocks took. Chosen: if the usual block explains so much of it, each was waited for
 inline constexpr double k_evenly_share = 0.5;
-/// of the largest window of a file. Chosen: a block may be split at a folio's end
-inline constexpr double k_nearly_a_window = 0.75;
 
 // window.hpp
 /// of one window. Chosen: its log is in memory from the start

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/clock.hpp"
-#include "core/read_ahead.hpp"
 #include "probes/collect/storage/constants.hpp"
 #include "probes/collect/system/read_ahead.hpp"
 
@@ -51,17 +50,6 @@ double most_at_once(const std::vector<double>& came_s) {
   return most > 0 ? static_cast<double>(most * k_in_order_block_bytes) : -1.0;
 }
 
-/// The largest window that lies within a file of so many bytes.
-std::uint64_t largest_window(std::uint64_t bytes, std::uint64_t most) {
-  std::uint64_t window = first_window(k_in_order_first_bytes, most);
-  std::uint64_t at = window;
-  while (at + next_window(window, most) <= bytes && window < most) {
-    window = next_window(window, most);
-    at += window;
-  }
-  return window;
-}
-
 }  // namespace
 
 record::StorageInOrder read_in_order(StoragePool& pool, double most_s) {
@@ -84,18 +72,13 @@ record::StorageInOrder read_in_order(StoragePool& pool, double most_s) {
     }
     const bool whole = known && task.range.offset == 0 && task.range.bytes == static_cast<std::uint64_t>(facts.st_size);
     const auto pages = resident_pages(file, task.range);
-    if (whole && seen.window_bytes > 0.0 && pages && pages->resident == 0) {
+    if (whole && pages && pages->resident == 0) {
       ++files;
-      const auto window = static_cast<std::uint64_t>(seen.window_bytes);
-      const double most = most_at_once(read_blocks(file, task.range.bytes, give_up_ns));
-      const bool whole_windows =
-          most > k_nearly_a_window * static_cast<double>(largest_window(task.range.bytes, window));
-      seen.at_once_bytes = std::max(seen.at_once_bytes, whole_windows ? seen.window_bytes : most);
+      seen.at_once_bytes = std::max(seen.at_once_bytes, most_at_once(read_blocks(file, task.range.bytes, give_up_ns)));
       drop_pages(file, task.range);
     }
     close(file);
   }
-  if (seen.at_once_bytes > 0.0) seen.reason.clear();
   return seen;
 }
 
