@@ -131,8 +131,8 @@ std::uint64_t reach_of(const Reading& reading) {
 }
 
 /// A stream's reader goes on at granule `first` in another segment: what is there of its way was read ahead for it just
-/// now, if nothing is beyond. Not known at the end of a file. Whether it came from storage, the bytes from there tell that
-/// a block's premise asks for: what is left here does not count as resident.
+/// now, if nothing is beyond. Not known at the end of a file. Whether it came from storage, the bytes from there tell
+/// that a block's premise asks for: what is left here does not count as resident.
 void leave_read_ahead(const Reading& reading, std::uint64_t first) {
   if (first == 0 || has_mark(reading, first, Mark::counted) || has_mark(reading, first, Mark::cleared)) return;
   const std::uint64_t beyond = chunk_end(first + reach_of(reading), reading.end);
