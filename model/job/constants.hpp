@@ -45,7 +45,7 @@ inline constexpr int k_fewest_of_spread = 8;  ///< values. Chosen: of fewer a di
 inline constexpr double k_most_cv = 1.5;      ///< of the mean. Chosen: more is an outlier's, and curves end soon after
 /// of the mean, over the batches of a step. Chosen: steps vary by less; batches of which one has the step by 1 and more
 inline constexpr double k_unlike_batches_cv = 0.5;
-inline constexpr int k_fewest_waits = 20;     ///< of which a quantile is taken. Chosen: two lie below it
+inline constexpr int k_fewest_waits = 20;        ///< of which a quantile is taken. Chosen: two lie below it
 inline constexpr double k_shortest_waits = 0.1;  ///< of the waits. Chosen: batches that lay ready are among them
 
 // access.cpp

@@ -214,7 +214,7 @@ class Probe {
     Point point{brief_read(), enough->first};
     // Of blocks that take most of a stretch, parts are read instead, no more of them at once than a part of it.
     std::uint64_t most_bytes = UINT64_MAX;
-    const double block_s = k_large_block_bytes * point.in_flight / best;
+    const double block_s = static_cast<double>(k_large_block_bytes) * point.in_flight / best;
     if (point.read == StorageRead::large_block && block_s > k_long_block_of_stretch * k_probe_pause_s) {
       most_bytes = k_large_block_bytes / k_parts_of_block;
       const double in_flight = k_long_block_of_stretch * k_probe_pause_s * best / static_cast<double>(most_bytes);
