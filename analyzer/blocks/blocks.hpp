@@ -95,9 +95,10 @@ struct PhaseEvidence {
   double foreign_bytes = 0.0;
   double page_bytes = 0.0;  ///< of the pages that were read, each counted once a batch; 0: recorded before it was asked
   double storage_bytes = 0.0;
-  double samples = 0.0;         ///< of the batches that the bytes are of
-  double received_bytes = 0.0;  ///< over the network; in `read_bytes` as well
-  double read_bytes = 0.0;      ///< as the interposer saw them
+  double largest_storage_bytes = 0.0;  ///< of one batch
+  double samples = 0.0;                ///< of the batches that the bytes are of
+  double received_bytes = 0.0;         ///< over the network; in `read_bytes` as well
+  double read_bytes = 0.0;             ///< as the interposer saw them
   bool storage_known = false;
   MappedEvidence mapped{};
 };
@@ -117,6 +118,7 @@ struct PhaseBlock {
   std::uint64_t from_ns = 0;  ///< first delivery of the window
   std::uint64_t to_ns = 0;    ///< last delivery of the window
   double first_reads = -1.0;  ///< share of a cold block's samples that this run had not read before; negative: unknown
+  bool reads_bind = false;    ///< a stream's cold block, whose time is that of the bytes that its workers wait for
   BlockContent content{};
   PhaseEvidence evidence{};
   bool beside = false;     ///< told by the deliveries of another block: there was no segment of this phase

@@ -47,6 +47,15 @@ double elasticity(const BlockContent& content, double bytes, double seconds) {
 
 namespace {
 
+bool is_whole(const Pass& pass) {
+  return pass.is_over && !pass.deliveries.empty() && pass.deliveries.back().wait.batch + 1 == pass.deliveries.size();
+}
+
+bool is_stream(const Consumer& consumer, const Pass& pass) {
+  const auto loader = consumer.loaders.find(pass.loader_id);
+  return loader != consumer.loaders.end() && loader->second.kind == "iterable";
+}
+
 /// Mean and its error of batches of `bytes` per sample, `samples` in all.
 MeanContent mean_of_batches(const std::vector<double>& bytes, double samples, double dataset_samples) {
   if (bytes.size() < 2) return {};
@@ -65,8 +74,14 @@ MeanContent mean_of_batches(const std::vector<double>& bytes, double samples, do
 MeanContent mean_content(const Consumer& consumer, double dataset_samples) {
   std::vector<double> bytes;
   double samples = 0.0;
+  const bool has_whole = std::any_of(consumer.passes.begin(), consumer.passes.end(), is_whole);
   for (const Pass& pass : consumer.passes) {
-    for (const Delivery& delivery : pass.deliveries) {
+    std::span<const Delivery> counted = pass.deliveries;
+    if (is_stream(consumer, pass)) {
+      if (has_whole && !is_whole(pass)) continue;
+      if (!has_whole) counted = counted.last(counted.size() / 2);
+    }
+    for (const Delivery& delivery : counted) {
       if (!delivery.made_known || delivery.wait.samples == 0) continue;
       bytes.push_back(static_cast<double>(delivery.made.io.read_bytes) / delivery.wait.samples);
       samples += delivery.wait.samples;

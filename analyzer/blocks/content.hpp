@@ -52,8 +52,10 @@ struct MeanContent {
   double relative_sd = 0.0;  ///< of that mean, for the whole data set
 };
 
-/// Over all batches that were made for this consumer. `dataset_samples`: of the data set, of which each is drawn once
-/// an epoch; 0: not known.
+/// Over all batches that were made for this consumer; of a stream over its whole passes, and where there is none over
+/// the second half of each: a buffer in which a worker shuffles is filled in the beginning and emptied in the end, so
+/// that more is read than is made of it, and less. `dataset_samples`: of the data set, of which each is drawn once an
+/// epoch; 0: not known.
 [[nodiscard]] MeanContent mean_content(const Consumer& consumer, double dataset_samples);
 
 }  // namespace stallcast

@@ -26,7 +26,9 @@ void count_phase(const record::PhaseRecord& seen, double samples, PhaseEvidence&
   sum.foreign_bytes += static_cast<double>(seen.foreign_bytes);
   sum.page_bytes += static_cast<double>(seen.page_bytes);
   sum.samples += samples;
-  if (seen.storage_bytes != UINT64_MAX) sum.storage_bytes += static_cast<double>(seen.storage_bytes);
+  if (seen.storage_bytes == UINT64_MAX) return;
+  sum.storage_bytes += static_cast<double>(seen.storage_bytes);
+  sum.largest_storage_bytes = std::max(sum.largest_storage_bytes, static_cast<double>(seen.storage_bytes));
 }
 
 double waiting_s(const Delivery& delivery) {

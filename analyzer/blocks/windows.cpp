@@ -23,12 +23,13 @@ std::uint64_t next_begun(const Pass& pass, std::span<const Delivery> alike, std:
   return first;
 }
 
-/// When the first worker had made all that it was given. Nothing may come next, before a burst or at the end of a pass:
-/// it rests then, and what the others still make comes at another rate.
-std::uint64_t first_at_rest(std::span<const Delivery> alike) {
+/// When the first worker had made all that it was given, or, `reading`, had read all. Nothing may come next, before a
+/// burst or at the end of a pass: it rests then, and what the others still make comes at another rate.
+std::uint64_t first_at_rest(std::span<const Delivery> alike, bool reading) {
   std::map<std::uint32_t, std::uint64_t> last;  // by worker
   for (const Delivery& delivery : alike) {
     const std::uint64_t done_ns = handed_over_ns(delivery.made);
+    if (reading && delivery.made.io.read_bytes == 0) continue;
     if (delivery.made_known && done_ns > 0) last[delivery.made.header.aux] = done_ns;
   }
   std::uint64_t first = UINT64_MAX;
@@ -71,13 +72,23 @@ std::size_t filling_up(std::span<const Delivery> block, const SegmentRun& run, c
   return static_cast<std::size_t>(run.at_once > 0 ? run.makers() : run.workers * prefetch);
 }
 
+/// Whether the block is a stream's from storage, and ends its pass: a worker that shuffles in a buffer of its own makes
+/// its last batches out of what that holds, and reads nothing for them.
+bool drains(const Pass& pass, std::span<const Delivery> alike, const SegmentRun& run) {
+  if (!run.iterable || run.phase != Phase::cold || !pass.is_over || &alike.back() != &pass.deliveries.back())
+    return false;
+  return std::any_of(alike.begin(), alike.end(),
+                     [](const Delivery& delivery) { return delivery.made_known && delivery.made.io.read_bytes > 0; });
+}
+
 BlockWindow pulled_window(const Pass& pass, const BlockCourse& course, const SegmentRun& run,
                           const LoaderFacts& loader) {
   const std::span<const Delivery> block = course.block;
   BlockWindow window;
   window.opened_ns = reached_ns(block, run);
   std::uint64_t closed_ns = next_begun(pass, course.alike, window.opened_ns);
-  window.closed_ns = std::min({closed_ns, first_at_rest(course.alike), course.until_ns});
+  window.closed_ns =
+      std::min({closed_ns, first_at_rest(course.alike, drains(pass, course.alike, run)), course.until_ns});
   if (closed_ns > block.back().wait.end_ns) closed_ns = window.closed_ns;
   const std::size_t filled = filling_up(block, run, loader, window.opened_ns);
   const std::uint64_t at_it_ns = last_to_begin(block, run.workers);

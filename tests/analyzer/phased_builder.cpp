@@ -257,9 +257,9 @@ record::PhaseRecord phase_record(const PhasedSpec& spec, const Item& item) {
                                                      : item.phase;
   found.phase = static_cast<std::uint32_t>(item.in_burst ? supply : item.phase);
   found.opens = k_opens;
-  found.opened_bytes = static_cast<std::uint64_t>(bytes);
+  found.opened_bytes = static_cast<std::uint64_t>(bytes * spec.file_batches * k_opens);
   const double resident = cold ? spec.cold_resident_share : spec.cached_resident_share;
-  found.resident_bytes = static_cast<std::uint64_t>(bytes * resident);
+  found.resident_bytes = static_cast<std::uint64_t>(bytes * spec.file_batches * k_opens * resident);
   const double stored = cold ? spec.cold_storage_share : spec.cached_storage_share;
   found.storage_bytes = spec.storage_known ? static_cast<std::uint64_t>(bytes * stored) : UINT64_MAX;
   return found;

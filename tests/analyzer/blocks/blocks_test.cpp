@@ -167,6 +167,28 @@ TEST_CASE("a block behind a burst: what fills the queue and what is made beside 
   CHECK(made.block().batches == 11);
 }
 
+TEST_CASE("a stream's cold block that ends its pass ends where the first worker has read all") {
+  Recorded made(Phase::cold, 16, 2);
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    const double begun = 20.0 * static_cast<double>(i / 2) + 3.0 * static_cast<double>(i % 2);
+    made.deliver(i, i == 0 ? 0.0 : begun + 20.0, begun + 21.0, begun);
+    Delivery& delivery = made.consumer.passes[0].deliveries.back();
+    delivery.made.header.aux = static_cast<std::uint32_t>(i % 2);
+    delivery.made.put_ns = Recorded::at(begun + 20.0);
+    if (i >= 12) delivery.made.io.read_bytes = 0;  // out of a buffer of the worker
+  }
+  made.consumer.passes[0].is_over = true;
+  const std::int64_t all = made.block().batches;
+  std::string& json = made.processes[0].texts.back().json;
+  json.replace(json.find("\"workers\""), 9, "\"iterable\":1,\"workers\"");
+  CHECK(made.block().batches == all - 4);
+  made.consumer.passes[0].is_over = false;
+  CHECK(made.block().batches == all);
+  made.consumer.passes[0].is_over = true;
+  for (Delivery& delivery : made.consumer.passes[0].deliveries) delivery.made.io.read_bytes = 0;
+  CHECK(made.block().batches == all);
+}
+
 TEST_CASE("the evidence is that of the window's batches alone") {
   Recorded made = worked_example();
   for (std::uint64_t i = 0; i < 20; ++i) made.find(i).resident_bytes = i < 6 ? 1000 : 10;

@@ -118,6 +118,31 @@ TEST_CASE("what was adjusted is told, and a run of equal samples is not adjusted
   CHECK_FALSE(told(0.0));
 }
 
+TEST_CASE("the mean content of a stream is that of its whole passes, or of the second half of what is seen of one") {
+  Consumer consumer;
+  consumer.loaders[1].kind = "iterable";
+  const auto pass = [](std::initializer_list<std::uint64_t> bytes, bool is_over) {
+    Pass made;
+    made.loader_id = 1;
+    made.is_over = is_over;
+    for (const std::uint64_t read : bytes) {
+      Delivery delivery;
+      delivery.wait.batch = made.deliveries.size();
+      delivery.wait.samples = 1;
+      delivery.made_known = true;
+      delivery.made.io.read_bytes = read;
+      made.deliveries.push_back(delivery);
+    }
+    return made;
+  };
+  consumer.passes = {pass({200, 200, 200, 200, 100, 100, 100, 100}, false)};  // a buffer is filled in its first half
+  CHECK(mean_content(consumer, 0.0).bytes == doctest::Approx(100.0));
+  consumer.passes.push_back(pass({200, 200, 100, 100, 0, 0}, true));
+  CHECK(mean_content(consumer, 0.0).bytes == doctest::Approx(100.0));
+  consumer.loaders[1].kind = "map";
+  CHECK(mean_content(consumer, 0.0).bytes == doctest::Approx(1800.0 / 14.0));
+}
+
 TEST_CASE("the mean content is that of all batches") {
   const PhasedSpec spec = of_photos();
   const RunData run = make_phased_run(spec);
