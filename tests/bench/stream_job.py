@@ -1,9 +1,9 @@
-"""A job that trains on tar shards and prints its own steady rate. For tests/bench/streams and tests/bench/predictions.
+"""A job that trains on shards and prints its own steady rate. For tests/bench/streams and tests/bench/predictions.
 
-The shards hold arrays that an IterableDataset reads, or with `--webloader` photos that WebDataset decodes and crops,
-shuffled and batched in the training process as its documentation shows. Of an array, each sample costs `--work-ms` of CPU, each step sleeps `--step-ms`. `--forget` drops what was read from the page cache
-soon after: every byte comes from storage, also after an epoch that was left half-way. `--synthetic` reuses the first
-batch.
+The shards hold arrays that an IterableDataset reads, in tar, Parquet or Arrow files, or with `--webloader` photos that
+WebDataset decodes and crops, shuffled and batched in the training process as its documentation shows. Of an array, each
+sample costs `--work-ms` of CPU, each step sleeps `--step-ms`. `--forget` drops what was read from the page cache soon
+after: every byte comes from storage, also after an epoch that was left half-way. `--synthetic` reuses the first batch.
 """
 
 import argparse
@@ -18,7 +18,8 @@ import time
 from job_parts import spend_cpu
 
 FORGOTTEN_TOGETHER = 8  # samples
-SKIPPED = 12  # batches of each epoch's begin and end
+GROUP = 16  # rows that are read together
+SKIPPED = {False: 12, True: 24}  # batches of each epoch's begin and end; with --webloader buffers hold as many
 
 
 def make_shards(folder, shards, samples, size):
@@ -58,19 +59,66 @@ def make_photo_shards(folder, shards, samples, edge):
     os.sync()
 
 
+def make_table_shards(folder, ending, shards, samples, size):
+    """Parquet files in groups of GROUP rows, or Arrow files of batches of so many."""
+    import pyarrow
+    import pyarrow.parquet
+
+    os.makedirs(folder, exist_ok=True)
+    for number in range(shards):
+        path = os.path.join(folder, f"{number:04d}.{ending}")
+        if os.path.exists(path):
+            continue
+        table = pyarrow.table({"data": [os.urandom(size) for _ in range(samples)]})
+        if ending == "parquet":
+            pyarrow.parquet.write_table(table, path + ".part", row_group_size=GROUP, compression="none")
+        else:
+            with pyarrow.OSFile(path + ".part", "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table, max_chunksize=GROUP)
+        os.rename(path + ".part", path)
+    os.sync()
+
+
+def tar_rows(path):
+    with open(path, "rb") as file, tarfile.open(fileobj=file) as tar:
+        for member in tar:
+            yield tar.extractfile(member).read()
+
+
+def parquet_rows(path):
+    import pyarrow.parquet
+
+    for batch in pyarrow.parquet.ParquetFile(path).iter_batches(batch_size=GROUP):
+        yield from (value.as_py() for value in batch.column("data"))
+
+
+def arrow_rows(path):
+    import pyarrow
+
+    with pyarrow.OSFile(path) as file:
+        reader = pyarrow.ipc.open_file(file)
+        for number in range(reader.num_record_batches):
+            yield from (value.as_py() for value in reader.get_batch(number).column("data"))
+
+
+ROWS = {"tar": tar_rows, "parquet": parquet_rows, "arrow": arrow_rows}
+
+
 def samples_of(args, worker, workers):
     import torch
 
-    for path in sorted(glob.glob(os.path.join(args.folder, "*.tar")))[worker::workers]:
-        with open(path, "rb") as file, tarfile.open(fileobj=file) as tar:
-            for number, member in enumerate(tar):
-                data = tar.extractfile(member).read()
-                if args.forget and number % FORGOTTEN_TOGETHER == 0:
-                    os.posix_fadvise(file.fileno(), 0, file.tell(), os.POSIX_FADV_DONTNEED)
-                spend_cpu(data, args.work_ms * 1e-3)
-                yield torch.frombuffer(bytearray(data[:4096]), dtype=torch.uint8).float()
-            if args.forget:
-                os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    for path in sorted(glob.glob(os.path.join(args.folder, "*.*")))[worker::workers]:
+        done = 0  # bytes of rows: fewer than were read
+        file = os.open(path, os.O_RDONLY) if args.forget else None
+        for number, data in enumerate(ROWS[path.rpartition(".")[2]](path)):
+            done += len(data)
+            if args.forget and number % FORGOTTEN_TOGETHER == 0:
+                os.posix_fadvise(file, 0, done, os.POSIX_FADV_DONTNEED)
+            spend_cpu(data, args.work_ms * 1e-3)
+            yield torch.frombuffer(bytearray(data[:4096]), dtype=torch.uint8).float()
+        if args.forget:
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(file)
 
 
 def make_loader(args):
@@ -126,9 +174,10 @@ def train(args):
             (weight * (batch[0] if args.webloader else batch).mean()).sum().backward()
             optimizer.step()
             time.sleep(args.step_ms * 1e-3)
-        if len(times) > 3 * SKIPPED:
-            seconds += times[-SKIPPED] - times[SKIPPED]
-            batches += len(times) - 2 * SKIPPED
+        skipped = SKIPPED[args.webloader]
+        if len(times) > 3 * skipped:
+            seconds += times[-skipped] - times[skipped]
+            batches += len(times) - 2 * skipped
     return args.batch_size * batches / seconds
 
 

@@ -30,7 +30,7 @@ except ImportError:
 SAMPLES = 404  # 50 batches of 8 and one of 4
 EPOCHS = 12
 PATIENCE_S = 300
-LIGHT = "plain,lasting,iterable,evaluating,wrapped"
+LIGHT = "plain,lasting,iterable,evaluating,wrapped,tar"
 # Batches come from threads that cannot be held back: these jobs are recorded passively.
 NOT_SWITCHED = ("wrapped", "tf_data", "keras", "dali", "grain_threads", "grain_serial", "grain_processes",
                 "grain_loader", "grain_evaluating", "datasets_batches", "datasets_stream", "nodes_threads",
@@ -41,11 +41,12 @@ PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda1
 
 
 def jobs():
+    import format_jobs
     import jobs as torch_jobs
     import other_jobs
     import thread_jobs
 
-    known = {name: (module.__name__ + ".py", needs) for module in (torch_jobs, thread_jobs, other_jobs)
+    known = {name: (module.__name__ + ".py", needs) for module in (torch_jobs, thread_jobs, other_jobs, format_jobs)
              for name, (_, needs) in module.JOBS.items()}
     wanted = os.environ.get("STALLCAST_FRAMEWORKS", LIGHT)
     return {name: known[name] for name in (known if wanted == "all" else wanted.split(","))}

@@ -48,8 +48,6 @@ inline constexpr std::uint32_t k_most_name_digits = 12;  ///< of a number in a f
 inline constexpr std::size_t k_fresh_bytes = 2 * 1024 * 1024;
 
 // page_holder.cpp
-/// threads that read what is to be held. Chosen: storage gives more to some, and a job reads beside them
-inline constexpr std::size_t k_hold_readers = 4;
 /// Chosen: how soon pages that went, or memory that became short, are seen
 inline constexpr int k_hold_look_every_ms = 500;
 /// of free memory; an eighth of what is held where that is more. Chosen: with less the kernel begins to end processes

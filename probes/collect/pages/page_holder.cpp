@@ -57,6 +57,7 @@ struct PageHolder::Work {
   std::vector<FileStretch> parts{};
   std::vector<HeldPart> held{};
   std::uint64_t limit_bytes = 0;  ///< the caller's
+  std::size_t readers = 1;
   HoldBudget budget{};
   std::atomic<bool> stop{false};
   std::atomic<bool> too_much{false};
@@ -106,12 +107,12 @@ struct PageHolder::Work {
   void read_all() {
     held.resize(parts.size());
     budget.stop = &stop;
-    std::vector<std::thread> readers;
-    for (std::size_t i = 1; i < std::min(k_hold_readers, parts.size()); ++i) {
-      readers.push_back(start_thread([this] { read(); }));
+    std::vector<std::thread> others;
+    for (std::size_t i = 1; i < std::min(readers, parts.size()); ++i) {
+      others.push_back(start_thread([this] { read(); }));
     }
     read();
-    for (std::thread& reader : readers) {
+    for (std::thread& reader : others) {
       if (reader.joinable()) reader.join();
     }
   }
@@ -155,11 +156,12 @@ void PageHolder::ask(Request request) {
   asked_.notify_all();
 }
 
-void PageHolder::hold(std::vector<FileStretch> parts, std::uint64_t limit_bytes) {
+void PageHolder::hold(std::vector<FileStretch> parts, std::uint64_t limit_bytes, std::size_t readers) {
   if (!thread_.joinable()) thread_ = start_thread([this] { run(); });
   auto work = std::make_shared<Work>();
   work->parts = std::move(parts);
   work->limit_bytes = limit_bytes;
+  work->readers = readers;
   if (!thread_.joinable()) {
     phase_ = HoldPhase::failed;
     reason_ = "no further thread can be started";

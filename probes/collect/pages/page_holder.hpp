@@ -48,13 +48,16 @@ class PageHolder {
   /// Lets go, and waits until that is done.
   ~PageHolder();
 
+  /// Chosen: storage gives more to some than to one.
+  static constexpr std::size_t k_fewest_readers = 4;
+
   /// Most parts at once: the kernel allows 65,530 maps.
   static constexpr std::size_t k_most_parts = 20'000;
 
   /// Holds these parts from now on, in the place of what it held. At most `limit_bytes` of them (0: no limit of the
   /// caller's) and at most a quarter of the memory that is free, else it fails. Of parts that are gone, changed or
-  /// unreadable it makes do without up to 2 % of the parts and 2 % of the bytes.
-  void hold(std::vector<FileStretch> parts, std::uint64_t limit_bytes = 0);
+  /// unreadable it makes do without up to 2 % of the parts and 2 % of the bytes. `readers`: threads that read them.
+  void hold(std::vector<FileStretch> parts, std::uint64_t limit_bytes = 0, std::size_t readers = k_fewest_readers);
 
   /// Lets go, soon: reading stops within the call that storage is busy with.
   void release(HeldPages pages = HeldPages::drop);

@@ -30,10 +30,12 @@ inline constexpr std::uint64_t k_most_block_batches = 400;
 inline constexpr int k_most_late_holds = 2;
 /// between looks. Chosen: turns of less come in bunches, which are no rate
 inline constexpr double k_rate_over_s = 0.2;
-/// of the time that files took to be read the last time. Chosen: by so much storage may be slower now
+/// of the turns that passed while files were read the last time. Chosen: by so much storage may be slower now
 inline constexpr double k_read_slack = 1.3;
-inline constexpr double k_first_read_s = 2.0;       ///< taken for it before anything was read. Chosen: files of a block
-inline constexpr double k_least_read_s = 0.5;       ///< taken for it. Chosen: what took no time was in memory
+inline constexpr double k_first_read_s = 2.0;  ///< taken for it before anything was read. Chosen: files of a block
+inline constexpr double k_least_read_s = 0.5;  ///< taken for it. Chosen: what took no time was in memory
+/// turns of a job that waits for storage to those that are read beside it. Chosen: two readers for each of its own
+inline constexpr double k_lead_of_read_turns = 0.5;
 inline constexpr double k_slowest_lead_rate = 0.1;  ///< turns a second. Chosen: a job without a rate has some lead, too
 
 /// rounds in a row. Chosen: some reader of a stream is always near the end of its shard then
@@ -81,6 +83,9 @@ inline constexpr std::uint64_t k_dense_stretches = 20;
 inline constexpr std::uint64_t k_progress_every_ns = 1'000'000'000ULL;
 
 // recorded_files.cpp
+/// threads that read what is to be held, for each worker of the job: two thirds of what storage gives then are theirs
+inline constexpr std::size_t k_readers_of_a_worker = 2;
+inline constexpr std::size_t k_most_readers = 32;  ///< Chosen: more in flight bring nothing from a disk
 /// of the samples of a block, that the job has never read. A block from memory with more would fail its premise
 inline constexpr double k_most_unknown_samples = 0.01;
 /// Chosen: a reader's pace over minutes is wanted, and a look opens some files of /proc

@@ -201,8 +201,8 @@ void PhaseSchedule::advance_cached(const View& view) {
   } else if (files_->state() == FilesAhead::State::failed) {
     files_failed(view);
   } else if (files_->state() == FilesAhead::State::held && held_until_turn_ == 0) {
-    read_s_ = std::max(k_least_read_s, elapsed_s_ - asked_s_);
-    if (asked_from_here_) read_turns_ = view.fastest_turn - asked_turn_;
+    read_turns_ = view.fastest_turn - asked_turn_;
+    read_of_turns_ = asked_all_ ? 0 : asked_end_ - asked_first_;
     publish_cached(group, asked_all_ ? from : std::max(from, asked_first_), view);
   }
 }
@@ -212,16 +212,15 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   if (view.slowest_turn < next_turn_) return;
   if (goes_by_position(view)) return ask_from_here(turns, from, view);
   // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are held.
-  const double lead_turns = expected_read_s(turns, view) * k_read_slack * std::max(rate_as_found_, k_slowest_lead_rate);
-  const auto lead = static_cast<std::uint64_t>(std::ceil(lead_turns));
+  const auto lead = static_cast<std::uint64_t>(std::ceil(expected_lead(turns, view) * k_read_slack));
   const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
   const bool all = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late_holds;
   if (all && view.passes < 2) return wait_for_second_pass("reading what comes next takes too much of the first pass");
   asked_all_ = all;
   asked_first_ = from + lead;
   // What may be late costs as much to read as what is not: little of it where a batch takes long.
-  const std::uint64_t slack = is_slow(view) ? std::min(lead / 2, turns / 4) : lead / 2;
-  asked_end_ = asked_first_ + turns + slack + view.in_flight;
+  const std::uint64_t slack = is_slow(view) ? std::min(lead / 2, turns / 4) : lead / 2 + view.in_flight;
+  asked_end_ = asked_first_ + turns + slack;
   if (!asked_all_ && asked_end_ > view.pass_end) {
     if (from + turns > view.pass_end) return;  // with the next pass
     asked_first_ = std::min(asked_first_, view.pass_end - turns);
@@ -229,7 +228,7 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   }
   asked_ = true;
   asked_from_here_ = false;
-  asked_s_ = elapsed_s_;
+  asked_turn_ = view.fastest_turn;
   if (asked_all_) {
     files_->ask_all();
   } else {
@@ -237,14 +236,20 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   }
 }
 
-/// A job that waits for storage takes all that it gives. Worked example: it takes 4 batches/s; the files of 40 turns
-/// are then read at half of that at best, in 20 s, in which the job itself goes on by 40 turns instead of 80: as far as
-/// in 10 s as found.
-double PhaseSchedule::expected_read_s(std::uint64_t turns, const View& view) const {
-  if (read_s_ > 0.0) return read_s_;
+/// As far as it went the last time. A job that waits for storage takes all that it gives: the first time it is taken to
+/// keep a third beside the readers of the files, of whom there are two for each of its workers.
+///
+/// Worked example. It takes 4 batches/s; the files of 40 turns are then read at two thirds of that, in 15 s, in which
+/// the job itself goes on by 20 turns.
+double PhaseSchedule::expected_lead(std::uint64_t turns, const View& view) const {
+  const double rate = std::max(rate_as_found_, k_slowest_lead_rate);
+  if (read_of_turns_ > 0) {
+    const double last = static_cast<double>(read_turns_) / static_cast<double>(read_of_turns_);
+    return std::max(k_least_read_s * rate, last * static_cast<double>(turns));
+  }
   const bool may_be_in_memory = view.passes >= 2;
-  if (may_be_in_memory || waited_share_ < k_hardly_waited_share) return k_first_read_s;
-  return std::max(k_first_read_s, static_cast<double>(turns) / std::max(rate_as_found_, k_slowest_lead_rate));
+  if (may_be_in_memory || waited_share_ < k_hardly_waited_share) return k_first_read_s * rate;
+  return std::max(k_first_read_s * rate, k_lead_of_read_turns * static_cast<double>(turns));
 }
 
 bool PhaseSchedule::may_ask(const View& view) const {

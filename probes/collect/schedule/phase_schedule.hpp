@@ -125,8 +125,8 @@ class PhaseSchedule {
   /// In the first pass it was tried to tell what comes next, and cannot be: files are held from the second pass on.
   void wait_for_second_pass(std::string why);
   [[nodiscard]] bool may_ask(const View& view) const;
-  /// How long reading the files of so many turns takes, beside the job.
-  [[nodiscard]] double expected_read_s(std::uint64_t turns, const View& view) const;
+  /// Turns that the job takes while the files of so many are read beside it.
+  [[nodiscard]] double expected_lead(std::uint64_t turns, const View& view) const;
   void publish_cached(Group group, std::uint64_t from, const View& view);
   void release_when_passed(const View& view);
 
@@ -166,16 +166,15 @@ class PhaseSchedule {
   bool no_positions_ = false;        ///< that cannot be told
   bool not_all_ = false;             ///< all files of the stream cannot be held
   int not_yet_ = 0;                  ///< times in a row that a reader was near the end of its file
-  std::uint64_t asked_turn_ = 0;     ///< the fastest rank's, when it was asked from here
-  std::uint64_t read_turns_ = 0;     ///< by which it went on until that was held, the last time; 0: not yet
+  std::uint64_t asked_turn_ = 0;     ///< the fastest rank's, when it was asked
+  std::uint64_t read_turns_ = 0;     ///< by which it went on until that was held, the last time
+  std::uint64_t read_of_turns_ = 0;  ///< whose files were read then; 0: none were, or all files
   std::string not_in_first_pass_{};  ///< why files cannot be told in the first pass; empty: not tried, or they can
   std::uint64_t asked_first_ = 0;    ///< turns whose files are asked for
   std::uint64_t asked_end_ = 0;
   std::uint64_t held_until_turn_ = 0;  ///< they are needed until this turn is taken; 0: no block of them is published
   std::uint32_t last_burst_ = 0;       ///< 1 + the segment after whose hold they are needed no more; 0: none
   int late_ = 0;                       ///< times that reading took longer than was foreseen
-  double asked_s_ = 0.0;               ///< when they were asked for
-  double read_s_ = 0.0;                ///< that reading took the last time; 0: nothing was read yet
   std::uint32_t round_ = 0;
   std::uint64_t next_turn_ = 0;      ///< after everything published
   std::uint64_t block_batches_ = 0;  ///< 0: not decided yet

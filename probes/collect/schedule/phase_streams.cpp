@@ -31,7 +31,6 @@ void PhaseSchedule::ask_from_here(std::uint64_t turns, std::uint64_t from, const
   not_yet_ = 0;
   asked_ = asked_from_here_ = true;
   asked_all_ = false;
-  asked_s_ = elapsed_s_;
   asked_turn_ = view.fastest_turn;
 }
 
@@ -41,7 +40,7 @@ std::uint64_t PhaseSchedule::lead_of_stream(std::uint64_t held) const {
   double turns = k_first_read_s * rate_as_found_;
   if (waited_share_ >= k_hardly_waited_share)
     turns = std::max(turns, k_kept_beside_reading * static_cast<double>(held));
-  if (read_turns_ > 0) turns = static_cast<double>(read_turns_);
+  if (read_of_turns_ > 0) turns = static_cast<double>(read_turns_);
   return static_cast<std::uint64_t>(std::ceil(turns * k_read_slack));
 }
 

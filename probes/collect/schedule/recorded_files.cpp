@@ -220,6 +220,16 @@ FoundFiles RecordedFiles::files_of_told() const {
   return found;
 }
 
+/// Storage serves each reader alike: as many again as the job has, so that a block's files are not read for longer than
+/// it takes the job to read twice as many.
+std::size_t RecordedFiles::readers() const {
+  std::size_t workers = 0;
+  for (const record::PhaseSlot& slot : control_.phases) {
+    if (slot.armed.load(std::memory_order_relaxed) != 0) workers += slot.workers.load(std::memory_order_relaxed);
+  }
+  return std::clamp(k_readers_of_a_worker * workers, PageHolder::k_fewest_readers, k_most_readers);
+}
+
 void RecordedFiles::hold_what_was_told() {
   asking_ = false;
   names_.learn(samples_);
@@ -230,7 +240,7 @@ void RecordedFiles::hold_what_was_told() {
     return fail("which files the next samples are read from is not known");
   }
   holding_ = true;
-  holder_.hold(std::move(found.parts));
+  holder_.hold(std::move(found.parts), 0, readers());
 }
 
 }  // namespace stallcast::collect

@@ -201,6 +201,21 @@ TEST_CASE("the evidence is that of the window's batches alone") {
   CHECK_FALSE(made.block().evidence.storage_known);
 }
 
+TEST_CASE("without workers, a block of which too few steps were left alone does not tell them") {
+  Recorded made(Phase::cold, 6, 0);
+  for (std::uint64_t i = 0; i < 6; ++i) {
+    const double at = 10.0 * static_cast<double>(i);
+    made.deliver(i, at, at + 4.0, at);
+  }
+  const auto steps = [&made] { return phase_blocks(made.consumer, made.processes).at(1); };
+  CHECK(steps().rejected.empty());
+  for (const double ms : {16.0, 36.0}) {
+    made.processes[0].texts.push_back(
+        {record::TextKind::mark, fmt::format(R"({{"what":"checkpoint","begin_ns":{}}})", Recorded::at(ms))});
+  }
+  CHECK(steps().rejected == "too few of its steps were not interrupted");
+}
+
 TEST_CASE("without workers there are no transients but the first step, and the block tells steps and supply as well") {
   Recorded made(Phase::cold, 10, 0);
   for (std::uint64_t i = 0; i < 10; ++i) {

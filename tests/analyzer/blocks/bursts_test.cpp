@@ -162,6 +162,11 @@ TEST_CASE("a step of a burst in which the script did something else is left out"
   CHECK(block.rejected.empty());
   CHECK(block.batches == 3);
   CHECK(block.seconds == doctest::Approx(3 * 5e-3));
+  for (const double ms : {242.0, 252.0, 257.0}) {
+    other.wait.begin_ns = other.wait.end_ns = at(ms);
+    held.consumer.passes[1].deliveries.push_back(other);
+  }
+  CHECK(held.synthetic().rejected == "an evaluation or a checkpoint lay within it");
 }
 
 TEST_CASE("a hold tells what the loader can, where batches were begun and ended in it") {

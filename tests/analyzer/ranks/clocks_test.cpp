@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyzer/analyze.hpp"
 #include "tests/analyzer/node_builder.hpp"
 
 using namespace stallcast;
@@ -74,6 +75,7 @@ TEST_CASE("nothing is said of the clocks of ranks that do not wait for each othe
 }
 
 TEST_CASE("too few steps, and one rank alone") {
+  CHECK(analyze_run(make_run(fetch_bound())).ranks[0].clock_offset.reason() == "one rank has nobody's clock to go by");
   std::vector<RunData> nodes = in_step([](std::size_t, std::size_t) { return 0.0; });
   for (auto& process : nodes[1].processes) process.steps.resize(std::min<std::size_t>(process.steps.size(), 5));
   nodes[1].consumers.clear();

@@ -64,7 +64,7 @@ TEST_CASE("what an exchange takes is not told where a rank's timers are missing,
   CHECK(three.exchange.backward.has_value());
   nodes = two_nodes(two_ranks());
   for (std::size_t rank = 0; rank < 4; ++rank) mark(nodes, rank, 20, 70.0, 30.0);
-  CHECK_FALSE(merged(nodes).exchange.backward.has_value());
+  CHECK(merged(nodes).exchange.backward.reason().find("fewer than three iterations were timed") == 0);
   CHECK(merged(two_nodes(two_ranks())).exchange.backend.empty());
 }
 

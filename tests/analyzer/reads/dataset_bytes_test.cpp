@@ -147,6 +147,12 @@ TEST_CASE("a data set of which no file was missed is no larger than its files") 
         doctest::Approx(8e7 / 1280.0));
 }
 
+TEST_CASE("a sample of no bytes has no share of the data set") {
+  Dataset dataset;
+  dataset.bytes_per_sample = BytesPerSample(0.0);
+  CHECK(distinct_bytes_per_sample(dataset, 1280).reason() == "no bytes were read");
+}
+
 TEST_CASE("bytes that a sample reads twice are counted once, and come from storage once") {
   JobSpec spec = reading_samples();
   spec.storage_share = 0.5;

@@ -76,6 +76,7 @@ TEST_CASE("busy, exposed and starved shares of a step add up with the truth") {
 TEST_CASE("no GPU, no section; a GPU that nobody could look at, a reason") {
   RunData run = make_run(fetch_bound());
   CHECK(analyze_run(run).gpu.source.empty());
+  CHECK(analyze_run(run).gpu.busy.reason() == "no GPU was used");
   run.consumers[0].description = R"({"role": "consumer", "cuda": true})";
   const Gpu gpu = analyze_run(run).gpu;
   CHECK(gpu.source == "nothing");

@@ -69,7 +69,7 @@ TEST_CASE("others' use is not known without the CPUs' counts, for a moment, or w
   CHECK(sections::other_cpus({twice.data(), 1}).has_value());
   CHECK(has(sections::other_cpus(twice).reason(), "several recordings of one machine"));
   for (Consumer& consumer : run.consumers) consumer.phases_begin_ns = k_start_ns + 2'000'000'000;
-  CHECK(has(sections::other_cpus({twice.data(), 1}).reason(), "too short"));
+  CHECK(has(sections::other_cpus({twice.data(), 1}).reason(), "the job ran as found for too short a time"));
 }
 
 TEST_CASE("others are blamed where they ran, and with what they used") {

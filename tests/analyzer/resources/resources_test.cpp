@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyzer/analyze.hpp"
+#include "tests/analyzer/phased_builder.hpp"
 #include "tests/analyzer/run_builder.hpp"
 
 using namespace stallcast;
@@ -27,6 +28,24 @@ TEST_CASE("the costs of a sample are what was drawn") {
   CHECK(resources.anonymous_memory->value() == 2.3e9);
   CHECK(resources.page_cache_available->value() == doctest::Approx(61.7e9));
   CHECK(near(resources.storage_bandwidth->value(), profile.rates.as_is->mean.value() * k_bytes_per_sample, 0.05));
+}
+
+TEST_CASE("what a state costs is told where it was made, and says else that it was not") {
+  const Resources passive = analyze_run(make_run(fetch_bound())).resources;
+  CHECK(passive.worker_cpu_cold.reason() == "no cold blocks were run");
+  CHECK(passive.worker_wall_cold.reason() == "no cold blocks were run");
+  CHECK(passive.worker_cpu_cached.reason() == "no cached blocks were run");
+  CHECK(passive.worker_wall_cached.reason() == "no cached blocks were run");
+  CHECK(passive.consumer_cpu_cached.reason() == "no cached blocks were run");
+  CHECK(passive.step_cpu.reason() == "no synthetic blocks were run");
+  const Resources phased = analyze_run(make_phased_run({})).resources;
+  for (const auto* cost :
+       {&phased.worker_cpu_cold, &phased.worker_wall_cold, &phased.worker_cpu_cached, &phased.worker_wall_cached}) {
+    CHECK(cost->has_value());
+  }
+  // Its consumer wrote no CPU times.
+  CHECK(phased.consumer_cpu_cached.reason() == "fewer than two cached blocks show the CPU clock of the consumer");
+  CHECK(phased.step_cpu.reason() == "fewer than two synthetic blocks show the CPU clock of the consumer");
 }
 
 TEST_CASE("workers that wait for cores show it") {

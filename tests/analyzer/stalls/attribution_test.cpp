@@ -164,7 +164,19 @@ TEST_CASE("several passes give the same shares as one, whether workers persist o
     REQUIRE(profile.stalls.as_is_fetch.has_value());
     CHECK(std::abs(profile.stalls.as_is_fetch->mean - truth.fetch()) < 0.02);
     CHECK(near(profile.rates.as_is->mean.value(), spec.batch_size / truth.step_s, 0.02));
+    CHECK(profile.stalls.epoch_pause.has_value());
+    spec.passes = 2;
+    CHECK(analyze_run(make_run(spec)).stalls.epoch_pause.reason() == "fewer than three epochs began as found");
   }
+}
+
+TEST_CASE("how many threads a worker uses is what one of them says") {
+  RunData run = make_run(fetch_bound());
+  REQUIRE(analyze_run(run).job.threads_per_worker);
+  for (record::ProcessRecording& process : run.processes) {
+    std::erase_if(process.texts, [](const auto& text) { return text.json.find("worker") != std::string::npos; });
+  }
+  CHECK(analyze_run(run).job.threads_per_worker.reason() == "no worker process described itself");
 }
 
 TEST_CASE("storage's share of reading is what a resident file does not cost") {

@@ -132,7 +132,7 @@ TEST_CASE("one low point does not hide a plateau, and a rise is none") {
 TEST_CASE("a ceiling that was not reached is absent, and says how far it went") {
   const StorageFit fit = analyze_storage(simulate_probe({}, 100e3, false)).fit;
   CHECK_FALSE(fit.ceiling_bytes);
-  CHECK(fit.ceiling_bytes.reason().find("not reached") == 0);
+  CHECK(fit.ceiling_bytes.reason().find("not reached: with") == 0);
   CHECK(error_of(fit.latency, 1e-3) < 0.05);
 }
 
@@ -187,6 +187,11 @@ TEST_CASE("reads of one size cannot tell latency from bandwidth") {
   const StorageFit fit = analyze_storage(recording).fit;
   CHECK_FALSE(fit.latency);
   CHECK(fit.latency.reason().find("one size") != std::string::npos);
+  CHECK(fit.residual_frac.reason() == "no stream was fitted");
+}
+
+TEST_CASE("where nothing was read the fit says so") {
+  CHECK(analyze_storage({}).fit.latency.reason() == "no single stream was measured");
 }
 
 TEST_CASE("a window whose premise fails is left out; a point with no other is absent with the reason") {

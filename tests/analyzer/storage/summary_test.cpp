@@ -128,8 +128,8 @@ TEST_CASE("pauses in reads that did not come from storage tell nothing") {
   recording.windows.back().evidence.storage_bytes = 0.3 * recording.windows.back().bytes;
   const Storage storage = storage_summary(recording);
   REQUIRE(storage.ceiling_bandwidth);
-  CHECK_FALSE(storage.saved);
-  CHECK_FALSE(storage.idle_read);
+  CHECK(storage.saved.reason() == "no cold reading with pauses was measured");
+  CHECK(storage.idle_read.reason() == "too few reads came after a pause");
 }
 
 TEST_CASE("windows with pauses are no points of the curve") {
@@ -148,6 +148,8 @@ TEST_CASE("nothing read cold: no rates, with the reason") {
   const Storage storage = storage_summary(recording);
   CHECK(storage.rates.empty());
   CHECK(storage.ceiling_rate.reason() == "all of it is in memory");
+  recording.gaps.clear();
+  CHECK(storage_summary(recording).ceiling_rate.reason() == "no cold read was measured");
 }
 
 TEST_CASE("a file or two, read again and again from what the storage had saved up, tell no rate") {
