@@ -247,6 +247,25 @@ void fork_here(const Words& /*words*/) {
   std::_Exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
 }
 
+bool g_skipping = false;  ///< to the next "join", what another process has done
+bool g_joins = false;     ///< this is that process
+
+/// The commands up to "join" are another process's; this one goes on behind it.
+void let_another(const Words& /*words*/) {
+  std::fflush(stdout);
+  const pid_t child = ::fork();
+  require(child >= 0, "fork");
+  g_joins = child == 0;
+  g_skipping = child != 0;
+  int status = 0;
+  if (child != 0) require(::waitpid(child, &status, 0) == child && status == 0, "waitpid");
+}
+
+void join_here(const Words& /*words*/) {
+  std::fflush(stdout);
+  if (g_joins) std::_Exit(0);
+}
+
 /// Another process computes, ends and is waited for.
 void compute_in_child(const Words& words) {
   const pid_t child = ::fork();
@@ -350,6 +369,8 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"segment", print_segment},
       {"slot", fill_slot},
       {"fork", fork_here},
+      {"another", let_another},
+      {"join", join_here},
       {"child", compute_in_child},
       {"aside", help_aside},
       {"time", print_time},
@@ -364,6 +385,8 @@ int main(int argc, char** argv) {
     std::istringstream text(argv[i]);
     Words words;
     for (std::string word; std::getline(text, word, ':');) words.push_back(word);
+    g_skipping = g_skipping && words.at(0) != "join";
+    if (g_skipping) continue;
     const auto command = commands().find(words.at(0));
     require(command != commands().end(), argv[i]);
     command->second(words);

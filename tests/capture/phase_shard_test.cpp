@@ -114,17 +114,21 @@ TEST_CASE("what several processes read of a stream at a time is left where it is
   CHECK(evicted(0, record::k_files_shared));  // samples with indices say which of them was read when
 }
 
-TEST_CASE("processes that read the same file in turn are seen to share it; one alone is not") {
+TEST_CASE("processes that read the same file at a time are seen to share it; one after the other they do not") {
   const Data data;
-  const auto shared = [&](const std::vector<std::string>& in_child) {
+  const auto shared = [&](const std::vector<std::string>& later) {
     PhasedRun run;
     std::vector<std::string> commands{data.keep, begin(Phase::as_is, 0, 1), "pread:0:10", "pread:65536:10", "end"};
-    commands.insert(commands.end(), in_child.begin(), in_child.end());
+    commands.insert(commands.end(), later.begin(), later.end());
     run.guest(commands);
     return run.control().shared_reads.load();
   };
-  CHECK(shared({begin(Phase::as_is, 0, 1, 1), "pread:131072:10", "end"}) == 0);
-  CHECK(shared({"fork", begin(Phase::as_is, 0, 1, 1), "pread:131072:10", "end"}) == 1);
+  const std::vector<std::string> again{begin(Phase::as_is, 0, 1, 2), "pread:196608:10", "end"};
+  std::vector<std::string> other{"another", begin(Phase::as_is, 0, 1, 1), "pread:131072:10", "end", "join"};
+  CHECK(shared(again) == 0);
+  CHECK(shared(other) == 0);  // the workers of an epoch, and those of the next
+  other.insert(other.end(), again.begin(), again.end());
+  CHECK(shared(other) == 1);
 }
 
 TEST_CASE("half of a large file's chunks is cold") {

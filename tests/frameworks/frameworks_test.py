@@ -30,7 +30,7 @@ except ImportError:
 SAMPLES = 404  # 50 batches of 8 and one of 4
 EPOCHS = 12
 PATIENCE_S = 300
-LIGHT = "plain,lasting,iterable,evaluating,wrapped,tar"
+LIGHT = "plain,lasting,iterable,evaluating,wrapped"
 # Batches come from threads that cannot be held back: these jobs are recorded passively.
 NOT_SWITCHED = ("wrapped", "tf_data", "keras", "dali", "grain_threads", "grain_serial", "grain_processes",
                 "grain_loader", "grain_evaluating", "datasets_batches", "datasets_stream", "nodes_threads",

@@ -39,8 +39,8 @@ Segment PhaseSchedule::block(Phase phase, const View& view) const {
     const auto wanted = static_cast<std::uint64_t>(std::ceil(rate * k_cached_block_s)) + transients_;
     batches = std::clamp(wanted, batches, std::min(2 * batches, k_most_block_batches));
   }
-  // A queue that was found empty fills while the block has begun. Where a batch takes long that is much to be read.
-  if (phase == Phase::cached && waited_share_ >= k_hardly_waited_share && !is_slow(view)) {
+  // A queue that was found empty fills while the block has begun.
+  if (phase == Phase::cached && waited_share_ >= k_hardly_waited_share) {
     batches = std::min(batches + view.in_flight, k_most_block_batches);
   }
   // From memory nothing comes in lumps, and what is held of a stream is no more than needed.
