@@ -28,6 +28,12 @@ double mean_end_s(std::span<const Delivery> block, std::size_t from, std::size_t
   return sum / static_cast<double>(count);
 }
 
+/// Whether what a batch has read is what it is made of. Of a stream that reads a shard, or groups of rows, in one go it
+/// is not: most batches read nothing, and the others what all of them are made of.
+bool tells_content(const Delivery& delivery, const SegmentRun& run) {
+  return delivery.made_known && (!run.iterable || delivery.made.io.read_bytes > 0);
+}
+
 /// What the deliveries first + bunch .. last of a piece are made of, by groups of those that arrive together.
 void add_contents(std::span<const Delivery> deliveries, const LoaderFacts& loader, const BlockWindow& piece,
                   std::size_t bunch, PhaseBlock& block) {
@@ -38,7 +44,7 @@ void add_contents(std::span<const Delivery> deliveries, const LoaderFacts& loade
     ContentGroup group;
     double samples = 0.0;
     for (std::size_t i = at; i < end; ++i) {
-      known = known && deliveries[i].made_known;
+      known = known && tells_content(deliveries[i], block.run);
       group.bytes += static_cast<double>(deliveries[i].made.io.read_bytes);
       samples += samples_of(deliveries[i], loader);
     }
@@ -144,8 +150,10 @@ bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBloc
   block.seconds = made->seconds;
   block.wait_seconds = std::max(0.0, block.seconds - scale * own_s);
   block.late_seconds = std::max(0.0, block.wait_seconds - scale * receive_s);
-  block.content = {.bytes = made->bytes};
-  add_groups(made->groups, block.content);
+  const bool content_known = std::all_of(deliveries.begin() + static_cast<std::ptrdiff_t>(first), deliveries.end(),
+                                         [&](const Delivery& delivery) { return tells_content(delivery, block.run); });
+  block.content = {.bytes = content_known ? made->bytes : -1.0};
+  if (content_known) add_groups(made->groups, block.content);
   block.from_ns = deliveries[window.empty ? first - 1 : window.first].wait.end_ns;
   block.to_ns = deliveries.back().wait.end_ns;
   check_measured(deliveries, "", block);
@@ -206,7 +214,6 @@ void take_off_read_ahead(PhaseBlock& block) {
     block.rejected = text;
     return;
   }
-  block.reads_bind = block.run.workers > 0;
   const double requested = k_few_requests * seen.largest_storage_bytes * static_cast<double>(seen.opens);
   const double come =
       seen.opened_bytes > 0.0 && seen.opened_bytes <= requested ? 1.0 + computes * (share - 1.0) : share;

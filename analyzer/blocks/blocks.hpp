@@ -118,7 +118,6 @@ struct PhaseBlock {
   std::uint64_t from_ns = 0;  ///< first delivery of the window
   std::uint64_t to_ns = 0;    ///< last delivery of the window
   double first_reads = -1.0;  ///< share of a cold block's samples that this run had not read before; negative: unknown
-  bool reads_bind = false;    ///< a stream's cold block, whose time is that of the bytes that its workers wait for
   BlockContent content{};
   PhaseEvidence evidence{};
   bool beside = false;     ///< told by the deliveries of another block: there was no segment of this phase

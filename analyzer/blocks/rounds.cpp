@@ -21,7 +21,6 @@ void count_block(const PhaseBlock& block, Phase phase, int rank, PhaseRounds& ou
   cell.seconds += block.seconds;
   cell.wait_seconds += block.wait_seconds;
   cell.late_seconds += block.late_seconds;
-  cell.bound_seconds += block.reads_bind ? block.seconds : 0.0;
   const bool cpu_known = cell.cpu_seconds >= 0.0 && block.cpu_seconds > 0.0;
   cell.cpu_seconds = cpu_known ? cell.cpu_seconds + block.cpu_seconds : -1.0;
   const bool made_known = cell.made_cpu_s >= 0.0 && block.made_cpu_s > 0.0;
@@ -68,21 +67,18 @@ void collect_rank(const RankView& rank, int number, const RunData& run, PhaseRou
 }
 
 /// Moves the times of a setting's rounds to samples of mean content. What a sample takes longer is waited for: where it
-/// is not, the times do not follow the content. Where the reads of a stream bind, they do, which a regression on its
-/// batches does not show: what one reads is given in others.
+/// is not, the times do not follow the content.
 void adjust_to_content(const Setting& setting, Rounds& rounds, PhaseRounds& out) {
   BlockContent all;
   double samples = 0.0;
   double seconds = 0.0;
-  double bound = 0.0;
   for (const auto& [round, cell] : rounds) {
     add_content(cell.content, all);
     samples += cell.samples;
     seconds += cell.seconds;
-    bound += cell.bound_seconds;
   }
   if (!(out.content.bytes > 0.0) || !(all.bytes > 0.0) || setting.phase == Phase::synthetic) return;
-  const double share = std::max(bound / seconds, elasticity(all, all.bytes / samples, seconds / samples));
+  const double share = elasticity(all, all.bytes / samples, seconds / samples);
   if (share <= 0.0) return;
   out.elasticities[setting] = share;
   for (auto& [round, cell] : rounds) {

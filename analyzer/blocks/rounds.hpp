@@ -25,13 +25,12 @@ struct Setting {
 /// One round's blocks of one setting over all ranks.
 struct RoundCell {
   double samples = 0.0;
-  double seconds = 0.0;        ///< mean over ranks
-  double wait_seconds = 0.0;   ///< of them, likewise
-  double late_seconds = 0.0;   ///< of the waiting, until batches were made, likewise
-  double cpu_seconds = 0.0;    ///< of the consumers, summed; negative: not known
-  double made_cpu_s = 0.0;     ///< of making the batches, likewise
-  double made_wall_s = 0.0;    ///< time that it took, from begin to handing over, likewise
-  double bound_seconds = 0.0;  ///< of `seconds`, of blocks that last as long as their bytes (PhaseBlock::reads_bind)
+  double seconds = 0.0;       ///< mean over ranks
+  double wait_seconds = 0.0;  ///< of them, likewise
+  double late_seconds = 0.0;  ///< of the waiting, until batches were made, likewise
+  double cpu_seconds = 0.0;   ///< of the consumers, summed; negative: not known
+  double made_cpu_s = 0.0;    ///< of making the batches, likewise
+  double made_wall_s = 0.0;   ///< time that it took, from begin to handing over, likewise
   BlockContent content{};
   int ranks = 0;
   int last_rank = -1;  ///< whose block was counted last; a round may have several of a kind

@@ -189,6 +189,17 @@ TEST_CASE("a stream's cold block that ends its pass ends where the first worker 
   CHECK(made.block().batches == all);
 }
 
+TEST_CASE("what the batches of a stream are made of is not known where some of them read nothing") {
+  for (const bool iterable : {false, true}) {
+    Recorded made = worked_example();
+    std::string& json = made.processes[0].texts.back().json;
+    if (iterable) json.replace(json.find("\"workers\""), 9, "\"iterable\":1,\"workers\"");
+    CHECK(made.block().content.bytes == 11000.0);
+    made.consumer.passes[0].deliveries[9].made.io.read_bytes = 0;  // the one before has read for both
+    CHECK((made.block().content.bytes < 0.0) == iterable);
+  }
+}
+
 TEST_CASE("the evidence is that of the window's batches alone") {
   Recorded made = worked_example();
   for (std::uint64_t i = 0; i < 20; ++i) made.find(i).resident_bytes = i < 6 ? 1000 : 10;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "analyzer/analyze.hpp"
-#include "analyzer/blocks/content.hpp"
 #include "analyzer/steps/steady.hpp"
 #include "tests/analyzer/phased_builder.hpp"
 
@@ -92,38 +91,6 @@ TEST_CASE("the time of a stream's cold block is that of the bytes that came from
   CHECK(near(cold(1.1, true), (1.0 + 0.1 * computes) * plain, 0.002));
   spec.job.cpu_s = 0.7;  // it waits for computing
   CHECK(near(cold(1.1, true), cold(1.0, true), 0.001));
-}
-
-TEST_CASE("where reads of a stream bind, a block of fewer bytes a sample lasts as much less") {
-  PhasedSpec spec;
-  spec.job.read_s = 0.6;
-  spec.job.cpu_s = 0.05;
-  spec.file_batches = 100.0;
-  const auto cold = [&](double read_in_blocks) {
-    RunData run = make_phased_run(spec);
-    set(run, record::TextKind::segment, "iterable", 1);
-    for (record::ProcessRecording& process : run.processes) {
-      for (record::PhaseRecord& found : process.phases) {
-        if (found.phase != static_cast<std::uint32_t>(record::Phase::cold)) continue;
-        found.storage_bytes = static_cast<std::uint64_t>(static_cast<double>(found.storage_bytes) * read_in_blocks);
-      }
-    }
-    for (Delivery& delivery : run.consumers.front().passes.front().deliveries) {
-      for (const record::ProcessRecording& process : run.processes) {
-        for (const record::PhaseRecord& found : process.phases) {
-          if (found.batch != delivery.wait.batch || found.phase != static_cast<std::uint32_t>(record::Phase::cold))
-            continue;
-          delivery.made.io.read_bytes = found.storage_bytes;
-        }
-      }
-    }
-    const Profile profile = analyze_run(run);
-    REQUIRE(profile.rates.cold);
-    return std::pair(profile.rates.cold->mean.value(), mean_content(run.consumers.front(), 0.0).bytes);
-  };
-  const auto [all, all_bytes] = cold(1.0);
-  const auto [fewer, fewer_bytes] = cold(0.8);  // as where a buffer gives what was read before
-  CHECK(fewer / all == doctest::Approx(0.8 * all_bytes / fewer_bytes).epsilon(0.005));
 }
 
 TEST_CASE("a block that storage gave far more for than it read says nothing, nor one from memory; each says why") {
