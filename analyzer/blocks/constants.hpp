@@ -44,9 +44,10 @@ inline constexpr double k_waits_for_storage = 0.1;
 /// Of the time in which its workers make batches, that is computing, beyond which a block is not as slow as its
 /// storage. Chosen: half.
 inline constexpr double k_computes_most = 0.5;
-/// Of the most that storage gave for one batch, in which a file comes that is waited for as a whole. Chosen: the kernel
-/// doubles what it asks for until it is as much as it reads ahead at most, in two or three requests.
-inline constexpr double k_few_requests = 4.0;
+/// Times the most that storage gave for one batch, up to which a file is waited for as a whole. Chosen: the kernel
+/// doubles what it asks for until it is as much as it reads ahead at most; of larger files it asks for more while it is
+/// read.
+inline constexpr double k_few_requests = 2.0;
 /// Of the bytes that a stream's cold block read, by which storage may have given more or less, for its time to be
 /// corrected by that. Chosen: beyond it, what the kernel reads ahead is not small beside the block.
 /// tests/analyzer/blocks/streams_test.cpp has both sides.
