@@ -110,7 +110,9 @@ std::string all_read_everything(const Evidence& e, double threshold) {
       });
       if (!each) continue;
       return "each of " + std::to_string(readings.size()) + " workers read all of the " +
-             std::to_string(largest.size()) + " files: every sample comes as often in an epoch";
+             std::to_string(largest.size()) +
+             " files: every sample is read as often in an epoch, and trained on as often unless they leave out what is "
+             "others'";
     }
   }
   return {};

@@ -19,7 +19,7 @@ from job_parts import spend_cpu
 
 FORGOTTEN_TOGETHER = 8  # samples
 GROUP = 16  # rows that are read together
-SKIPPED = {False: 12, True: 24}  # batches of each epoch's begin and end; with --webloader buffers hold as many
+SKIPPED = 12  # batches of each epoch's begin and end
 
 
 def make_shards(folder, shards, samples, size):
@@ -174,10 +174,9 @@ def train(args):
             (weight * (batch[0] if args.webloader else batch).mean()).sum().backward()
             optimizer.step()
             time.sleep(args.step_ms * 1e-3)
-        skipped = SKIPPED[args.webloader]
-        if len(times) > 3 * skipped:
-            seconds += times[-skipped] - times[skipped]
-            batches += len(times) - 2 * skipped
+        if len(times) > 3 * SKIPPED:
+            seconds += times[-SKIPPED] - times[SKIPPED]
+            batches += len(times) - 2 * SKIPPED
     return args.batch_size * batches / seconds
 
 

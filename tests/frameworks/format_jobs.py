@@ -317,9 +317,10 @@ def webdataset_resampled(folder, seen, epochs):
     import webdataset
 
     urls = sorted(glob.glob(os.path.join(made(folder, "tar", make_tar), "*")))
-    samples = webdataset.WebDataset(webdataset.ResampledShards(urls, deterministic=True, seed=3), shardshuffle=False)
-    samples = (samples.shuffle(16, seed=5).to_tuple("bin", "cls")
-               .map_tuple(tensor_of, int).batched(BATCH).with_epoch(24))
+    samples = webdataset.DataPipeline(
+        webdataset.ResampledShards(urls, deterministic=True, seed=3), webdataset.tarfile_to_samples(),
+        webdataset.shuffle(16, seed=5), webdataset.to_tuple("bin", "cls"), webdataset.map_tuple(tensor_of, int),
+        webdataset.batched(BATCH)).with_epoch(24)
     train(Tensors(webdataset.WebLoader(samples, batch_size=None, num_workers=WORKERS)), seen, epochs)
 
 

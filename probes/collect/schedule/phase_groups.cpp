@@ -129,10 +129,12 @@ PhaseSchedule::Group PhaseSchedule::found_group(const View& view) const {
 std::optional<Segment> PhaseSchedule::extra(const View& view) const {
   Segment segment = block(Phase::cached, view);
   const bool maps = control_.maps_read.load(std::memory_order_relaxed) != 0;  // no delay of their reads
-  if (maps && view.workers < 2) return std::nullopt;
+  if (maps && (view.workers < 2 || view.batches_a_step >= k_several_batches)) return std::nullopt;
   // One block has no interval: two of a kind come before the next, and a job of few rounds has one kind at least.
   constexpr std::uint32_t k_order[] = {0, 0, 1, 1, 2, 2};
-  const std::uint32_t left_out = view.workers < 2 ? 2 : 0;  // no fewer at a time to be had
+  // No fewer at a time to be had. A step of several batches waits for all but the first of them where one is under way
+  // at a time, which a worker with its prefetched batches would have ready.
+  const std::uint32_t left_out = view.workers < 2 || view.batches_a_step >= k_several_batches ? 2 : 0;
   const auto done = static_cast<std::uint32_t>(cached_rounds_);
   switch (maps ? 0U : k_order[left_out + done % (std::size(k_order) - left_out)]) {
     case 0:

@@ -376,4 +376,17 @@ TEST_CASE("further blocks are two of a kind: fewer at a time, then slower ones")
   CHECK(extras[2].argument > 0);
 }
 
+TEST_CASE("where a step takes several batches there are no blocks of fewer at a time") {
+  Job job;
+  job.pass = 1000;
+  job.control->ranks[0].batches.store(200);
+  job.control->ranks[0].steps.store(100);
+  PhaseWants wants = usual_wants();
+  wants.extras = true;
+  PhaseSchedule schedule(*job.control, wants, &job.files);
+  job.run(schedule, 110.0);
+  CHECK_FALSE(job.published(Phase::perturb_cpu).empty());
+  for (const Segment& segment : job.published()) CHECK(segment.at_once == 0);
+}
+
 }  // namespace
