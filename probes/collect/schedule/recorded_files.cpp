@@ -220,8 +220,7 @@ FoundFiles RecordedFiles::files_of_told() const {
   return found;
 }
 
-/// Storage serves each reader alike: as many again as the job has, so that a block's files are not read for longer than
-/// it takes the job to read twice as many.
+/// Storage serves each reader alike: with two for each worker of the job, two thirds of what it gives are theirs.
 std::size_t RecordedFiles::readers() const {
   std::size_t workers = 0;
   for (const record::PhaseSlot& slot : control_.phases) {
