@@ -35,13 +35,13 @@ inline constexpr double k_read_slack = 1.3;
 inline constexpr double k_first_read_s = 2.0;  ///< taken for it before anything was read. Chosen: files of a block
 inline constexpr double k_least_read_s = 0.5;  ///< taken for it. Chosen: what took no time was in memory
 /// turns of a job that waits for storage to those that are read beside it. Chosen: two readers for each of its own
-inline constexpr double k_lead_of_read_turns = 0.5;
+inline constexpr double k_files_beside_reading = 0.5;
 inline constexpr double k_slowest_lead_rate = 0.1;  ///< turns a second. Chosen: a job without a rate has some lead, too
 
 /// rounds in a row. Chosen: some reader of a stream is always near the end of its shard then
 inline constexpr int k_most_not_yet = 8;
 /// turns of the job to those that are read beside it. Chosen: the job reads in larger requests, and keeps two thirds
-inline constexpr double k_kept_beside_reading = 2.0;
+inline constexpr double k_stream_beside_reading = 2.0;
 
 // phase_groups.cpp
 /// of blocks from memory, at the rate that they have had so far. Chosen: where a job waits for storage, as

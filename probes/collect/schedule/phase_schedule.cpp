@@ -201,8 +201,7 @@ void PhaseSchedule::advance_cached(const View& view) {
   } else if (files_->state() == FilesAhead::State::failed) {
     files_failed(view);
   } else if (files_->state() == FilesAhead::State::held && held_until_turn_ == 0) {
-    read_turns_ = view.fastest_turn - asked_turn_;
-    read_of_turns_ = asked_all_ ? 0 : asked_end_ - asked_first_;
+    note_reading(view);
     publish_cached(group, asked_all_ ? from : std::max(from, asked_first_), view);
   }
 }
@@ -212,7 +211,7 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   if (view.slowest_turn < next_turn_) return;
   if (goes_by_position(view)) return ask_from_here(turns, from, view);
   // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are held.
-  const auto lead = static_cast<std::uint64_t>(std::ceil(expected_lead(turns, view) * k_read_slack));
+  const std::uint64_t lead = lead_for(turns, view);
   const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
   const bool all = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late_holds;
   if (all && view.passes < 2) return wait_for_second_pass("reading what comes next takes too much of the first pass");
@@ -226,9 +225,8 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
     asked_first_ = std::min(asked_first_, view.pass_end - turns);
     asked_end_ = view.pass_end;
   }
-  asked_ = true;
+  begin_reading(turns, view);
   asked_from_here_ = false;
-  asked_turn_ = view.fastest_turn;
   if (asked_all_) {
     files_->ask_all();
   } else {
@@ -236,20 +234,39 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   }
 }
 
-/// As far as it went the last time. A job that waits for storage takes all that it gives: the first time it is taken to
-/// keep a third beside the readers of the files, of whom there are two for each of its workers.
+void PhaseSchedule::begin_reading(std::uint64_t turns, const View& view) {
+  asked_ = true;
+  lead_.asked_turns = turns;
+  lead_.from_turn = view.fastest_turn;
+  lead_.under_way = true;
+}
+
+/// How far the job got while the files were read: once, as the group may have to wait for its place.
+void PhaseSchedule::note_reading(const View& view) {
+  if (!lead_.under_way) return;
+  lead_.under_way = false;
+  lead_.got_turns = view.fastest_turn - lead_.from_turn;
+  lead_.of_turns = asked_all_ ? 0 : lead_.asked_turns;
+}
+
+/// As far as it got the last time. A job that waits for storage takes all that it gives: the first time it is taken to
+/// keep a third beside the readers of files, of whom there are two for each of its workers, and two thirds of a stream.
 ///
 /// Worked example. It takes 4 batches/s; the files of 40 turns are then read at two thirds of that, in 15 s, in which
 /// the job itself goes on by 20 turns.
-double PhaseSchedule::expected_lead(std::uint64_t turns, const View& view) const {
+std::uint64_t PhaseSchedule::lead_for(std::uint64_t turns, const View& view) const {
   const double rate = std::max(rate_as_found_, k_slowest_lead_rate);
-  if (read_of_turns_ > 0) {
-    const double last = static_cast<double>(read_turns_) / static_cast<double>(read_of_turns_);
-    return std::max(k_least_read_s * rate, last * static_cast<double>(turns));
+  const bool is_stream = goes_by_position(view);
+  const bool may_be_in_memory = view.passes >= 2 && !is_stream;
+  const auto asked = static_cast<double>(turns);
+  double lead = k_first_read_s * rate;
+  if (lead_.of_turns > 0) {
+    const double last = static_cast<double>(lead_.got_turns) / static_cast<double>(lead_.of_turns);
+    lead = std::max(k_least_read_s * rate, last * asked);
+  } else if (!may_be_in_memory && waited_share_ >= k_hardly_waited_share) {
+    lead = std::max(lead, asked * (is_stream ? k_stream_beside_reading : k_files_beside_reading));
   }
-  const bool may_be_in_memory = view.passes >= 2;
-  if (may_be_in_memory || waited_share_ < k_hardly_waited_share) return k_first_read_s * rate;
-  return std::max(k_first_read_s * rate, k_lead_of_read_turns * static_cast<double>(turns));
+  return static_cast<std::uint64_t>(std::ceil(lead * k_read_slack));
 }
 
 bool PhaseSchedule::may_ask(const View& view) const {

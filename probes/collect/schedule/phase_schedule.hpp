@@ -103,6 +103,15 @@ class PhaseSchedule {
     [[nodiscard]] std::uint64_t pass_length() const { return pass_end == UINT64_MAX ? 0 : pass_end - pass_first; }
   };
 
+  /// How far the job got while files were read beside it.
+  struct Lead {
+    std::uint64_t got_turns = 0;    ///< by the fastest rank, the last time
+    std::uint64_t of_turns = 0;     ///< for which files were read then; 0: none were, or all files
+    std::uint64_t asked_turns = 0;  ///< for which they are being read
+    std::uint64_t from_turn = 0;    ///< the fastest rank's, when they were asked for
+    bool under_way = false;
+  };
+
   /// Segments that follow each other, `first` of each still to be set.
   using Group = std::vector<record::Segment>;
 
@@ -119,14 +128,15 @@ class PhaseSchedule {
   /// Likewise, of a stream: from where its readers are.
   void ask_from_here(std::uint64_t turns, std::uint64_t from, const View& view);
   [[nodiscard]] bool goes_by_position(const View& view) const;
-  [[nodiscard]] std::uint64_t lead_of_stream(std::uint64_t held) const;
   void positions_failed(const std::string& why, const View& view);
   void files_failed(const View& view);
   /// In the first pass it was tried to tell what comes next, and cannot be: files are held from the second pass on.
   void wait_for_second_pass(std::string why);
   [[nodiscard]] bool may_ask(const View& view) const;
-  /// Turns that the job takes while the files of so many are read beside it.
-  [[nodiscard]] double expected_lead(std::uint64_t turns, const View& view) const;
+  /// Turns that the job is taken to get on by while the files of so many are read beside it.
+  [[nodiscard]] std::uint64_t lead_for(std::uint64_t turns, const View& view) const;
+  void begin_reading(std::uint64_t turns, const View& view);
+  void note_reading(const View& view);
   void publish_cached(Group group, std::uint64_t from, const View& view);
   void release_when_passed(const View& view);
 
@@ -159,16 +169,14 @@ class PhaseSchedule {
   record::ControlBlock& control_;
   PhaseWants wants_;
   FilesAhead* files_;
-  bool cached_next_ = false;         ///< the group from memory comes next
-  bool asked_ = false;               ///< files are asked for, or held
-  bool asked_all_ = false;           ///< of the whole data set
-  bool asked_from_here_ = false;     ///< of a stream, what its readers have before them
-  bool no_positions_ = false;        ///< that cannot be told
-  bool not_all_ = false;             ///< all files of the stream cannot be held
-  int not_yet_ = 0;                  ///< times in a row that a reader was near the end of its file
-  std::uint64_t asked_turn_ = 0;     ///< the fastest rank's, when it was asked
-  std::uint64_t read_turns_ = 0;     ///< by which it went on until that was held, the last time
-  std::uint64_t read_of_turns_ = 0;  ///< whose files were read then; 0: none were, or all files
+  bool cached_next_ = false;      ///< the group from memory comes next
+  bool asked_ = false;            ///< files are asked for, or held
+  bool asked_all_ = false;        ///< of the whole data set
+  bool asked_from_here_ = false;  ///< of a stream, what its readers have before them
+  bool no_positions_ = false;     ///< that cannot be told
+  bool not_all_ = false;          ///< all files of the stream cannot be held
+  int not_yet_ = 0;               ///< times in a row that a reader was near the end of its file
+  Lead lead_{};
   std::string not_in_first_pass_{};  ///< why files cannot be told in the first pass; empty: not tried, or they can
   std::uint64_t asked_first_ = 0;    ///< turns whose files are asked for
   std::uint64_t asked_end_ = 0;

@@ -1,6 +1,5 @@
 /// Blocks from memory of streams: nobody knows which file comes next, but that each reader goes on in its own.
 #include <algorithm>
-#include <cmath>
 #include <string>
 
 #include "probes/collect/schedule/constants.hpp"
@@ -15,7 +14,7 @@ bool PhaseSchedule::goes_by_position(const View& view) const {
 
 void PhaseSchedule::ask_from_here(std::uint64_t turns, std::uint64_t from, const View& view) {
   const std::uint64_t held = turns + turns / 8 + view.in_flight;
-  asked_first_ = from + lead_of_stream(held);
+  asked_first_ = from + lead_for(held, view);
   asked_end_ = asked_first_ + held;
   if (view.pass_end != UINT64_MAX && asked_end_ > view.pass_end) {
     if (from + turns > view.pass_end) return;  // with the next pass
@@ -29,19 +28,9 @@ void PhaseSchedule::ask_from_here(std::uint64_t turns, std::uint64_t from, const
     return positions_failed("one of its readers is always near the end of a shard", view);
   }
   not_yet_ = 0;
-  asked_ = asked_from_here_ = true;
+  begin_reading(held, view);
+  asked_from_here_ = true;
   asked_all_ = false;
-  asked_turn_ = view.fastest_turn;
-}
-
-/// Turns by which a stream goes on while what `held` turns read is brought in, beside it: what it took the last time,
-/// or where the job waits for storage as if it kept two thirds of it.
-std::uint64_t PhaseSchedule::lead_of_stream(std::uint64_t held) const {
-  double turns = k_first_read_s * rate_as_found_;
-  if (waited_share_ >= k_hardly_waited_share)
-    turns = std::max(turns, k_kept_beside_reading * static_cast<double>(held));
-  if (read_of_turns_ > 0) turns = static_cast<double>(read_turns_);
-  return static_cast<std::uint64_t>(std::ceil(turns * k_read_slack));
 }
 
 /// What its readers have before them cannot be held: all files, then, from the second pass on.

@@ -376,6 +376,32 @@ TEST_CASE("further blocks are two of a kind: fewer at a time, then slower ones")
   CHECK(extras[2].argument > 0);
 }
 
+TEST_CASE("files are asked for as far ahead as the job got the last time they were read") {
+  const auto leads = [](double takes_s) {
+    Job job;
+    job.pass = 100'000;
+    job.waited = 0.5;
+    job.files.takes_s = takes_s;
+    PhaseWants wants = usual_wants();
+    wants.budget = Seconds(600.0);
+    PhaseSchedule schedule(*job.control, wants, &job.files);
+    std::vector<std::uint64_t> found;
+    for (int asked = 0; found.size() < 3;) {
+      job.run(schedule, 0.1);
+      if (job.files.asked > asked) found.push_back(job.files.first - job.control->phases[0].turns.load());
+      asked = job.files.asked;
+    }
+    return found;
+  };
+  const auto quick = leads(1.0);
+  const auto slow = leads(3.0);
+  CHECK(quick[0] == slow[0]);  // nobody knows yet
+  CHECK(quick[1] < quick[0]);
+  // Of 10 turns a second, 30 and not 10 went by; a third more is left for chance.
+  CHECK(slow[1] - quick[1] == doctest::Approx(1.3 * 20.0).epsilon(0.1));
+  CHECK(slow[2] == doctest::Approx(static_cast<double>(slow[1])).epsilon(0.1));
+}
+
 TEST_CASE("where a step takes several batches there are no blocks of fewer at a time") {
   Job job;
   job.pass = 1000;
