@@ -199,9 +199,6 @@ void take_off_read_ahead(PhaseBlock& block) {
   const PhaseEvidence& seen = block.evidence;
   if (!block.run.iterable || block.run.phase != Phase::cold || !seen.storage_known || seen.read_bytes <= 0.0) return;
   if (block.late_seconds < k_waits_for_storage * block.seconds) return;
-  const bool made_known = block.made_cpu_s > 0.0 && block.made_wall_s > 0.0;
-  const double computes = made_known ? std::min(1.0, block.made_cpu_s / block.made_wall_s) : 1.0;
-  if (made_known && computes > k_computes_most) return;
   const double share = seen.storage_bytes / seen.read_bytes;
   if (share < 1.0 - k_most_read_ahead_of_block)
     return;  // its bytes were in memory, for whatever reason: its premise says so
@@ -214,6 +211,9 @@ void take_off_read_ahead(PhaseBlock& block) {
     block.rejected = text;
     return;
   }
+  const bool made_known = block.made_cpu_s > 0.0 && block.made_wall_s > 0.0;
+  const double computes = made_known ? std::min(1.0, block.made_cpu_s / block.made_wall_s) : 1.0;
+  if (made_known && computes > k_computes_most) return;
   const double requested = k_few_requests * seen.largest_storage_bytes * static_cast<double>(seen.opens);
   const double come =
       seen.opened_bytes > 0.0 && seen.opened_bytes <= requested ? 1.0 + computes * (share - 1.0) : share;

@@ -8,13 +8,12 @@ import glob
 import json
 import multiprocessing
 import os
-import sys
 
 import numpy
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
-from jobs import BATCH, WORKERS, Arrays, Seen, train
+from jobs import BATCH, WORKERS, Arrays, main, train
 
 SHAPE = (3, 32, 32)
 SHARDS = 4
@@ -345,12 +344,5 @@ JOBS = {"tar": (tar, None), "parquet": (parquet, "pyarrow"), "arrow": (arrow, "p
         "webdataset_shuffled": (webdataset_shuffled, "webdataset")}
 
 
-def main():
-    name, folder, seen, epochs = sys.argv[1:]
-    torch.manual_seed(11)
-    torch.set_num_threads(1)
-    JOBS[name][0](folder, Seen(seen), int(epochs))
-
-
 if __name__ == "__main__":
-    main()
+    main(JOBS)

@@ -321,12 +321,12 @@ JOBS = {"plain": (plain, None), "lasting": (lasting, None), "iterable": (iterabl
         "stateful": (stateful, "torchdata"), "timm": (timm, "timm"), "timm_prefetch": (timm_prefetch, "timm")}
 
 
-def main():
+def main(jobs):
     name, folder, seen, epochs = sys.argv[1:]
     torch.manual_seed(11)
     torch.set_num_threads(1)
-    JOBS[name][0](folder, Seen(seen), int(epochs))
+    jobs[name][0](folder, Seen(seen), int(epochs))
 
 
 if __name__ == "__main__":
-    main()
+    main(JOBS)
