@@ -148,6 +148,7 @@ LoaderAdvice loader_advice(const Recommendation& recommendation) {
   advice.loader_line = recommendation.loader_line;
   if (recommendation.change_loader) {
     advice.gain = gain_words(recommendation.gain) + (recommendation.is_sure ? "" : ": worth a try");
+    advice.gains_surely = recommendation.is_sure;
   } else {
     advice.lines.push_back(recommendation.verdict);
   }

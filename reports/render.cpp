@@ -10,12 +10,15 @@ namespace {
 
 reports::Findings findings_for(const Profile& profile, const RenderOptions& options) {
   reports::Findings findings = reports::find(profile);
+  if (!options.recommendation) return findings;
   // The model has weighed the number of workers: a rule of thumb beside its answer could only contradict it.
-  if (options.recommendation) {
-    std::erase_if(findings.next, [](const reports::NextStep& step) {
-      return step.key == "more-workers" || step.key == "start-workers";
-    });
-  }
+  std::erase_if(findings.next, [](const reports::NextStep& step) {
+    return step.key == "more-workers" || step.key == "start-workers";
+  });
+  if (!options.recommendation->gains_surely) return findings;
+  const double first = findings.next.empty() ? 1.0 : findings.next.front().weight;
+  findings.next.insert(findings.next.begin(), {"recommended-loader", "Use the recommended loader settings (below)",
+                                               "they bring " + options.recommendation->gain, first});
   return findings;
 }
 

@@ -32,6 +32,11 @@ struct Case {
   [[nodiscard]] bool cores_are_free() const { return cores_are_idle() && !workers_queue(); }
   [[nodiscard]] bool cores_are_busy() const { return d.cores_free && *d.cores_free < k_free_core; }
   [[nodiscard]] bool over_network() const { return is_over_network(p); }
+  /// The verdict is about storage, while what was found came from memory.
+  [[nodiscard]] bool was_in_memory() const {
+    const auto& stored = p.resources.bytes_from_storage;
+    return d.cold && stored && *stored < k_from_storage_from;
+  }
   [[nodiscard]] bool from_storage() const {
     return d.cold || !p.resources.bytes_from_storage || *p.resources.bytes_from_storage >= k_from_storage_from;
   }
@@ -205,6 +210,13 @@ std::optional<NextStep> keep_in_memory(const Case& c) {
   }
   const Bytes data = *c.p.dataset.bytes_total;
   const Bytes room = *c.p.resources.page_cache_available;
+  if (c.was_in_memory()) {
+    return NextStep{"keep-in-memory", "Keep the data set in memory, as it was found",
+                    fmt::format("the reads of this run came from memory, and only from storage do they take {} of each "
+                                "step; about {} of data, {} of memory left",
+                                percent(c.fetch), bytes(data), bytes(room)),
+                    1.05 * c.fetch};
+  }
   if (data.value() <= k_fits_memory_share * room.value()) {
     return NextStep{"keep-in-memory", "Keep the data set in memory",
                     fmt::format("about {} of data fit the {} of memory left: after a first pass the reads should come "
@@ -220,11 +232,14 @@ std::optional<NextStep> keep_in_memory(const Case& c) {
 std::optional<NextStep> faster_storage(const Case& c) {
   if (!c.fetches() || !c.from_storage() || c.over_network()) return std::nullopt;
   std::string why = "workers wait in reads";
-  if (c.p.resources.bytes_from_storage) {
+  if (c.was_in_memory()) {
+    why = "where reads do not come from memory, as in a first epoch, workers wait in them";
+  } else if (c.p.resources.bytes_from_storage) {
     why += fmt::format("; {}{} of the bytes came from storage", c.d.cold ? "as found, " : "",
                        percent(*c.p.resources.bytes_from_storage));
   }
-  if (c.p.resources.storage_bandwidth) why += ", at " + bandwidth(*c.p.resources.storage_bandwidth);
+  if (c.p.resources.storage_bandwidth && !c.was_in_memory())
+    why += ", at " + bandwidth(*c.p.resources.storage_bandwidth);
   if (!c.p.dataset.filesystem.empty()) why += fmt::format(" ({})", c.p.dataset.filesystem);
   return NextStep{"faster-storage", "Read from faster storage, or copy the data to a local disk first", why,
                   0.95 * c.fetch};

@@ -32,6 +32,7 @@ struct RankedFix {
 struct LoaderAdvice {
   std::string loader_line{};         ///< e.g. "num_workers=4, prefetch_factor=4, persistent_workers=True"
   std::string gain{};                ///< e.g. "about 1.5 times the samples/s (1.4 to 1.6)"
+  bool gains_surely = false;         ///< by more than its interval is wide: it is the first thing to do
   std::vector<std::string> lines{};  ///< why, one sentence each
   std::vector<RankedFix> fixes{};    ///< the most rewarding first
 };

@@ -217,6 +217,18 @@ TEST_CASE("a recommendation silences the rule of thumb on workers") {
   CHECK(report(p, ReportFormat::text).find("More workers than 2") == std::string::npos);
 }
 
+TEST_CASE("a recommended loader that surely gains is the first thing to do; another one is not") {
+  RenderOptions options;
+  options.recommendation = sample_recommendation();
+  const auto first_of = [&] {
+    const std::string text = render(fetch_bound(), {}, ReportFormat::text, options).value();
+    return text.find("1. Use the recommended loader settings") != std::string::npos;
+  };
+  CHECK_FALSE(first_of());
+  options.recommendation->gains_surely = true;
+  CHECK(first_of());
+}
+
 TEST_CASE("format names round-trip, and a wrong one lists the right ones") {
   for (const char* name : {"text", "json", "html", "md", "csv", "perfetto", "openmetrics"}) {
     const auto format = report_format_from_name(name);

@@ -62,6 +62,8 @@ inline constexpr double k_long_burst_s = 2.0;
 /// of a step. Chosen: a job that waits less needs a second hold, as its first one begins with a full queue
 inline constexpr double k_hardly_waited_share = 0.2;
 inline constexpr double k_several_batches = 1.5;  ///< of a step, in the mean
+/// left of the budget. Chosen: a round of all kinds of blocks takes up to twice as long as one without further blocks
+inline constexpr double k_last_rounds = 2.0;
 /// added to a sample's reading, and computing. Chosen: of the size that these have themselves, so that a rate shows it
 inline constexpr std::uint64_t k_added_read_ns = 500'000;
 inline constexpr std::uint64_t k_added_cpu_ns = 500'000;

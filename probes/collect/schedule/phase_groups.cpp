@@ -87,6 +87,16 @@ bool PhaseSchedule::is_slow(const View& view) const {
   return view.in_flight > k_long_burst_s * rate_as_found_;
 }
 
+bool PhaseSchedule::is_behind() const {
+  const double done = static_cast<double>(cached_rounds_) / static_cast<double>(wants_.fewest_rounds + 1);
+  return elapsed_s_ > done * wants_.budget.value();
+}
+
+bool PhaseSchedule::ends_soon() const {
+  const double round_s = elapsed_s_ / std::max(1, cached_rounds_);
+  return wants_.budget.value() - elapsed_s_ < k_last_rounds * round_s;
+}
+
 PhaseSchedule::Group PhaseSchedule::cold_group(const View& view) const {
   Group group;
   if (!wants(Phase::cold)) return group;
@@ -99,9 +109,10 @@ PhaseSchedule::Group PhaseSchedule::cached_group(const View& view) const {
   Group group{block(Phase::cached, view)};
   // Of a job of long steps the first groups have no bursts and no further block: they are most of what is to be read
   // into memory, and a single burst tells nothing that those of cold groups do not, as the queue is full.
-  const bool is_lean = is_slow(view) && cached_rounds_ < wants_.fewest_rounds;
+  const bool is_first = cached_rounds_ < wants_.fewest_rounds;
+  const bool is_lean = (is_first && (is_slow(view) || is_behind())) || ends_soon();
   int count = bursts(view);
-  if (is_slow(view) && count > 0) count = is_lean ? 0 : std::max(2, count);
+  if (is_slow(view) && count > 0) count = is_first ? 0 : std::max(2, count);
   for (int i = count; i > 0; --i) group.push_back(burst(Phase::cached, view));
   // Of a stream it would take as much again of shards that end.
   const bool has_extra = wants_.extras && !spans_ && !is_lean && !goes_by_position(view);
@@ -135,7 +146,7 @@ std::optional<Segment> PhaseSchedule::extra(const View& view) const {
   // No fewer at a time to be had. A step of several batches waits for all but the first of them where one is under way
   // at a time, which a worker with its prefetched batches would have ready.
   const std::uint32_t left_out = view.workers < 2 || view.batches_a_step >= k_several_batches ? 2 : 0;
-  const auto done = static_cast<std::uint32_t>(cached_rounds_);
+  const auto done = static_cast<std::uint32_t>(extras_);
   switch (maps ? 0U : k_order[left_out + done % (std::size(k_order) - left_out)]) {
     case 0:
       segment.at_once = std::max(1U, view.workers / 2);

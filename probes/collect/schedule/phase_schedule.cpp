@@ -319,9 +319,9 @@ void PhaseSchedule::publish_cached(Group group, std::uint64_t from, const View& 
   }
   publish(group);
   held_until_turn_ = end;
-  last_burst_ = group.back().phase == static_cast<std::uint32_t>(Phase::synthetic)
-                    ? control_.segment_count.load(std::memory_order_relaxed)
-                    : 0;
+  const bool ends_with_burst = group.back().phase == static_cast<std::uint32_t>(Phase::synthetic);
+  last_burst_ = ends_with_burst ? control_.segment_count.load(std::memory_order_relaxed) : 0;
+  extras_ += group.size() > 1 && !ends_with_burst ? 1 : 0;
   ++cached_rounds_;
   end_round();
 }

@@ -147,6 +147,11 @@ class PhaseSchedule {
   [[nodiscard]] int bursts(const View& view) const;
   /// Whether its batches are so long that what a round holds must be counted.
   [[nodiscard]] bool is_slow(const View& view) const;
+  /// Whether the fewest rounds, and one for what goes wrong, would take longer than the budget at the pace so far. What
+  /// only predictions need is left out then.
+  [[nodiscard]] bool is_behind() const;
+  /// Whether no more than some rounds are left. A long one that does not fit any more would leave the rest unused.
+  [[nodiscard]] bool ends_soon() const;
   [[nodiscard]] Group cold_group(const View& view) const;
   [[nodiscard]] Group cached_group(const View& view) const;
   [[nodiscard]] Group found_group(const View& view) const;
@@ -201,6 +206,7 @@ class PhaseSchedule {
   std::vector<std::uint64_t> round_ends_{};
   int complete_rounds_ = 0;
   int cached_rounds_ = 0;  ///< published
+  int extras_ = 0;         ///< further blocks published
   bool enough_ = false;
   bool ended_ = false;
   double ended_s_ = 0.0;

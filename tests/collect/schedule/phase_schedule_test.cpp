@@ -191,6 +191,32 @@ TEST_CASE("blocks from memory come in passes that they hardly fit into, however 
   }
 }
 
+/// Rounds from memory before the first that has a further block, for predictions.
+int rounds_without_extra(double budget_s) {
+  Job job;
+  job.rate = 6.0;
+  job.waited = 0.8;
+  job.pass = 100'000;
+  PhaseWants wants = usual_wants();
+  wants.extras = true;
+  wants.budget = Seconds(budget_s);
+  PhaseSchedule schedule(*job.control, wants, &job.files);
+  job.run(schedule, budget_s);
+  int rounds = 0;
+  for (const Segment& segment : job.published()) {
+    if (segment.at_once > 0 || is(segment, Phase::perturb_cpu) || is(segment, Phase::perturb_read)) return rounds;
+    rounds += is(segment, Phase::cached) ? 1 : 0;
+  }
+  return -rounds;  // none had one
+}
+
+TEST_CASE("what only predictions need comes later where the budget is short, and not in the last rounds") {
+  CHECK(rounds_without_extra(60.0) <= -3);
+  const int rounds = rounds_without_extra(600.0);
+  CHECK(rounds >= 1);
+  CHECK(rounds <= 2);
+}
+
 TEST_CASE("slow cold batches make cold blocks shorter") {
   Job job;
   job.rate = 40.0;

@@ -78,6 +78,11 @@ TEST_CASE("where phases divided the cold step, the verdict speaks of that, and o
   CHECK(holds(find(p).verdict, "as the run was found, 0.40 %"));
   CHECK(find(p).level == Level::high);
   CHECK(advises(p, "faster-storage"));
+  const std::vector<NextStep> steps = find(p).next;
+  for (const NextStep& step : steps) {
+    if (step.key == "faster-storage") CHECK(holds(step.why, "as in a first epoch"));
+    if (step.key == "keep-in-memory") CHECK(holds(step.title, "as it was found"));
+  }
   CHECK_FALSE(advises(p, "leave-it"));
   CHECK_FALSE(advises(p, "resident-reads"));
   // What was attributed, or has no cold rate, does not replace the run as found.
