@@ -318,6 +318,7 @@ Result<Profile> analyze(const std::filesystem::path& folder) {
   }
   Profile profile = analyze_launches(launches.value());
   profile.storage = load_storage(recordings_of(folder), profile.issues);
+  check_supply(profile);
   return profile;
 }
 

@@ -70,8 +70,7 @@ RatesSoFar rates_so_far(const std::filesystem::path& run_folder, double target) 
   const bool has_found_blocks = std::any_of(points.begin(), points.end(), [](const Point& point) {
     return point.phase == "as_is" && point.method == "differential";
   });
-  const auto none = MeasuredEstimate<SamplesPerSecond>::absent("no block as found was run");
-  const auto& found = has_found_blocks ? rates.as_is : none;
+  const auto found = has_found_blocks ? rates.as_is : MeasuredEstimate<SamplesPerSecond>();
   const std::array<std::pair<std::string_view, const MeasuredEstimate<SamplesPerSecond>*>, 5> shown{
       {{"as found", &found},
        {"cold", &rates.cold},

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -236,10 +237,25 @@ PhaseBlock block_of(const Measuring& m, const SegmentRun& run) {
   const std::uint64_t until_ns = m.course.until_ns != UINT64_MAX ? m.course.until_ns : deliveries.back().wait.end_ns;
   const bool whole = in_most_steps(deliveries, m.interruptions) ||
                      !interrupted_between(m.interruptions, deliveries.front().wait.end_ns, until_ns);
-  const bool by_production = run.workers > 0 && whole && measure_production(m, window, block);
-  if (!by_production) measure_deliveries(m, window, block);
+  block.produced = run.workers > 0 && whole && measure_production(m, window, block);
+  if (!block.produced) measure_deliveries(m, window, block);
   if (block.rejected.empty()) take_off_read_ahead(block);
   return block;
+}
+
+/// What the workers of a cold block made, who never rested and mostly waited for storage, is what the loader can
+/// deliver: of more batches than a hold makes, and without what storage saved up meanwhile, as many limits let it. Of
+/// workers that mostly compute the step may have taken time, and the holds alone tell it.
+std::optional<PhaseBlock> supply_of(const PhaseBlock& block) {
+  const bool is_known = block.made_cpu_s > 0.0 && block.made_wall_s > 0.0;
+  if (block.run.phase != Phase::cold || !block.produced || !block.rejected.empty() || !is_known) return std::nullopt;
+  if (block.made_cpu_s > k_computes_most * block.made_wall_s) return std::nullopt;
+  PhaseBlock supply = block;
+  supply.run.phase = Phase::supply_cold;
+  supply.beside = true;
+  supply.wait_seconds = supply.late_seconds = supply.seconds;
+  supply.cpu_seconds = -1.0;
+  return supply;
 }
 
 /// All that one pass has, once.
@@ -329,6 +345,7 @@ class Blocks {
     }
     const Measuring measuring{consumer_, *view.pass, course, view.loader, interruptions_, view.evidence, first_reads_};
     blocks.push_back(block_of(measuring, run));
+    if (auto supply = supply_of(blocks.back())) blocks.push_back(std::move(*supply));
     const bool tells_steps = run.phase == Phase::cold || run.phase == Phase::cached || run.phase == Phase::as_is;
     if (run.workers > 0 || !tells_steps) return;
     auto beside = blocks_beside(course.block, run, view.loader, view.interruptions, view.evidence);
@@ -342,6 +359,23 @@ class Blocks {
   std::map<std::uint64_t, PassView> views_{};
 };
 
+/// A hold is short, and what storage saved up before it makes it fast: where the cold block of its round tells what the
+/// loader can deliver, the hold does not.
+void leave_to_blocks(std::vector<PhaseBlock>& blocks) {
+  std::set<std::uint32_t> told;  // rounds
+  const auto counts = [](const PhaseBlock& block) {
+    return block.run.phase == Phase::supply_cold && block.rejected.empty();
+  };
+  for (const PhaseBlock& block : blocks) {
+    if (counts(block) && block.produced) told.insert(block.run.round);
+  }
+  for (PhaseBlock& block : blocks) {
+    if (counts(block) && !block.produced && told.contains(block.run.round)) {
+      block.rejected = "the cold block of its round tells it by more batches";
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<PhaseBlock> phase_blocks(const Consumer& consumer, const std::vector<record::ProcessRecording>& processes) {
@@ -349,6 +383,7 @@ std::vector<PhaseBlock> phase_blocks(const Consumer& consumer, const std::vector
   for (const record::ProcessRecording& process : processes) {
     if (process.info.pid == consumer.pid) all.add(process);
   }
+  leave_to_blocks(all.blocks);
   return std::move(all.blocks);
 }
 

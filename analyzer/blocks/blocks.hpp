@@ -120,6 +120,7 @@ struct PhaseBlock {
   double first_reads = -1.0;  ///< share of a cold block's samples that this run had not read before; negative: unknown
   BlockContent content{};
   PhaseEvidence evidence{};
+  bool produced = false;   ///< its rate is that of what its workers made, none of whom rested
   bool beside = false;     ///< told by the deliveries of another block: there was no segment of this phase
   std::string rejected{};  ///< why this block counts for nothing; empty if it counts
 

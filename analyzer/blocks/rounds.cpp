@@ -225,8 +225,9 @@ MeasuredEstimate<SamplesPerSecond> phase_rate(const PhaseRounds& data, Phase pha
   if (rounds == nullptr) return MeasuredEstimate<SamplesPerSecond>::absent(why_absent(data, phase));
   if (data.in_batches) return MeasuredEstimate<SamplesPerSecond>::absent(k_uncounted);
   if (const auto seen = data.premises.find(phase); seen != data.premises.end() && !mostly_holds(seen->second)) {
-    return MeasuredEstimate<SamplesPerSecond>::absent("its premise does not hold in most blocks: " +
-                                                      seen->second.back().seen);
+    const auto failed =
+        std::find_if(seen->second.rbegin(), seen->second.rend(), [](const Premise& p) { return !p.holds; });
+    return MeasuredEstimate<SamplesPerSecond>::absent("its premise does not hold in most blocks: " + failed->seen);
   }
   return rate_of(*rounds, data.correlation, content_sd(data, {phase, data.all_workers}));
 }

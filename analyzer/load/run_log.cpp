@@ -1,5 +1,6 @@
 #include "analyzer/load/run_log.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <fstream>
@@ -75,7 +76,21 @@ void take_filesystems(const json& line, RunLog& log) {
   }
 }
 
+/// The line of the run's start has no counts, nor has any where there is no storage to count at.
+void take_uncounted(Emulation& emulation) {
+  const bool has_storage = std::any_of(emulation.settings.begin(), emulation.settings.end(),
+                                       [](const auto& item) { return item.first.starts_with("storage_"); });
+  const char* reason = "no storage is emulated";
+  if (has_storage) reason = "the run was cut off before its reads at the emulated storage were counted";
+  emulation.hits = emulation.misses = emulation.requests = emulation.mapped_files =
+      Measured<std::int64_t>::absent(reason);
+  emulation.hit_bytes = Measured<Fraction>::absent(reason);
+  emulation.request_bytes = Measured<Bytes>::absent(reason);
+  emulation.waited = emulation.late = emulation.stored_hits = Measured<Seconds>::absent(reason);
+}
+
 void take_interposer(const json& line, Emulation& emulation) {
+  if (!line.contains("hits")) return take_uncounted(emulation);
   emulation.hits = integer(line, "hits", 0);
   emulation.misses = integer(line, "misses", 0);
   const double hit = number(line, "hit_bytes", 0.0);
@@ -105,6 +120,16 @@ void take_disks(const json& line, Emulation& emulation, std::set<std::uint64_t>&
   }
 }
 
+std::string why_no_throttling(const json& line, const Emulation& emulation) {
+  if (!line.contains("cpu_throttled_ns"))
+    return "the run was cut off before the kernel was asked what a CPU quota took";
+  const bool quota = std::any_of(emulation.controls.begin(), emulation.controls.end(),
+                                 [](const std::string& control) { return control.starts_with("cpu."); });
+  const char* reason = "no CPU quota was set";
+  if (quota) reason = "the kernel does not say how long the CPU quota held the job back";
+  return reason;
+}
+
 void take_kernel(const json& line, RunLog& log, Emulation& emulation) {
   const char* no_cache = "the kernel emulates no cache";
   emulation.hits = emulation.misses = Measured<std::int64_t>::absent(no_cache);
@@ -126,7 +151,7 @@ void take_kernel(const json& line, RunLog& log, Emulation& emulation) {
   emulation.request_bytes = bytes >= 0.0 ? Measured<Bytes>(Bytes(bytes)) : Measured<Bytes>::absent(uncounted);
   const double throttled = number(line, "cpu_throttled_ns", -1.0);
   emulation.cpu_throttled = throttled >= 0.0 ? Measured<Seconds>(Seconds(throttled * 1e-9))
-                                             : Measured<Seconds>::absent("no CPU quota was set");
+                                             : Measured<Seconds>::absent(why_no_throttling(line, emulation));
 }
 
 /// Once as asked for, and once more, with what became of it, when the command has ended.

@@ -24,7 +24,9 @@ std::string words_of(const std::map<std::string, std::int64_t>& counts) {
 void check_limited_files(const RunData& run, Profile& profile) {
   if (run.log.emulation.with != "kernel") return;
   if (run.log.limited_devices.empty()) {
-    profile.emulation.limited_files = Measured<Fraction>::absent("no storage is limited");
+    const char* reason = "no storage is limited";
+    if (!run.log.emulation.disks.empty()) reason = "no file system was seen on the disks that are limited";
+    profile.emulation.limited_files = Measured<Fraction>::absent(reason);
     return;
   }
   const auto files = files_read(run);

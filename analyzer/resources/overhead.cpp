@@ -176,10 +176,12 @@ Overhead overhead_of(Nodes nodes) {
       out.dropped_records += static_cast<std::int64_t>(process.info.dropped_records);
     }
   }
-  out.throughput = nodes.size() == 1 ? pairs_estimate(rate_loss)
-                                     : MeasuredEstimate<Fraction>::absent(
-                                           "each node switched its recording at times of its own, and ranks in step "
-                                           "wait for each other");
+  if (nodes.size() == 1 || rate_loss.empty()) {
+    out.throughput = pairs_estimate(rate_loss);
+  } else {
+    out.throughput = MeasuredEstimate<Fraction>::absent(
+        "each node switched its recording at times of its own, and ranks in step wait for each other");
+  }
   out.cpu = pairs_estimate(cpu_extra);
   out.recording = Bytes(bytes);
   fill_holding(nodes, out);

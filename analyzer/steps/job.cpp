@@ -33,7 +33,8 @@ void fill_loader(const LoaderFacts& loader, Job& job) {
   job.multiprocessing_context = loader.multiprocessing_context;
   job.batch_size = count_or(loader.batch_size, k_unsaid);
   job.num_workers = count_or(loader.num_workers, k_unsaid);
-  job.prefetch_factor = count_or(loader.prefetch_factor, "a loader without workers does not prefetch");
+  job.prefetch_factor = count_or(loader.prefetch_factor,
+                                 loader.num_workers == 0 ? "a loader without workers does not prefetch" : k_unsaid);
   job.pin_memory = flag_or(loader.pin_memory, k_unsaid);
   job.persistent_workers = flag_or(loader.persistent_workers, k_unsaid);
   job.in_order = flag_or(loader.in_order, k_unsaid);

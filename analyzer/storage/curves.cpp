@@ -155,7 +155,7 @@ std::optional<UslFit> fit_usl(std::span<const FlightRate> rates) {
 
 Measured<Estimate<double>> ceiling_of(std::span<const FlightRate> rates) {
   using Ceiling = Measured<Estimate<double>>;
-  if (rates.size() < 2) return Ceiling::absent("fewer than two numbers of reads in flight were measured");
+  if (rates.size() < 2) return Ceiling::absent("fewer than two numbers of reads in flight have a rate");
   std::size_t best = 0;
   for (std::size_t i = 1; i < rates.size(); ++i) {
     if (rates[i].rate.ci95_low > rates[best].rate.ci95_low) best = i;  // not the luckiest of noisy points

@@ -91,6 +91,7 @@ StreamCost stream_cost(std::span<const StoragePointData> points, StorageState st
         reason = data.point.rate.reason();
       } else {
         classes.add(data);
+        reason = "too few reads of a single stream were timed one by one";
         added = true;
       }
     }
@@ -213,7 +214,7 @@ Measured<double> residual_of(std::span<const StoragePointData> points, const Sto
     squares += std::pow(*rate / data.point.rate->mean.value() - 1.0, 2);
     count += 1.0;
   }
-  if (count == 0.0) return Measured<double>::absent("no cold point was measured");
+  if (count == 0.0) return Measured<double>::absent("no point that was read cold has a rate");
   return std::sqrt(squares / count);
 }
 

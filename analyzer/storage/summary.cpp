@@ -1,5 +1,7 @@
 #include "analyzer/storage/summary.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <fstream>
@@ -18,6 +20,7 @@ namespace stallcast {
 namespace {
 
 constexpr const char* k_file = "storage.json";
+constexpr double k_megabyte = 1e6;
 
 template <class Q>
 MeasuredEstimate<Q> ceiling(const std::vector<FlightRate>& rates) {
@@ -54,6 +57,13 @@ MeasuredEstimate<Seconds> first_byte(const StorageFit& fit) {
   const Seconds mean = fit.latency->mean + fit.open->mean;
   const Seconds wide(std::hypot(half(*fit.latency), half(*fit.open)));
   return Estimate<Seconds>{mean, mean - wide, mean + wide, std::min(fit.latency->n, fit.open->n)};
+}
+
+/// Bytes that storage gives for a sample that is not in memory.
+Measured<BytesPerSample> stored_for_sample(const Profile& profile) {
+  const bool ahead = more_than_needed(profile.dataset, profile.job.dataset_samples).has_value();
+  return ahead ? profile.dataset.stored_bytes_per_sample
+               : distinct_bytes_per_sample(profile.dataset, profile.job.dataset_samples);
 }
 
 }  // namespace
@@ -105,14 +115,13 @@ Measured<Seconds> idle_read(const record::StorageRecording& recording) {
 }
 
 std::optional<JobReading> job_reading(const Profile& profile) {
-  const bool ahead = more_than_needed(profile.dataset, profile.job.dataset_samples).has_value();
-  const auto bytes = ahead ? profile.dataset.stored_bytes_per_sample
-                           : distinct_bytes_per_sample(profile.dataset, profile.job.dataset_samples);
+  const auto bytes = stored_for_sample(profile);
   const double ranks =
       std::max(1.0, static_cast<double>(profile.job.ranks_seen) / std::max(1, profile.host.hosts_seen));
   if (!bytes || !profile.job.num_workers) return std::nullopt;
   const Estimate<SamplesPerSecond>* most = nullptr;
   for (const auto* rate : {&profile.rates.cold, &profile.rates.supply_cold}) {
+    if (rate == &profile.rates.supply_cold && *profile.job.num_workers == 0) continue;
     if (!*rate || !((*rate)->ci95_low.value() > 0.0)) continue;
     if (!most || (*rate)->ci95_low > most->ci95_low) most = &**rate;
   }
@@ -123,6 +132,20 @@ std::optional<JobReading> job_reading(const Profile& profile) {
   };
   return JobReading{static_cast<std::int64_t>(std::llround(readers)),
                     {of_host(most->mean), of_host(most->ci95_low), of_host(most->ci95_high), most->n}};
+}
+
+void check_supply(Profile& profile) {
+  auto& supply = profile.rates.supply_cold;
+  const auto bytes = stored_for_sample(profile);
+  const auto& most = profile.storage.ceiling_bandwidth;
+  if (!supply || !bytes || !most) return;
+  const double hosts = std::max(1, profile.host.hosts_seen);
+  if (supply->ci95_low.value() * bytes->value() / hosts <= most->ci95_high.value()) return;
+  supply = MeasuredEstimate<SamplesPerSecond>::absent(fmt::format(
+      "what was made from storage in so short a time came at {:.3g} MB/s, and for long it gives {:.3g}: it saves up "
+      "while nobody reads",
+      supply->mean.value() * bytes->value() / hosts / k_megabyte, most->mean.value() / k_megabyte));
+  std::erase_if(profile.points, [](const Point& point) { return point.phase == "supply_cold"; });
 }
 
 namespace {

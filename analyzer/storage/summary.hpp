@@ -28,8 +28,9 @@ struct JobReading {
   Estimate<BytesPerSecond> bandwidth{};
 };
 
-/// From the higher of its cold rates, with the trainer and without. None where neither was measured, or not what a
-/// sample reads.
+/// From the higher of its cold rates, with the trainer and without. Without workers the trainer alone reads, and
+/// between two reads storage may save up: of its own makings nothing follows. None where neither rate was measured, or
+/// not what a sample reads.
 [[nodiscard]] std::optional<JobReading> job_reading(const Profile& profile);
 
 /// Rates of whole files where they were read whole, else of large blocks. `job` counts as one more point of the curve
@@ -37,6 +38,13 @@ struct JobReading {
 /// tells more than a second of reading with two in flight.
 [[nodiscard]] Storage storage_summary(const record::StorageRecording& recording,
                                       const std::optional<JobReading>& job = std::nullopt);
+
+/// Of what a loader delivers alone from storage: no more than storage gives for long. More was saved up while the step
+/// computed and nobody read, as many limits let it be, and is no rate that lasts: the profile's `supply_cold` is absent
+/// then, with that reason, its rate and its point.
+///
+/// Worked example. 258 samples/s (247 to 270) of 105 kB would be 26 to 28 MB/s, from storage that gives 19.6 to 20.4.
+void check_supply(Profile& profile);
 
 /// Writes `recordings`/storage.json: the section "storage" of profile.json, with the reasons of what is absent.
 [[nodiscard]] Status save_storage(const Storage& storage, const std::filesystem::path& recordings);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "model/job/job_model.hpp"
+#include "model/job/unseen_reads.hpp"
 #include "model/plan/constants.hpp"
 #include "model/plan/curves.hpp"
 #include "model/predict/predict.hpp"
@@ -43,7 +44,7 @@ std::set<int> worker_counts(const JobModel& job, const Machine& machine) {
   return {job.workers, std::clamp(per_rank, 1, k_most_planned_workers)};
 }
 
-Error lacks(const char* what, const std::string& reason, const char* hint) {
+Error lacks(const char* what, const std::string& reason, const std::string& hint) {
   return Error{
       ErrorCode::not_enough_data,
       std::string("a plan needs the ") + what + ", which this profile lacks" + (reason.empty() ? "" : ": " + reason),
@@ -327,12 +328,12 @@ class Planner {
 Result<Plan> make_plan(const Profile& profile, const Catalog& catalog, const PlanTarget& target) {
   auto job = job_model(profile);
   if (!job) return job.error();
-  constexpr const char* k_length = "profile a job whose data set tells its length";
   if (!job.value().dataset_samples) {
+    constexpr const char* k_length = "profile a job whose data set tells its length";
     return lacks("number of samples of the data set", profile.job.dataset_samples.reason(), k_length);
   }
   if (!job.value().dataset_bytes) {
-    return lacks("size of the data set", profile.dataset.bytes_total.reason(), k_length);
+    return lacks("size of the data set", profile.dataset.bytes_total.reason(), std::string("profile ") + k_read_calls);
   }
   if (!profile.resources.anonymous_memory) {
     return lacks("memory of the job", profile.resources.anonymous_memory.reason(),

@@ -55,7 +55,7 @@ void fill_texts(Profile& p, Texts& texts) {
 
 RenderOptions options_of(Texts& texts) {
   RenderOptions options;
-  options.recommendation = LoaderAdvice{texts.next(), texts.next(), {texts.next()}};
+  options.recommendation = LoaderAdvice{texts.next(), texts.next(), true, {texts.next()}};
   options.grid = testing::sample_grid();
   options.curves = testing::sample_curves();
   options.curves[0].lines[0].name = texts.next();

@@ -3,9 +3,8 @@
 
 A reason is a literal that goes into absent(), a reason's variable or a constant of the analyzer, the model, the command
 line or the collector. It is quoted where a literal of a test, its title aside, is part of it, of two words at least, or
-holds all of it. Those that no test quotes yet are listed in no_test_yet.txt; one that is quoted by now has to leave the
-list. Run as `check_reasons.py ROOT`; prints one line for each breach and exits with 1 if there was one, 2 if nothing was
-checked.
+holds all of it. Run as `check_reasons.py ROOT`; prints one line for each breach and exits with 1 if there was one, 2 if
+nothing was checked.
 """
 
 import pathlib
@@ -52,13 +51,11 @@ def is_quoted(reason, quoted):
 
 
 def check(root):
-    """(lines of what is wrong, reasons looked at, those listed)."""
-    listing = root / "tests" / "layers" / "no_test_yet.txt"
-    listed = set(listing.read_text(encoding="utf-8").splitlines()) if listing.exists() else set()
+    """(lines of what is wrong, reasons looked at)."""
     sources = [path for path in (root / "tests").rglob("*")
                if path.suffix in (".cpp", ".hpp", ".py") and not path.name.startswith("check_reasons")]
     quoted = {quote for path in sources for quote in quotes(path.read_text(encoding="utf-8"))}
-    wrong, seen, left = [], 0, set(listed)
+    wrong, seen = [], 0
     for folder in FOLDERS:
         for path in sorted((root / folder).rglob("*.?pp")):
             name = path.relative_to(root).as_posix()
@@ -66,19 +63,16 @@ def check(root):
                 continue
             for reason in sorted(reasons(path.read_text(encoding="utf-8"))):
                 seen += 1
-                left.discard(reason)
-                if is_quoted(reason, quoted) == (reason in listed):
-                    what = "is quoted by a test, and listed still" if reason in listed else "is quoted by no test"
-                    wrong.append(f"{name}: {what}: {reason}")
-    wrong += [f"{listing.name}: is no reason any more: {reason}" for reason in sorted(left)]
-    return wrong, seen, len(listed)
+                if not is_quoted(reason, quoted):
+                    wrong.append(f"{name}: is quoted by no test: {reason}")
+    return wrong, seen
 
 
 def main():
-    wrong, seen, listed = check(pathlib.Path(sys.argv[1]))
+    wrong, seen = check(pathlib.Path(sys.argv[1]))
     for line in wrong:
         print(line)
-    print(f"{seen} reasons, of {listed} of which no test is known; {len(wrong)} breaches")
+    print(f"{seen} reasons, {len(wrong)} breaches")
     return 2 if seen == 0 else 1 if wrong else 0
 
 

@@ -155,11 +155,12 @@ void write_mapped(Thread& thread, const PhaseState& state) {
 
 /// A batch for which hardly anything was read while large files were mapped is made of these: cold ones are made
 /// accordingly, and the schedule gives cached ones the time to come in.
-void tell_of_maps(const Thread& thread, const PhaseState& state, record::ControlBlock& control) {
+void tell_of_maps(Thread& thread, PhaseState& state, record::ControlBlock& control) {
   constexpr std::uint64_t k_much = 10ULL << 20;
   if (state.maps.file_bytes < k_much || thread.batch.recorded == 0) return;
   if (thread.batch.io.read_bytes > record::k_hardly_read_bytes * (1 + thread.batch.samples)) return;
   control.maps_read.store(1, k_relaxed);
+  tell_maps(thread, state);
 }
 
 /// This process's line, claimed if need be; nullptr: this run has no phases, or there are too many consumers.

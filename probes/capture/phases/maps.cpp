@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "probes/capture/account.hpp"
 #include "probes/capture/emulation/emulate.hpp"
 #include "probes/capture/own_maps.hpp"
 #include "probes/capture/paths.hpp"
@@ -274,6 +275,25 @@ void begin_maps(PhaseState& state, bool is_cold) {
     look(state.maps, true);
   }
   state.storage_at_drop = storage_bytes(state);
+}
+
+void tell_maps(Thread& thread, PhaseState& state) {
+  each_map([&](const Map& map) {
+    std::atomic<std::uint64_t>& told = state.told[map.inode % k_told_slots];
+    const std::uint64_t key = record::own_file_key(map.device, map.inode);
+    if (told.load(k_relaxed) == key || !record::recording(process().writer)) return;
+    with_file(map, [&](const FilePart& part) {
+      const std::uint64_t file_id = adopt_path(thread, part.fd, 0);
+      auto* touched = file_id == 0 ? nullptr : reserve<record::TouchedRecord>(thread, record::Kind::touched, 0);
+      if (touched == nullptr) return;
+      touched->index = -1;
+      touched->file_id = file_id;
+      touched->offset = 0;
+      touched->bytes = UINT64_MAX;
+      record::commit(thread.out);
+      told.store(key, k_relaxed);
+    });
+  });
 }
 
 void maps_at_sample_end(PhaseState& state) {

@@ -6,7 +6,7 @@
 ///   and again wherever 1.6 % of the files came from storage since (samples must not live on what others brought in).
 ///
 /// Pages that another process of the job has mapped stay; it drops its own. What is left when a batch begins is asked
-/// and recorded. Cached batches find what cold ones left, or bring it in: their page faults tell.
+/// and recorded. For cached ones the tool holds all of the files in memory; the page faults of their batches tell.
 ///
 /// Only what cannot hold anything of the guest's is dropped: a shared map that mmap() was seen to make and that
 /// /proc/self/maps still shows at its place, of the same file, right before.
@@ -19,6 +19,7 @@
 #include <cstdint>
 
 #include "probes/capture/phases/state.hpp"
+#include "probes/capture/thread.hpp"
 
 namespace stallcast::capture {
 
@@ -40,6 +41,9 @@ void claim_absent(int fd, const struct stat& file);
 
 /// A batch begins.
 void begin_maps(PhaseState& state, bool is_cold);
+
+/// Tells the tool which files are mapped, each once: no sample is seen to read them, so blocks from memory need all.
+void tell_maps(Thread& thread, PhaseState& state);
 
 /// A sample of a cold batch ended.
 void maps_at_sample_end(PhaseState& state);

@@ -63,7 +63,8 @@ Launched fork_joined(const std::vector<std::string>& command, const std::vector<
   const bool piped = pipe2(line, O_CLOEXEC) == 0;
   if (piped) result.pid = fork();
   if (result.pid == 0) become(arguments.data(), variables.data(), mask, output_to_stderr, groups, line[1]);
-  if (result.pid < 0) failure = {true, errno};
+  if (result.pid < 0) failure.reason = errno;
+  const bool begun = result.pid > 0;
   if (piped) close(line[1]);
   ssize_t got = 0;
   while (result.pid > 0 && (got = read(line[0], &failure, sizeof failure)) < 0 && errno == EINTR) {
@@ -74,8 +75,9 @@ Launched fork_joined(const std::vector<std::string>& command, const std::vector<
   result.pid = -1;
   result.reason = std::strerror(failure.reason);
   result.exit_code = failure.reason == ENOENT ? k_exit_not_found : k_exit_not_executable;
-  if (failure.joining) result.exit_code = k_exit_wrapper_failed;
+  if (failure.joining || !begun) result.exit_code = k_exit_wrapper_failed;
   if (failure.joining) result.reason = "it could not join its control groups: " + result.reason;
+  if (!begun) result.reason = "no process could be started for it: " + result.reason;
   return result;
 }
 

@@ -46,6 +46,12 @@ bool place_of(const FileStretch& part, const struct stat& file, FileRange& range
   return true;
 }
 
+/// What is read at once. Storage serves in the order of asking: beside reads of a MiB the job's own, of some KiB out of
+/// the same large file, would each wait for two of these.
+std::uint64_t read_at_once(const FileRange& range, bool is_whole) {
+  return is_whole && range.bytes > k_large_file_bytes ? k_of_large_file_bytes : k_held_at_once_bytes;
+}
+
 /// Reads the range chunk by chunk, the next one asked for ahead.
 HoldOutcome read_range(int file, const FileRange& range, bool is_whole, HoldBudget& budget) {
   static thread_local std::vector<char> buffer(k_held_at_once_bytes);
@@ -56,12 +62,14 @@ HoldOutcome read_range(int file, const FileRange& range, bool is_whole, HoldBudg
     posix_fadvise(file, static_cast<off_t>(range.offset), static_cast<off_t>(std::min(range.bytes, k_part_ahead_bytes)),
                   POSIX_FADV_WILLNEED);
   }
+  const std::uint64_t at_once = read_at_once(range, is_whole);
+  if (at_once < k_held_at_once_bytes) posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);  // nor by the kernel's own windows
   const std::uint64_t end = range.offset + range.bytes;
   for (std::uint64_t at = range.offset; at < end;) {
     if (budget.stop->load(std::memory_order_relaxed)) return HoldOutcome::stopped;
-    const std::uint64_t bytes = std::min(k_held_at_once_bytes, end - at);
+    const std::uint64_t bytes = std::min(at_once, end - at);
     if (at + bytes < end) {
-      const std::uint64_t ahead = std::min(k_held_at_once_bytes, end - at - bytes);
+      const std::uint64_t ahead = std::min(at_once, end - at - bytes);
       posix_fadvise(file, static_cast<off_t>(at + bytes), static_cast<off_t>(ahead), POSIX_FADV_WILLNEED);
     }
     const ssize_t got = pread(file, buffer.data(), bytes, static_cast<off_t>(at));

@@ -38,6 +38,9 @@ inline constexpr double k_least_read_s = 0.5;  ///< taken for it. Chosen: what t
 inline constexpr double k_files_beside_reading = 0.5;
 inline constexpr double k_slowest_lead_rate = 0.1;  ///< turns a second. Chosen: a job without a rate has some lead, too
 
+/// that bringing all files in took. Chosen: longer than what a round has from memory
+inline constexpr double k_long_hold_s = 10.0;
+
 /// rounds in a row. Chosen: some reader of a stream is always near the end of its shard then
 inline constexpr int k_most_not_yet = 8;
 /// turns of the job to those that are read beside it. Chosen: the job reads in larger requests, and keeps two thirds

@@ -74,13 +74,15 @@ Segment PhaseSchedule::burst(Phase made_as, const View& view) const {
   return segment;
 }
 
-/// How many bursts end a group. A job that does not wait has its queue full when it is held: what its loader could do
-/// shows in a second hold, which begins with an empty one. Fewer where the script has been held for its share.
-int PhaseSchedule::bursts(const View& view) const {
+/// How many bursts end a group. A job that does not wait, as few do from memory, has its queue full when it is held:
+/// what its loader could do shows in a second hold, which begins with an empty one. Fewer where the script has been
+/// held for its share.
+int PhaseSchedule::bursts(Phase made_as, const View& view) const {
   if (view.workers == 0 || !(wants(Phase::synthetic) || wants(Phase::supply_cached))) return 0;
   if (static_cast<double>(view.held_ns) > k_most_held_time * elapsed_s_ * k_second_ns) return 1;
   const auto for_turns = static_cast<int>((k_burst_batches + view.in_flight - 1) / view.in_flight);
-  return std::clamp(std::max(for_turns, waited_share_ < k_hardly_waited_share ? 2 : 1), 1, k_most_bursts);
+  const bool may_be_full = made_as == Phase::cached || waited_share_ < k_hardly_waited_share;
+  return std::clamp(std::max(for_turns, may_be_full ? 2 : 1), 1, k_most_bursts);
 }
 
 bool PhaseSchedule::is_slow(const View& view) const {
@@ -101,7 +103,7 @@ PhaseSchedule::Group PhaseSchedule::cold_group(const View& view) const {
   Group group;
   if (!wants(Phase::cold)) return group;
   group.push_back(block(Phase::cold, view));
-  for (int i = bursts(view); i > 0; --i) group.push_back(burst(Phase::cold, view));
+  for (int i = bursts(Phase::cold, view); i > 0; --i) group.push_back(burst(Phase::cold, view));
   return group;
 }
 
@@ -111,8 +113,8 @@ PhaseSchedule::Group PhaseSchedule::cached_group(const View& view) const {
   // into memory, and a single burst tells nothing that those of cold groups do not, as the queue is full.
   const bool is_first = cached_rounds_ < wants_.fewest_rounds;
   const bool is_lean = (is_first && (is_slow(view) || is_behind())) || ends_soon();
-  int count = bursts(view);
-  if (is_slow(view) && count > 0) count = is_first ? 0 : std::max(2, count);
+  int count = bursts(Phase::cached, view);
+  if (is_slow(view) && (is_first || count < 2)) count = 0;
   for (int i = count; i > 0; --i) group.push_back(burst(Phase::cached, view));
   // Of a stream it would take as much again of shards that end.
   const bool has_extra = wants_.extras && !spans_ && !is_lean && !goes_by_position(view);
@@ -132,14 +134,15 @@ std::uint64_t PhaseSchedule::turns_of(const Group& group) {
 /// Of a loader whose files nobody can choose: as found, then alone.
 PhaseSchedule::Group PhaseSchedule::found_group(const View& view) const {
   Group group{block(Phase::as_is, view)};
-  for (int i = std::max(1, bursts(view)); i > 0 && view.workers > 0; --i) group.push_back(burst(Phase::as_is, view));
+  for (int i = std::max(1, bursts(Phase::as_is, view)); i > 0 && view.workers > 0; --i)
+    group.push_back(burst(Phase::as_is, view));
   return group;
 }
 
 /// One further block a round, so that the model has something to be fitted on.
 std::optional<Segment> PhaseSchedule::extra(const View& view) const {
   Segment segment = block(Phase::cached, view);
-  const bool maps = control_.maps_read.load(std::memory_order_relaxed) != 0;  // no delay of their reads
+  const bool maps = reads_maps();  // no delay of their reads
   if (maps && (view.workers < 2 || view.batches_a_step >= k_several_batches)) return std::nullopt;
   // One block has no interval: two of a kind come before the next, and a job of few rounds has one kind at least.
   constexpr std::uint32_t k_order[] = {0, 0, 1, 1, 2, 2};

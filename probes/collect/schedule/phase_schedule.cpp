@@ -184,7 +184,10 @@ void PhaseSchedule::advance(const View& view) {
   }
   publish(group);
   const bool can_be_told = may_ask(view) || group.front().first >= view.pass_end;
-  if (memory && can_be_told) {
+  if (cached_before_cold_) {
+    cached_before_cold_ = false;
+    end_round();
+  } else if (memory && can_be_told) {
     cached_next_ = true;
   } else {
     end_round();
@@ -213,8 +216,9 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are held.
   const std::uint64_t lead = lead_for(turns, view);
   const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
-  const bool all = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late_holds;
-  if (all && view.passes < 2) return wait_for_second_pass("reading what comes next takes too much of the first pass");
+  const bool all = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late_holds || reads_maps();
+  if (all && view.passes < 2 && !reads_maps())
+    return wait_for_second_pass("reading what comes next takes too much of the first pass");
   asked_all_ = all;
   asked_first_ = from + lead;
   // What may be late costs as much to read as what is not: little of it where a batch takes long.
@@ -238,6 +242,7 @@ void PhaseSchedule::begin_reading(std::uint64_t turns, const View& view) {
   asked_ = true;
   lead_.asked_turns = turns;
   lead_.from_turn = view.fastest_turn;
+  lead_.from_s = elapsed_s_;
   lead_.under_way = true;
 }
 
@@ -246,6 +251,7 @@ void PhaseSchedule::note_reading(const View& view) {
   if (!lead_.under_way) return;
   lead_.under_way = false;
   lead_.got_turns = view.fastest_turn - lead_.from_turn;
+  lead_.took_s = elapsed_s_ - lead_.from_s;
   lead_.of_turns = asked_all_ ? 0 : lead_.asked_turns;
 }
 
@@ -318,12 +324,23 @@ void PhaseSchedule::publish_cached(Group group, std::uint64_t from, const View& 
     return;
   }
   publish(group);
-  held_until_turn_ = end;
   const bool ends_with_burst = group.back().phase == static_cast<std::uint32_t>(Phase::synthetic);
-  last_burst_ = ends_with_burst ? control_.segment_count.load(std::memory_order_relaxed) : 0;
   extras_ += group.size() > 1 && !ends_with_burst ? 1 : 0;
   ++cached_rounds_;
+  publish_next_cached(group, view);
+  held_until_turn_ = next_turn_;
+  last_burst_ = ends_with_burst ? control_.segment_count.load(std::memory_order_relaxed) : 0;
   end_round();
+}
+
+/// Where bringing all files in took long, the next round's group from memory follows at once; its cold one comes after.
+void PhaseSchedule::publish_next_cached(Group group, const View& view) {
+  if (!asked_all_ || cached_before_cold_ || lead_.took_s < k_long_hold_s) return;
+  for (Segment& segment : group) ++segment.round;
+  if (!place(group, next_turn_, view) || !has_time_for(group, view)) return;
+  publish(group);
+  ++cached_rounds_;
+  cached_before_cold_ = true;
 }
 
 /// Files are needed until the last batch of their group is made: cold blocks after it evict what is held no more.

@@ -109,6 +109,8 @@ class PhaseSchedule {
     std::uint64_t of_turns = 0;     ///< for which files were read then; 0: none were, or all files
     std::uint64_t asked_turns = 0;  ///< for which they are being read
     std::uint64_t from_turn = 0;    ///< the fastest rank's, when they were asked for
+    double from_s = 0.0;            ///< when that was, since arming
+    double took_s = 0.0;            ///< until they were held, the last time
     bool under_way = false;
   };
 
@@ -138,13 +140,16 @@ class PhaseSchedule {
   void begin_reading(std::uint64_t turns, const View& view);
   void note_reading(const View& view);
   void publish_cached(Group group, std::uint64_t from, const View& view);
+  void publish_next_cached(Group group, const View& view);
   void release_when_passed(const View& view);
+  /// Batches are made of maps of files: which parts of them, nobody sees.
+  [[nodiscard]] bool reads_maps() const { return control_.maps_read.load(std::memory_order_relaxed) != 0; }
 
   // What groups consist of (schedule/phase_groups.cpp)
   [[nodiscard]] record::Segment block(record::Phase phase, const View& view) const;
   [[nodiscard]] record::Segment burst(record::Phase made_as, const View& view) const;
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
-  [[nodiscard]] int bursts(const View& view) const;
+  [[nodiscard]] int bursts(record::Phase made_as, const View& view) const;
   /// Whether its batches are so long that what a round holds must be counted.
   [[nodiscard]] bool is_slow(const View& view) const;
   /// Whether the fewest rounds, and one for what goes wrong, would take longer than the budget at the pace so far. What
@@ -174,13 +179,14 @@ class PhaseSchedule {
   record::ControlBlock& control_;
   PhaseWants wants_;
   FilesAhead* files_;
-  bool cached_next_ = false;      ///< the group from memory comes next
-  bool asked_ = false;            ///< files are asked for, or held
-  bool asked_all_ = false;        ///< of the whole data set
-  bool asked_from_here_ = false;  ///< of a stream, what its readers have before them
-  bool no_positions_ = false;     ///< that cannot be told
-  bool not_all_ = false;          ///< all files of the stream cannot be held
-  int not_yet_ = 0;               ///< times in a row that a reader was near the end of its file
+  bool cached_next_ = false;         ///< the group from memory comes next
+  bool cached_before_cold_ = false;  ///< the round's group from memory is published already
+  bool asked_ = false;               ///< files are asked for, or held
+  bool asked_all_ = false;           ///< of the whole data set
+  bool asked_from_here_ = false;     ///< of a stream, what its readers have before them
+  bool no_positions_ = false;        ///< that cannot be told
+  bool not_all_ = false;             ///< all files of the stream cannot be held
+  int not_yet_ = 0;                  ///< times in a row that a reader was near the end of its file
   Lead lead_{};
   std::string not_in_first_pass_{};  ///< why files cannot be told in the first pass; empty: not tried, or they can
   std::uint64_t asked_first_ = 0;    ///< turns whose files are asked for

@@ -52,6 +52,14 @@ double most_at_once(const std::vector<double>& came_s) {
 
 }  // namespace
 
+void take_file_in_order(const std::vector<double>& came_s, record::StorageInOrder& seen) {
+  if (came_s.empty()) return;
+  seen.at_once_bytes = std::max(seen.at_once_bytes, most_at_once(came_s));
+  seen.reason.clear();
+  if (seen.at_once_bytes > 0.0) return;
+  seen.reason = "no file that was read in order waited for storage twice: what comes at once lies between two waits";
+}
+
 record::StorageInOrder read_in_order(StoragePool& pool, double most_s) {
   record::StorageInOrder seen;
   const std::uint64_t give_up_ns = monotonic_ns() + static_cast<std::uint64_t>(most_s * 1e9);
@@ -74,7 +82,7 @@ record::StorageInOrder read_in_order(StoragePool& pool, double most_s) {
     const auto pages = resident_pages(file, task.range);
     if (whole && pages && pages->resident == 0) {
       ++files;
-      seen.at_once_bytes = std::max(seen.at_once_bytes, most_at_once(read_blocks(file, task.range.bytes, give_up_ns)));
+      take_file_in_order(read_blocks(file, task.range.bytes, give_up_ns), seen);
       drop_pages(file, task.range);
     }
     close(file);

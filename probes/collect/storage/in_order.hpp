@@ -9,6 +9,8 @@
 /// up 1.8, 1.0, 2.1 and 2.1 MB come at once. Told is 2 MiB.
 #pragma once
 
+#include <vector>
+
 #include "probes/collect/storage/pool.hpp"
 #include "probes/record/storage_recording.hpp"
 
@@ -16,5 +18,9 @@ namespace stallcast::collect {
 
 /// Reads some whole cold files through the page cache, for at most `most_s` seconds, and drops them again.
 [[nodiscard]] record::StorageInOrder read_in_order(StoragePool& pool, double most_s);
+
+/// Takes over what one file tells: `came_s`, when each of its blocks had come, in seconds since the first was asked
+/// for; nothing where it was not read to its end.
+void take_file_in_order(const std::vector<double>& came_s, record::StorageInOrder& seen);
 
 }  // namespace stallcast::collect

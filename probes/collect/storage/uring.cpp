@@ -30,7 +30,7 @@ class Uring final : public ReadQueue {
     if (ready_) io_uring_queue_exit(&ring_);
   }
 
-  /// 0, or the kernel's error.
+  /// 0, or the kernel's error. A kernel that has the second call (Linux 5.15) opens and reads files, too (5.6).
   int open() {
     const int failed = io_uring_queue_init(k_most_in_flight, &ring_, 0);
     ready_ = failed == 0;
@@ -38,16 +38,6 @@ class Uring final : public ReadQueue {
     // File systems that cannot begin a read without waiting are read by threads of the kernel's, by default a few.
     unsigned most[2] = {k_most_in_flight, k_most_in_flight};
     return -io_uring_register_iowq_max_workers(&ring_, most);
-  }
-
-  /// Whether the kernel knows the operations (opening came with 5.6, as reading without vectors did).
-  bool serves() {
-    io_uring_probe* probe = io_uring_get_probe_ring(&ring_);
-    if (probe == nullptr) return false;
-    const bool all = io_uring_opcode_supported(probe, IORING_OP_READ) != 0 &&
-                     io_uring_opcode_supported(probe, IORING_OP_OPENAT) != 0;
-    io_uring_free_probe(probe);
-    return all;
   }
 
   void read(Window& window, std::span<char* const> buffers, std::vector<Entry>& log) override {
@@ -177,9 +167,7 @@ std::unique_ptr<ReadQueue> ReadQueue::make(std::string& reason) {
     reason = std::string("the kernel gives no io_uring as it is needed (Linux 5.15 does): ") + std::strerror(failed);
     return nullptr;
   }
-  if (queue->serves()) return queue;
-  reason = "the kernel's io_uring does not open files";
-  return nullptr;
+  return queue;
 }
 
 }  // namespace stallcast::collect::storage

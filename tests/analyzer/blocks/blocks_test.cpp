@@ -167,6 +167,34 @@ TEST_CASE("a block behind a burst: what fills the queue and what is made beside 
   CHECK(made.block().batches == 11);
 }
 
+TEST_CASE(
+    "workers that never rest and wait for storage tell what the loader can deliver; others leave it to the holds") {
+  // Worker 0 and worker 1 take 20 ms a batch in turn; of these the script waits for 8 of 10.
+  const auto blocks_of = [](Phase phase, std::uint64_t cpu_ms) {
+    Recorded made(phase, 16, 2);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      const double begun = 10.0 * static_cast<double>(i) - 20.0;
+      made.deliver(i, begun + 11.5, begun + 20.5, begun < 0.0 ? 0.0 : begun);
+      Delivery& delivery = made.consumer.passes[0].deliveries.back();
+      if (begun < 0.0) delivery.made.begin_ns = Recorded::at(0.0) - static_cast<std::uint64_t>(-begun * 1e6);
+      delivery.made.header.aux = static_cast<std::uint32_t>(i % 2);
+      delivery.made.put_ns = Recorded::at(begun + 20.0);
+      delivery.made.cpu_ns = cpu_ms * k_ms;
+      delivery.made.end_ns = delivery.made.put_ns;
+    }
+    return phase_blocks(made.consumer, made.processes);
+  };
+  const std::vector<PhaseBlock> stored = blocks_of(Phase::cold, 3);
+  REQUIRE(stored.size() == 2);
+  CHECK(stored[0].rejected.empty());
+  CHECK(stored[1].run.phase == Phase::supply_cold);
+  CHECK(stored[1].rejected.empty());
+  CHECK(stored[1].seconds_per_sample() == doctest::Approx(0.010 / 8.0).epsilon(0.02));
+  CHECK(stored[1].wait_seconds == stored[1].seconds);
+  CHECK(blocks_of(Phase::cold, 15).size() == 1);   // the step may have slowed them
+  CHECK(blocks_of(Phase::cached, 3).size() == 1);  // nothing waits for storage there
+}
+
 TEST_CASE("a stream's cold block that ends its pass ends where the first worker has read all") {
   Recorded made(Phase::cold, 16, 2);
   for (std::uint64_t i = 0; i < 16; ++i) {

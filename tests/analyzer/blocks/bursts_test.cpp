@@ -104,6 +104,18 @@ bool says(const PhaseBlock& block, const char* words) {
 
 }  // namespace
 
+TEST_CASE("where the block before it tells what the loader can deliver, a hold does not") {
+  Held made;
+  for (Delivery& delivery : made.consumer.passes[0].deliveries) delivery.made.cpu_ns = 2 * k_burst_ms;
+  const std::vector<PhaseBlock> waiting = made.blocks(4);
+  CHECK(waiting[1].run.phase == Phase::supply_cold);
+  CHECK(waiting[1].produced);
+  CHECK(waiting[1].rejected.empty());
+  CHECK(says(waiting[2], "the cold block of its round tells it by more batches"));
+  for (Delivery& delivery : made.consumer.passes[0].deliveries) delivery.made.cpu_ns = 15 * k_burst_ms;
+  CHECK(made.blocks(3)[1].rejected.empty());  // its workers compute: the step may have slowed them
+}
+
 TEST_CASE("a burst tells what the script does with a batch, and not what it takes to take one over") {
   const PhaseBlock block = Held().synthetic();
   CHECK(block.rejected.empty());
@@ -131,14 +143,23 @@ TEST_CASE("a burst counts for nothing where its workers did not rest, or nobody 
   CHECK(computing.synthetic().rejected.empty());
   Held refused;
   refused.change("\"workers_cpu_s\"", "\"refused\":\"no room in /dev/shm\",\"workers_cpu_s\"");
-  CHECK(says(refused.synthetic(), "no room in /dev/shm"));
-  CHECK(says(refused.supply(), "no room in /dev/shm"));
+  CHECK(refused.synthetic().rejected == "the job could not be held: no room in /dev/shm");
+  CHECK(refused.supply().rejected == "the job could not be held: no room in /dev/shm");
   Held cut;
   cut.burst.clear();
   CHECK(says(cut.synthetic(), "was not recorded"));
   Held missing;
   missing.consumer.passes[0].deliveries.erase(missing.consumer.passes[0].deliveries.begin() + 22);
   CHECK(says(missing.synthetic(), "missing"));
+}
+
+TEST_CASE("a burst that fills a buffer of the script's own is no training, and one after that is") {
+  Held held;
+  held.consumer.passes[0].filling = 121;  // the burst begins with batch 120
+  CHECK(held.synthetic().rejected ==
+        "the script filled a buffer of its own with its batches and did not train on them yet");
+  held.consumer.passes[0].filling = 120;
+  CHECK(held.synthetic().rejected.empty());
 }
 
 TEST_CASE("beside a device a burst takes the device's own time, and counts for nothing where that is not known") {

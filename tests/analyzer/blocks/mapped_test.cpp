@@ -55,7 +55,9 @@ TEST_CASE("of data in maps, cold blocks tell what storage gives of a sample and 
   REQUIRE(profile.dataset.stored_bytes_per_sample.has_value());
   CHECK(profile.dataset.stored_bytes_per_sample->value() == doctest::Approx(200'000.0));
   CHECK(profile.dataset.bytes_total->value() == doctest::Approx(4e9));
-  CHECK_FALSE(profile.dataset.bytes_per_sample.has_value());
+  CHECK(profile.dataset.bytes_per_sample.reason() ==
+        "the data are read through maps of their files (mmap): what storage gives of a sample was counted, not what a "
+        "sample takes");
   CHECK(profile.resources.worker_wall_cold->mean > profile.resources.worker_wall_cached->mean);
   CHECK(std::none_of(profile.issues.begin(), profile.issues.end(),
                      [](const DataIssue& issue) { return issue.id == "reads-unseen"; }));

@@ -24,14 +24,17 @@ bool says(const std::string& text, const std::string& words) {
 }
 
 /// Why two nodes are no job after `change` of the second.
-std::string refusal(const std::function<void(RunData&)>& change) {
+Error refused(const std::function<void(RunData&)>& change) {
   std::vector<RunData> nodes = two_nodes(two_ranks());
   change(nodes[1]);
   const auto job = one_job(std::move(nodes));
   REQUIRE_FALSE(job.ok());
   CHECK(job.error().code == ErrorCode::bad_input);
-  CHECK_FALSE(job.error().hint.empty());
-  return job.error().what;
+  return job.error();
+}
+
+std::string refusal(const std::function<void(RunData&)>& change) {
+  return refused(change).what;
 }
 
 /// The monotonic clock of the node's machine runs `by_ns` ahead, and it was booted as much earlier.
@@ -150,6 +153,15 @@ TEST_CASE("what is not of one job is refused by name") {
                for (Consumer& consumer : run.consumers) consumer.rank -= 2;
              }),
              "both hold rank 0"));
+}
+
+TEST_CASE("who merges what is not of one job is told what to pass, and who merges phases how to record") {
+  const std::string passing =
+      "pass what the nodes of one job left, each once; stallcast analyze DIR reads one by itself";
+  CHECK(refused([](RunData& run) { run.log.run_id = "run-of-node0"; }).hint == passing);
+  CHECK(refused([](RunData& run) { run.log.command = {"python", "other.py"}; }).hint == passing);
+  const Error phased = refused([](RunData& run) { run.consumers[0].phases_begin_ns = 1; });
+  CHECK(phased.hint.find("record all nodes with --phases as_is") == 0);
 }
 
 TEST_CASE("what the launcher calls the job decides, where it calls it anything") {

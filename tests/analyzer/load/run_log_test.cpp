@@ -152,7 +152,9 @@ TEST_CASE("what the kernel limited, and what it does not count") {
   CHECK(early.limited_devices == std::set<std::uint64_t>{66305, 66306});
   CHECK_FALSE(early.emulation.requests.has_value());
   CHECK_FALSE(early.emulation.hits.has_value());
-  CHECK_FALSE(early.emulation.waited.has_value());
+  CHECK(early.emulation.waited.reason() == "the kernel does not say how long it holds reads back");
+  CHECK(early.emulation.cpu_throttled.reason() ==
+        "the run was cut off before the kernel was asked what a CPU quota took");
   const RunLog log = parse_run_log(
       begun + "\n" +
       R"({"kind":"emulation","with":"kernel","settings":{},"controls":["cpu.max 150000 100000"],"requests":3,)"
@@ -165,12 +167,25 @@ TEST_CASE("what the kernel limited, and what it does not count") {
   CHECK(log.emulation.cpu_throttled.value_or(Seconds(0.0)) == Seconds(2.5));
 }
 
+TEST_CASE("what a CPU quota took is absent where there was none, and where the kernel does not say") {
+  const auto throttled = [](const std::string& control) {
+    return parse_run_log(R"({"kind":"emulation","with":"kernel","controls":[")" + control +
+                         R"("],"requests":3,"request_bytes":4096,"cpu_throttled_ns":null})")
+        .emulation.cpu_throttled;
+  };
+  CHECK(throttled("io.max 259:0 rbps=20000000").reason() == "no CPU quota was set");
+  CHECK(throttled("cpu.max 150000 100000").reason() ==
+        "the kernel does not say how long the CPU quota held the job back");
+}
+
 TEST_CASE("what was emulated is known from the start of the run, and what became of it from its end") {
-  const std::string begun = R"({"kind":"emulation","with":"interposer","settings":{"cache":"35%","odd":3}})";
+  const std::string begun = R"({"kind":"emulation","with":"interposer","settings":{"storage_latency":"1ms","odd":3}})";
   const RunLog early = parse_run_log(begun + "\n");
   CHECK(early.emulation.with == "interposer");
-  CHECK(early.emulation.settings == std::map<std::string, std::string>{{"cache", "35%"}});
-  CHECK_FALSE(early.emulation.hit_bytes.has_value());
+  CHECK(early.emulation.settings == std::map<std::string, std::string>{{"storage_latency", "1ms"}});
+  CHECK(early.emulation.hit_bytes.reason() ==
+        "the run was cut off before its reads at the emulated storage were counted");
+  CHECK_FALSE(early.emulation.requests.has_value());
   const std::string ended =
       R"({"kind":"emulation","with":"interposer","settings":{"cache":"35%"},"hits":7,"misses":13,"hit_bytes":300,)"
       R"("miss_bytes":700,"requests":15,"request_bytes":4096,"waited_s":1.5,"late_s":0.25,"mapped_files":2})";
@@ -184,4 +199,11 @@ TEST_CASE("what was emulated is known from the start of the run, and what became
   CHECK(log.emulation.late.value_or(Seconds(0.0)) == Seconds(0.25));
   CHECK(log.emulation.mapped_files.value_or(0) == 2);
   CHECK(parse_run_log("").emulation.with == "nothing");
+  const RunLog unread = parse_run_log(
+      R"({"kind":"emulation","with":"interposer","settings":{"storage_latency":"1ms"},"hits":0,"misses":0,)"
+      R"("hit_bytes":0,"miss_bytes":0,"requests":0})");
+  CHECK(unread.emulation.hit_bytes.reason() == "no read met the emulated storage");
+  CHECK(unread.emulation.hits.value_or(-1) == 0);
+  const RunLog cpus = parse_run_log(R"({"kind":"emulation","with":"interposer","settings":{"cpus":"1"}})");
+  CHECK(cpus.emulation.hit_bytes.reason() == "no storage is emulated");
 }

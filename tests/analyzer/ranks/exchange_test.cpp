@@ -68,6 +68,25 @@ TEST_CASE("what an exchange takes is not told where a rank's timers are missing,
   CHECK(merged(two_nodes(two_ranks())).exchange.backend.empty());
 }
 
+TEST_CASE("timers without the sizes of buckets tell times, and no bytes") {
+  std::vector<RunData> nodes = two_nodes(two_ranks());
+  for (int iteration : {20, 30, 40}) {
+    for (std::size_t rank = 0; rank < 4; ++rank) mark(nodes, rank, iteration, 70.0, 30.0);
+  }
+  for (RunData& run : nodes) {
+    for (auto& process : run.processes) {
+      for (auto& text : process.texts) {
+        const std::size_t at = text.json.find("1000000, 3000000");
+        if (at != std::string::npos) text.json.erase(at, std::string("1000000, 3000000").size());
+      }
+    }
+  }
+  const Exchange seen = merged(nodes).exchange;
+  CHECK(seen.bytes.reason() == "the sizes of its buckets were not told");
+  CHECK(seen.buckets == 0);
+  CHECK(seen.time.has_value());
+}
+
 TEST_CASE("marks that make no sense are passed over") {
   std::vector<RunData> nodes = two_nodes(two_ranks());
   for (auto& process : nodes.front().processes) {

@@ -70,6 +70,23 @@ TEST_CASE("many samples in few files are shards") {
   CHECK(analyze_run(run).dataset.layout == "shards");
 }
 
+TEST_CASE("where neither samples nor batches say what they read, a sample's bytes are not known") {
+  JobSpec spec = fetch_bound();
+  spec.samples = true;
+  spec.batches = 40;
+  RunData run = make_recordings(spec);
+  for (auto& process : run.processes) process.samples.clear();
+  RunData without = run;
+  for (auto& process : without.processes) process.batches.clear();
+  join_run(run);
+  join_run(without);
+  CHECK(near(analyze_run(run).dataset.bytes_per_sample->value(), 100e3, 1e-6));
+  const Dataset dataset = analyze_run(without).dataset;
+  CHECK(*dataset.files_seen == 40 * 32);
+  CHECK(dataset.bytes_per_sample.reason() == "the reads of one sample were not told from another's");
+  CHECK(dataset.bytes_total.reason() == dataset.bytes_per_sample.reason());
+}
+
 TEST_CASE("without a read of a file the data set is absent with the reason") {
   const Profile profile = analyze_run(make_run(fetch_bound()));
   CHECK_FALSE(profile.dataset.files_seen.has_value());

@@ -15,7 +15,9 @@ TEST_CASE("files on disks that the kernel did not limit are told, as far as the 
   RunData run = make_run(spec);
   CHECK(issue_of(analyze_run(run), "emulation-disk-not-limited") == nullptr);
   run.log.emulation.with = "kernel";
-  CHECK_FALSE(analyze_run(run).emulation.limited_files.has_value());
+  CHECK(analyze_run(run).emulation.limited_files.reason() == "no storage is limited");
+  run.log.emulation.disks = {"254:0 vda"};
+  CHECK(analyze_run(run).emulation.limited_files.reason() == "no file system was seen on the disks that are limited");
   run.log.limited_devices = {7, 9};
   CHECK(analyze_run(run).emulation.limited_files.value_or(0.0) == 1.0);
   std::size_t number = 0;

@@ -102,12 +102,16 @@ TEST_CASE("a run without a loader tells what was seen instead") {
   join_run(run);
   const Profile profile = analyze_run(run);
   CHECK(profile.outcome.status == "no_loader");
+  REQUIRE_FALSE(profile.seen_instead.empty());
   const auto words = [&](const std::string& what) {
     for (const Sighting& seen : profile.seen_instead) {
       if (seen.what == what) return seen.words;
     }
     return std::string("(absent)");
   };
+  CHECK(words("looked for") ==
+        "loaders of PyTorch, TensorFlow, DALI, Grain and others; a function that makes batches between steps; marks of "
+        "stallcast.wrap() and the C API");
   CHECK(words("steps").find("200 optimizer steps") == 0);
   CHECK(words("steps").find("at train.py:7") != std::string::npos);
   CHECK(words("batches") == "made within the loop");

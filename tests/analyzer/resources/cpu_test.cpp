@@ -166,14 +166,14 @@ TEST_CASE("too few samples, a refusal, and a run without the probe") {
 TEST_CASE("counters over the time in which batches were taken, scaled where they took turns") {
   RunData run = sampled_run(prep_bound(), 1);
   record::CpuRecording& cpu = *run.cpu;
-  cpu.counters = {{"task_clock_ns", ""}, {"cycles", ""}, {"llc_misses", "no such counter"}};
+  cpu.counters = {{"task_clock_ns", ""}, {"cycles", ""}, {"llc_misses", "no such counter"}, {"instructions", ""}};
   const auto& deliveries = run.consumers.at(0).passes.at(0).deliveries;
   const std::uint64_t begin = deliveries.front().wait.end_ns;
   const std::uint64_t end = deliveries.back().wait.end_ns;
   // Before the first batch much is counted that is start-up.
-  cpu.readings.push_back({begin - 1, {{1'000'000'000'000, 1, 1}, {1'000'000'000'000, 1, 1}, {}}});
-  cpu.readings.push_back({begin + 1, {{2'000'000'000'000, 100, 100}, {2'000'000, 100, 50}, {}}});
-  cpu.readings.push_back({end - 1, {{2'003'000'000'000, 300, 300}, {2'000'600, 300, 150}, {}}});
+  cpu.readings.push_back({begin - 1, {{1'000'000'000'000, 1, 1}, {1'000'000'000'000, 1, 1}, {}, {}}});
+  cpu.readings.push_back({begin + 1, {{2'000'000'000'000, 100, 100}, {2'000'000, 100, 50}, {}, {5, 100, 7}}});
+  cpu.readings.push_back({end - 1, {{2'003'000'000'000, 300, 300}, {2'000'600, 300, 150}, {}, {5, 300, 7}}});
   const Profile profile = analyze_run(run);
   REQUIRE(profile.cpu.counters.task_clock.has_value());
   CHECK(near(profile.cpu.counters.task_clock->value(), 3.0, 1e-9));
@@ -181,5 +181,6 @@ TEST_CASE("counters over the time in which batches were taken, scaled where they
   CHECK(profile.cpu.counters.cycles.value_or(0) == 1200);
   CHECK(near(profile.cpu.counters.hardware_running.value_or(0.0), 0.5, 1e-9));
   CHECK(profile.cpu.counters.llc_misses.reason() == "no such counter");
-  CHECK_FALSE(profile.cpu.counters.migrations.has_value());
+  CHECK(profile.cpu.counters.instructions.reason() == "the hardware had no room for this counter");
+  CHECK(profile.cpu.counters.migrations.reason() == "not counted in this run");
 }

@@ -107,6 +107,15 @@ TEST_CASE("what cannot be trusted is absent") {
   CHECK(analyze_run(run).gpu.busy.reason() == "CUPTI gives no records: held (39)");
 }
 
+TEST_CASE("what of the copies came from pageable memory is told where there were copies") {
+  RunData run = with_gpu(fetch_bound(), 500'000, 0);
+  CHECK(analyze_run(run).gpu.pageable.has_value());
+  for (auto& [number, course] : run.gpus[0].devices) course.bytes_in = course.pageable = Cumulative{};
+  const Gpu gpu = analyze_run(run).gpu;
+  CHECK(gpu.pageable.reason() == "nothing was copied to the device");
+  CHECK(gpu.bytes_in->value() == 0.0);
+}
+
 TEST_CASE("damaged lines are counted, and the rest is read") {
   const RunData run = make_run(fetch_bound());
   const std::string good = recorded(run, 500'000, 0);

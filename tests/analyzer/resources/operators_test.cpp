@@ -111,7 +111,11 @@ TEST_CASE("operators have their own time, and the rows add up to the busy time")
   for (const Operator& each : profile.operators) sum += each.busy->mean;
   CHECK(sum == doctest::Approx(1.0).epsilon(1e-9));
   CHECK(profile.operators.back().kind == "rest");
-  CHECK(std::abs(profile.operators.back().busy->mean) < 0.01);
+  const Operator& rest = profile.operators.back();
+  CHECK(std::abs(rest.busy->mean) < 0.01);
+  CHECK(rest.cpu.reason() == "it is what the other rows leave of the wall time");
+  CHECK(rest.cpu_share.reason() == rest.cpu.reason());
+  CHECK(own.cpu.has_value());
   CHECK_FALSE(has_issue(profile, "operators-do-not-add-up"));
 }
 

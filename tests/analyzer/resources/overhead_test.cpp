@@ -114,6 +114,21 @@ TEST_CASE("too few switches give no figure but a reason") {
   CHECK_FALSE(overhead_of(RunData{}).throughput.has_value());
 }
 
+TEST_CASE("nodes that switch at times of their own tell no rate lost, those that did not switch say that") {
+  const RunData run = ticked(Ticker{});
+  const sections::Launch nodes[] = {{&run, {}}, {&run, {}}};
+  CHECK(sections::overhead_of({nodes, 1}).throughput.has_value());
+  const Overhead together = sections::overhead_of({nodes, 2});
+  CHECK(together.throughput.reason() ==
+        "each node switched its recording at times of its own, and ranks in step wait for each other");
+  CHECK(together.cpu.has_value());
+  Ticker ticker;
+  ticker.records = [](int) { return true; };
+  const RunData steady = ticked(ticker);
+  const sections::Launch unswitched[] = {{&steady, {}}, {&steady, {}}};
+  CHECK(sections::overhead_of({unswitched, 2}).throughput.reason().find("the run was too short to switch") == 0);
+}
+
 TEST_CASE("only stretches without recording that have both neighbours count") {
   Ticker ticker;
   ticker.stretches = 20;

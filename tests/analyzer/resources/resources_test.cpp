@@ -45,7 +45,22 @@ TEST_CASE("what a state costs is told where it was made, and says else that it w
   }
   // Its consumer wrote no CPU times.
   CHECK(phased.consumer_cpu_cached.reason() == "fewer than two cached blocks show the CPU clock of the consumer");
+  CHECK(phased.consumer_cpu_cached.reason().find("fewer than two") == 0);
   CHECK(phased.step_cpu.reason() == "fewer than two synthetic blocks show the CPU clock of the consumer");
+}
+
+TEST_CASE("the memory of workers is absent where there are none, and where it cannot be read") {
+  const std::string reason = "no worker process was seen, or its memory could not be read";
+  RunData run = make_run(fetch_bound());
+  CHECK(analyze_run(run).resources.worker_memory.has_value());
+  for (Tick& tick : run.log.ticks) {
+    for (ProcessTick& process : tick.processes) process.pss_bytes = -1;
+  }
+  CHECK(analyze_run(run).resources.worker_memory.reason() == reason);
+  CHECK(analyze_run(run).resources.anonymous_memory.has_value());
+  JobSpec alone = fetch_bound();
+  alone.loader.workers = 0;
+  CHECK(analyze_run(make_run(alone)).resources.worker_memory.reason() == reason);
 }
 
 TEST_CASE("workers that wait for cores show it") {

@@ -109,13 +109,24 @@ TEST_CASE("files that are mapped leave open what was read") {
 TEST_CASE("where hardly a file is read, the data may come over the network, and nothing is said of storage") {
   for (const std::uint64_t bytes : {std::uint64_t{0}, std::uint64_t{10'000}}) {
     const Profile p = analyze_run(run_of("overlapped", 0.0, fetch_bound(), bytes));
-    CHECK(p.resources.bytes_from_storage.reason().find("network") != std::string::npos);
+    CHECK(p.resources.bytes_from_storage.reason() ==
+          "hardly a file was seen being read: maps and the network are read unseen");
     CHECK_FALSE(p.stalls.as_is_fetch.has_value());
   }
   // Read before the first batch: vocabularies, checkpoints.
   RunData run = run_of("overlapped", 0.0);
   run.processes.front().files.front().begin_ns = run.processes.front().waits.front().begin_ns - 1;
   CHECK_FALSE(analyze_run(run).resources.bytes_from_storage.has_value());
+}
+
+TEST_CASE("where nobody could read what the training process reads, its share from storage is not known") {
+  RunData run = run_of("overlapped", 0.5);
+  REQUIRE(analyze_run(run).resources.bytes_from_storage.has_value());
+  for (Tick& tick : run.log.ticks) {
+    for (ProcessTick& process : tick.processes) process.rchar = process.read_bytes = -1;
+  }
+  CHECK(analyze_run(run).resources.bytes_from_storage.reason() ==
+        "/proc/PID/io of a process that trains could not be read");
 }
 
 TEST_CASE("the steps' own rate is what they take between waits, where the loader leaves them their cores") {
@@ -143,6 +154,9 @@ TEST_CASE("a loop whose loader nobody knows says what to say") {
   CHECK(p.stalls.as_is_prep.reason().find("workers=0") != std::string::npos);
   const Profile grain = analyze_run(run_of("unknown", 1.0, fetch_bound(), std::uint64_t{1} << 32, "grain"));
   CHECK(grain.stalls.as_is_prep.reason().find("processes of the loader's own (grain)") != std::string::npos);
+  CHECK(grain.resources.worker_wall.reason() ==
+        "batches are made by processes of the loader's own, and their making is not recorded");
+  CHECK(p.resources.worker_wall.reason() == "too few batches with a record of their making");
 }
 
 }  // namespace stallcast

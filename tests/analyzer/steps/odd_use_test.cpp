@@ -84,6 +84,8 @@ TEST_CASE("steps on batches that are given again count: the verdict is over all 
   const auto steps = static_cast<double>(own);
   const double all_s = steps * plain.resources.step->mean.value() + 9.0 * steps * 0.1;
   CHECK(near(profile.stalls.as_is_wait->mean, steps * waited_s / all_s, 0.05));
-  CHECK_FALSE(profile.stalls.as_is_fetch);
+  CHECK(profile.stalls.as_is_fetch.reason().find("the loader gave batches for the first ") == 0);
+  CHECK(profile.stalls.as_is_fetch.reason() == issue_of(profile, "batches-given-again")->detail);
+  CHECK(plain.stalls.as_is_fetch);
   CHECK(issue_of(plain, "batches-given-again") == nullptr);
 }

@@ -78,6 +78,7 @@ TEST_CASE("files behind a limit of bytes: their number is not told") {
   const StorageFit fit = analyze_storage(simulate_probe(storage, 100e3, false)).fit;
   CHECK(error_of(fit.ceiling_bytes, 100e6) < 0.05);
   CHECK_FALSE(fit.ceiling_files);
+  CHECK(fit.ceiling_files.reason().find("the bytes of these files are the limit before their number is") == 0);
 }
 
 TEST_CASE("a throttle that lets a burst through after each pause does not raise the ceiling") {

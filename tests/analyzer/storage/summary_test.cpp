@@ -36,6 +36,33 @@ struct Folder {
 
 }  // namespace
 
+TEST_CASE("no loader delivers more from storage than it gives for long") {
+  Profile profile;
+  profile.job.num_workers = 0;
+  profile.dataset.bytes_per_sample = BytesPerSample(105e3);
+  profile.storage.ceiling_bandwidth =
+      Estimate<BytesPerSecond>{BytesPerSecond(20e6), BytesPerSecond(19.6e6), BytesPerSecond(20.4e6), 5};
+  const auto with_supply = [&](double rate) {
+    Profile p = profile;
+    p.rates.supply_cold = Estimate<SamplesPerSecond>{SamplesPerSecond(rate), SamplesPerSecond(0.96 * rate),
+                                                     SamplesPerSecond(1.04 * rate), 5};
+    Point point;
+    point.phase = "supply_cold";
+    p.points.push_back(point);
+    check_supply(p);
+    return p;
+  };
+  const Profile saved = with_supply(258.0);
+  REQUIRE_FALSE(saved.rates.supply_cold);
+  CHECK(saved.rates.supply_cold.reason().find("it saves up while nobody reads") != std::string::npos);
+  CHECK(saved.points.empty());
+  const Profile lasts = with_supply(192.0);
+  CHECK(lasts.rates.supply_cold);
+  CHECK(lasts.points.size() == 1);
+  profile.storage.ceiling_bandwidth = MeasuredEstimate<BytesPerSecond>::absent("not probed");
+  CHECK(with_supply(258.0).rates.supply_cold);
+}
+
 TEST_CASE("the rates by reads in flight, and what they come to") {
   const Storage storage = probed(limited(), 0.0);
   CHECK(storage.path == "/data");

@@ -1,5 +1,7 @@
 /// The small parts with which the tool meets the world: launching, signals, rank slots, the cost of a resident read.
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -49,6 +51,43 @@ TEST_CASE("what cannot be started: 127 if it is not there, 126 if it cannot be e
   CHECK_FALSE(absent.reason.empty());
   CHECK(launch({(root.path() / "plain").string()}, {}, no_signals()).exit_code == 126);
   CHECK(launch({root.path().string()}, {}, no_signals()).exit_code == 126);
+}
+
+TEST_CASE("a command joins its control groups before it begins, or does not begin") {
+  FakeRoot root;
+  root.put("cgroup.procs", "");
+  const std::string procs = (root.path() / "cgroup.procs").string();
+  const int group = open(procs.c_str(), O_WRONLY | O_CLOEXEC);
+  const int closed = open(procs.c_str(), O_RDONLY | O_CLOEXEC);  // which takes no process
+  const Launched joined = launch({"/bin/sh", "-c", "exit 7"}, {}, no_signals(), false, {&group, 1});
+  REQUIRE(joined.pid > 0);
+  CHECK(end_of(joined.pid) == 7);
+  CHECK(slurp(procs) == "0");
+  const Launched refused = launch({"/bin/sh", "-c", "exit 7"}, {}, no_signals(), false, {&closed, 1});
+  CHECK(refused.pid == -1);
+  CHECK(refused.exit_code == 125);
+  CHECK(refused.reason == "it could not join its control groups: Bad file descriptor");
+  const Launched absent = launch({(root.path() / "absent").string()}, {}, no_signals(), false, {&group, 1});
+  CHECK(absent.exit_code == 127);
+  CHECK(absent.reason == "No such file or directory");
+  close(group);
+  close(closed);
+}
+
+TEST_CASE("what could not even be tried did not fail to join its control groups") {
+  FakeRoot root;
+  root.put("cgroup.procs", "");
+  const int group = open((root.path() / "cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{1, before.rlim_max};  // no further file: no pipe to the child
+  setrlimit(RLIMIT_NOFILE, &none);
+  const Launched launched = launch({"/bin/sh", "-c", "exit 7"}, {}, no_signals(), false, {&group, 1});
+  setrlimit(RLIMIT_NOFILE, &before);
+  CHECK(launched.pid == -1);
+  CHECK(launched.exit_code == 125);
+  CHECK(launched.reason == "no process could be started for it: Too many open files");
+  close(group);
 }
 
 TEST_CASE("signals wait behind the gate, and are gone when it opens") {

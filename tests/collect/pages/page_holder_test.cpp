@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -88,6 +89,28 @@ void without_locking(Body body) {
   }).join();
   setrlimit(RLIMIT_MEMLOCK, &before);
 }
+
+/// While it lives, no thread can be started: a stack would need more than there are addresses.
+class NoThreads {
+ public:
+  NoThreads() {
+    pthread_getattr_default_np(&before_);
+    pthread_attr_t huge;
+    pthread_getattr_default_np(&huge);
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 60U);
+    pthread_setattr_default_np(&huge);
+    pthread_attr_destroy(&huge);
+  }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+  ~NoThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+
+ private:
+  pthread_attr_t before_{};
+};
 
 #define REQUIRE_DISK(folder)                                                                              \
   if (!can_be_seen(folder)) {                                                                             \
@@ -228,6 +251,21 @@ TEST_CASE("holder: no more than the limit, and no more maps than the kernel has"
   CHECK(holder.wait().phase == HoldPhase::held);
   holder.hold({folder.put("empty", 0)});
   CHECK(holder.wait().phase == HoldPhase::held);
+}
+
+TEST_CASE("holder: where no thread can be started nothing is held, and later it is") {
+  const DiskFolder folder;
+  const FileStretch file = folder.put("file");
+  PageHolder holder;
+  {
+    const NoThreads none;
+    holder.hold({file});
+    CHECK(holder.state().phase == HoldPhase::failed);
+    CHECK(holder.state().reason == "no further thread can be started");
+  }
+  holder.hold({file});
+  CHECK(holder.wait().phase == HoldPhase::held);
+  CHECK(holder.wait().reason.empty());
 }
 
 TEST_CASE("holder: whatever is asked for last is what it comes to") {

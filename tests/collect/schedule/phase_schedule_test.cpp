@@ -191,6 +191,25 @@ TEST_CASE("blocks from memory come in passes that they hardly fit into, however 
   }
 }
 
+TEST_CASE("maps of files are held as a whole, in the first pass too; where that takes long, for two rounds at once") {
+  Job job;
+  job.pass = 100'000;
+  job.waited = 0.6;
+  job.files.takes_s = 20.0;
+  job.control->maps_read.store(1);
+  PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+  job.run(schedule, 60.0);
+  CHECK(job.files.asked == 0);
+  CHECK(job.files.asked_all >= 1);
+  const auto cached = job.published(Phase::cached);
+  REQUIRE(cached.size() == 2);
+  CHECK(cached[0].round + 1 == cached[1].round);
+  const auto cold = job.published(Phase::cold);
+  REQUIRE(cold.size() >= 2);
+  CHECK(cold[1].round == cached[1].round);
+  CHECK(cold[1].first > cached[1].first);
+}
+
 /// Rounds from memory before the first that has a further block, for predictions.
 int rounds_without_extra(double budget_s) {
   Job job;

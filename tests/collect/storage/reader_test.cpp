@@ -3,11 +3,18 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace stallcast::collect {
@@ -43,6 +50,19 @@ WindowPlan plan_of(StorageRead read, int in_flight) {
   return plan;
 }
 
+/// From now on the kernel answers this thread's call `number` as one that has no such call. False where nobody may ask
+/// for that.
+bool forget_call(std::uint32_t number) {
+  sock_filter program[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const sock_fprog filter{4, program};
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0;
+}
+
 /// An engine that the machine has; a test of the other one is a skip.
 std::vector<StorageEngine> engines() {
   std::vector<StorageEngine> all{StorageEngine::threads};
@@ -58,6 +78,28 @@ std::vector<StorageEngine> engines() {
 }
 
 }  // namespace
+
+TEST_CASE("a kernel without the queue, or too old a one, is the reason for reading by threads") {
+  for (const std::uint32_t call : {std::uint32_t{__NR_io_uring_setup}, std::uint32_t{__NR_io_uring_register}}) {
+    CAPTURE(call);
+    bool forgotten = false;
+    std::string engine;
+    std::string reason;
+    std::thread([&] {
+      forgotten = forget_call(call);
+      const StorageReader reader(StorageEngine::io_uring);
+      engine = reader.engine();
+      reason = reader.no_queue_reason();
+    }).join();
+    if (!forgotten || reason == "this stallcast was built without liburing") {
+      MESSAGE("skipped: " << (forgotten ? reason : "system calls cannot be filtered here"));
+      return;
+    }
+    CHECK(engine == "threads");
+    CHECK(reason.find("the kernel gives no io_uring as it is needed (Linux 5.15 does): ") == 0);
+  }
+  CHECK(StorageReader(StorageEngine::threads).no_queue_reason().empty());
+}
 
 TEST_CASE("whole files are read to their ends, each once, whatever keeps them in flight") {
   std::vector<std::uint64_t> sizes;

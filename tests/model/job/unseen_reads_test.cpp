@@ -34,6 +34,7 @@ TEST_CASE("what would change where mapped bytes come from is refused with the re
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().code == ErrorCode::not_enough_data);
     CHECK(refused.error().what.find("through maps of files") != std::string::npos);
+    CHECK(refused.error().hint == "needed: a data set that the loader's own processes read with read()");
   }
 }
 
@@ -63,6 +64,7 @@ TEST_CASE("what page faults of the training thread took can be taken away whole,
     REQUIRE_FALSE(refused.ok());
     CHECK(refused.error().code == ErrorCode::not_enough_data);
     CHECK(refused.error().what.find("page faults") != std::string::npos);
+    CHECK(refused.error().hint.find("cache=100% can be asked; else needed: a data set that") == 0);
   }
 }
 

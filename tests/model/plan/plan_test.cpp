@@ -221,12 +221,14 @@ TEST_CASE("a plan says what it could not answer, and what it needs") {
   profile.job.dataset_samples = Measured<std::int64_t>::absent("a stream");
   const Catalog catalog = catalog_of(k_two_machines);
   CHECK(make_plan(profile, catalog, {}).error().what.find("number of samples") != std::string::npos);
+  CHECK(make_plan(profile, catalog, {}).error().hint == "profile a job whose data set tells its length");
   profile = all_computing();
   profile.dataset.bytes_total = Measured<Bytes>::absent("mapped files");
   const auto plan = make_plan(profile, catalog, {});
   REQUIRE_FALSE(plan.ok());
   CHECK(plan.error().code == ErrorCode::not_enough_data);
   CHECK(plan.error().what == "a plan needs the size of the data set, which this profile lacks: mapped files");
+  CHECK(plan.error().hint == "profile a data set that the loader's own processes read with read()");
   profile = all_computing();
   profile.resources.anonymous_memory = Measured<Bytes>::absent("not allowed");
   CHECK(make_plan(profile, catalog, {}).error().what.find("memory of the job") != std::string::npos);

@@ -110,6 +110,20 @@ TEST_CASE("every key of how the data lies") {
   CHECK(grid.value().size() == 6);
 }
 
+TEST_CASE("a change of an operator, or a layout, that cannot be says what to write") {
+  const std::string change =
+      "write for example operator=Resize:x2, operator=Resize:off, or operator=Resize:gpu20 on the accelerator";
+  CHECK(error_of({"operator=Resize"}).hint == change);
+  CHECK(error_of({"operator=:x2"}).hint == change);
+  CHECK(error_of({"operator=Resize:fast"}).hint == change);
+  CHECK(error_of({"operator=Resize:x2+Resize:x4"}).hint == "change each operator once");
+  const std::string layout = "write layout=files, or layout=shards:4MiB with the size of a shard";
+  CHECK(error_of({"layout=tar"}).hint == layout);
+  CHECK(error_of({"layout=shards"}).hint == layout);
+  CHECK(error_of({"layout=files:4MiB"}).hint == layout);
+  CHECK(error_of({"metadata=here"}).hint != layout);
+}
+
 TEST_CASE("bad values of how the data lies say what to write") {
   CHECK(scenario_says(error_of({"layout=shards"}), "layout=shards:4MiB"));
   CHECK(scenario_says(error_of({"layout=shards:0B"}), "layout=shards:4MiB"));

@@ -1,0 +1,77 @@
+/// Why the rate of a state is absent although blocks of it were run.
+#include "analyzer/blocks/rounds.hpp"
+
+#include <doctest/doctest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analyzer/analyze.hpp"
+#include "tests/analyzer/phased_builder.hpp"
+
+using namespace stallcast;
+using namespace stallcast::synthetic;
+
+namespace {
+
+PhasedSpec waiting_job() {
+  PhasedSpec spec;
+  spec.job.read_s = 0.3;
+  spec.job.cpu_s = 0.3;
+  return spec;
+}
+
+/// Cold blocks of six rounds, of which half of the files were in memory in `warm` ones.
+Profile with_warm_rounds(std::initializer_list<std::uint32_t> warm) {
+  const PhasedSpec spec = waiting_job();
+  const std::uint32_t segments = 2 * (1 + static_cast<std::uint32_t>(spec.bursts));  // of a round, the cold block first
+  RunData run = make_phased_run(spec);
+  for (record::ProcessRecording& process : run.processes) {
+    for (record::PhaseRecord& phase : process.phases) {
+      if (phase.phase != static_cast<std::uint32_t>(record::Phase::cold)) continue;
+      for (const std::uint32_t round : warm) {
+        if (phase.header.aux == round * segments) phase.resident_bytes = phase.opened_bytes / 2;
+      }
+    }
+  }
+  return analyze_run(run);
+}
+
+/// The run whose loader says of no batch how many samples it has.
+Profile uncounted(const PhasedSpec& spec) {
+  RunData run = make_phased_run(spec);
+  run.consumers.clear();
+  for (record::ProcessRecording& process : run.processes) {
+    for (record::WaitRecord& wait : process.waits) wait.samples = 0;
+    for (record::TextEntry& entry : process.texts) {
+      if (entry.kind != record::TextKind::loader) continue;
+      nlohmann::json text = nlohmann::json::parse(entry.json);
+      text["batch_size"] = nullptr;
+      entry.json = text.dump();
+    }
+  }
+  join_run(run);
+  return analyze_run(run);
+}
+
+}  // namespace
+
+TEST_CASE("a state whose premise fails in most blocks has no rate, and what is told was seen in one that failed") {
+  const Profile mostly = with_warm_rounds({0, 1, 2, 3});  // the last ones hold
+  CHECK(mostly.rates.cold.reason().find("its premise does not hold in most blocks: 50.0 % resident") == 0);
+  CHECK(mostly.rates.cached.has_value());
+  CHECK(with_warm_rounds({4, 5}).rates.cold.has_value());
+}
+
+TEST_CASE("blocks of a stream whose batches nobody counted are no rate in samples") {
+  PhasedSpec spec = waiting_job();
+  spec.stream = true;
+  CHECK(analyze_run(make_phased_run(spec)).rates.synthetic.has_value());
+  const Profile profile = uncounted(spec);
+  CHECK(profile.rates.synthetic.reason() == "the loader does not say how many samples a batch has");
+  bool differential = false;
+  for (const Point& point : profile.points) {
+    differential = differential || point.method == "differential";
+    CHECK_FALSE(point.estimate.has_value());
+  }
+  CHECK(differential);
+}
