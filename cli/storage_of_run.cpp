@@ -39,6 +39,7 @@ void probe_storage_of(Profile& profile, std::span<const RunData> launches, const
   if (storage.rates.empty()) return tell_unmeasured(profile, storage.ceiling_rate.reason());
   if (const Status saved = save_storage(storage, recordings); !saved.ok()) print_error(saved.error());
   profile.storage = std::move(storage);
+  check_supply(profile);
 }
 
 }  // namespace stallcast::cli

@@ -16,6 +16,7 @@ reports::Findings findings_for(const Profile& profile, const RenderOptions& opti
     return step.key == "more-workers" || step.key == "start-workers";
   });
   if (!options.recommendation->gains_surely) return findings;
+  std::erase_if(findings.next, [](const reports::NextStep& step) { return step.key == "leave-it"; });
   const double first = findings.next.empty() ? 1.0 : findings.next.front().weight;
   findings.next.insert(findings.next.begin(), {"recommended-loader", "Use the recommended loader settings (below)",
                                                "they bring " + options.recommendation->gain, first});

@@ -5,7 +5,6 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <set>
 #include <span>
 #include <utility>
 
@@ -359,23 +358,6 @@ class Blocks {
   std::map<std::uint64_t, PassView> views_{};
 };
 
-/// A hold is short, and what storage saved up before it makes it fast: where the cold block of its round tells what the
-/// loader can deliver, the hold does not.
-void leave_to_blocks(std::vector<PhaseBlock>& blocks) {
-  std::set<std::uint32_t> told;  // rounds
-  const auto counts = [](const PhaseBlock& block) {
-    return block.run.phase == Phase::supply_cold && block.rejected.empty();
-  };
-  for (const PhaseBlock& block : blocks) {
-    if (counts(block) && block.produced) told.insert(block.run.round);
-  }
-  for (PhaseBlock& block : blocks) {
-    if (counts(block) && !block.produced && told.contains(block.run.round)) {
-      block.rejected = "the cold block of its round tells it by more batches";
-    }
-  }
-}
-
 }  // namespace
 
 std::vector<PhaseBlock> phase_blocks(const Consumer& consumer, const std::vector<record::ProcessRecording>& processes) {
@@ -383,7 +365,6 @@ std::vector<PhaseBlock> phase_blocks(const Consumer& consumer, const std::vector
   for (const record::ProcessRecording& process : processes) {
     if (process.info.pid == consumer.pid) all.add(process);
   }
-  leave_to_blocks(all.blocks);
   return std::move(all.blocks);
 }
 

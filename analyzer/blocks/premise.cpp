@@ -89,7 +89,7 @@ Premise cold_premise(const PhaseBlock& block, Premise premise) {
   }
   premise.holds = evicted && stored && (asked || seen.storage_known) && seen.read_bytes > 0.0;
   // What is made in a hold is little: in a stream the kernel may have read more ahead for it, or for what follows.
-  const bool in_hold = block.run.iterable && block.run.phase == Phase::supply_cold;
+  const bool in_hold = block.run.iterable && block.run.phase == Phase::supply_cold && !block.produced;
   if (in_hold && premise.holds) {
     premise.holds = seen.storage_known && std::abs(seen.storage_bytes - fetchable) <= k_read_ahead_of_hold * fetchable;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include "analyzer/blocks/constants.hpp"
 #include "analyzer/load/phase_name.hpp"
@@ -41,9 +42,31 @@ void try_first_touch(const PhaseBlock& block, int rank, PhaseRounds& out) {
   count_block(block, Phase::first_touch, rank, out);
 }
 
+/// A hold is short, and what storage saved up before it makes it fast. Where the cold blocks of some rounds tell what
+/// every rank's loader can deliver (PhaseBlock::produced), holds do not; else holds alone do.
+void leave_to_one(std::vector<std::vector<PhaseBlock>>& ranks) {
+  std::map<std::uint32_t, std::size_t> told;  // ranks whose block tells it, by round
+  const auto counts = [](const PhaseBlock& block) {
+    return block.run.phase == Phase::supply_cold && block.rejected.empty();
+  };
+  for (const std::vector<PhaseBlock>& blocks : ranks) {
+    for (const PhaseBlock& block : blocks) {
+      if (counts(block) && block.produced && check_premise(block).holds) ++told[block.run.round];
+    }
+  }
+  const auto whole = std::count_if(told.begin(), told.end(), [&](const auto& of) { return of.second == ranks.size(); });
+  const bool by_blocks = whole >= 2;
+  for (std::vector<PhaseBlock>& blocks : ranks) {
+    std::erase_if(blocks, [&](const PhaseBlock& block) { return counts(block) && block.produced && !by_blocks; });
+    for (PhaseBlock& block : blocks) {
+      if (by_blocks && counts(block) && !block.produced) block.rejected = "cold blocks tell it by more batches";
+    }
+  }
+}
+
 /// `number`: of the rank, over all launches.
-void collect_rank(const RankView& rank, int number, const RunData& run, PhaseRounds& out) {
-  for (PhaseBlock& block : phase_blocks(*rank.consumer, run.processes)) {
+void collect_rank(int number, std::vector<PhaseBlock>& blocks, PhaseRounds& out) {
+  for (PhaseBlock& block : blocks) {
     const Phase phase = block.run.phase;
     if (!block.run.stream.empty()) out.stream = block.run.stream;
     out.in_batches = out.in_batches || block.in_batches;
@@ -152,8 +175,12 @@ PhaseRounds phase_rounds(const std::vector<Launch>& launches) {
   int number = 0;
   std::vector<MeanContent> contents;
   for (const Launch& launch : launches) {
-    for (const RankView& rank : launch.ranks) {
-      collect_rank(rank, number++, *launch.run, data);
+    std::vector<std::vector<PhaseBlock>> blocks;
+    for (const RankView& rank : launch.ranks) blocks.push_back(phase_blocks(*rank.consumer, launch.run->processes));
+    leave_to_one(blocks);
+    for (std::size_t i = 0; i < launch.ranks.size(); ++i) {
+      const RankView& rank = launch.ranks[i];
+      collect_rank(number++, blocks[i], data);
       const auto in_data_set = static_cast<double>(std::max<std::int64_t>(0, rank.window.loader.dataset_samples));
       contents.push_back(mean_content(*rank.consumer, in_data_set));
       const std::int64_t workers = rank.window.loader.num_workers;

@@ -12,6 +12,8 @@ inline constexpr double k_hardly_known_sd = 1.0;
 inline constexpr double k_most_plausible = 1e9;
 /// Bytes, or bytes a second. Chosen as above: a storage of 1 GB/s and more must count
 inline constexpr double k_most_plausible_bytes = 1e18;
+/// by which two rates differ. Chosen: blocks of their own never agree so well, and leaving one out then costs little
+inline constexpr double k_same_deliveries = 0.005;
 /// Samples a second. Chosen: a sample in eleven days; a rate below it is none
 inline constexpr double k_slowest_rate = 1e-6;
 

@@ -56,6 +56,7 @@ struct Observation {
   double added_cpu_s = 0.0;        ///< per sample, in the worker: a perturbation
   double rate = 0.0;               ///< samples per second of one rank
   double relative_sd = 0.0;
+  bool repeats = false;  ///< made of the deliveries of another one: nothing is fitted to it a second time
 };
 
 /// What one operator (transform) of the workers costs; see Operator in analyzer/profile/profile.hpp.

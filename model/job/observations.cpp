@@ -114,6 +114,12 @@ void collect_observations(const Profile& profile, JobModel& job) {
     job.observations.push_back(std::move(seen));
     job.attributed = false;
   }
+  // What a loader that never rests delivers alone is told by the cold blocks themselves.
+  const Observation* cold = at_all_workers(job, "cold");
+  for (Observation& seen : job.observations) {
+    seen.repeats =
+        cold != nullptr && seen.phase == "supply_cold" && std::abs(seen.rate / cold->rate - 1.0) < k_same_deliveries;
+  }
   join_equal_blocks(profile, job);
   job.window_relative_sd = window_sd(profile, job);
   job.observations.front().rate = job.rate;

@@ -61,6 +61,7 @@ struct Target {
 std::vector<Target> targets_of(const JobModel& job, const std::vector<Observation>& observations) {
   std::vector<Target> targets;
   for (const Observation& seen : observations) {
+    if (seen.repeats) continue;
     targets.push_back({setting_of(job, seen), std::log(seen.rate), seen.relative_sd});
   }
   return targets;

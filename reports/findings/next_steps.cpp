@@ -210,9 +210,9 @@ std::optional<NextStep> keep_in_memory(const Case& c) {
   }
   const Bytes data = *c.p.dataset.bytes_total;
   const Bytes room = *c.p.resources.page_cache_available;
-  if (c.was_in_memory()) {
+  if (c.was_in_memory() && data.value() <= k_fits_memory_share * room.value()) {
     return NextStep{"keep-in-memory", "Keep the data set in memory, as it was found",
-                    fmt::format("the reads of this run came from memory, and only from storage do they take {} of each "
+                    fmt::format("as found, reads came from memory, and only from storage do they take {} of each "
                                 "step; about {} of data, {} of memory left",
                                 percent(c.fetch), bytes(data), bytes(room)),
                     1.05 * c.fetch};

@@ -26,6 +26,7 @@ class ScriptedFiles : public FilesAhead {
   int asked_from_here = 0;
   std::uint64_t read_ahead = 0;  ///< turns
   int released = 0;
+  bool maps = false;
   std::uint64_t first = 0;
   std::uint64_t end = 0;
   const std::uint64_t* now_ns = nullptr;
@@ -51,6 +52,7 @@ class ScriptedFiles : public FilesAhead {
     return true;
   }
   [[nodiscard]] std::uint64_t turns_read_ahead() const override { return read_ahead; }
+  [[nodiscard]] bool only_maps() const override { return maps; }
   [[nodiscard]] State state() const override {
     if (!busy_) return State::idle;
     if (!why_.empty()) return State::failed;

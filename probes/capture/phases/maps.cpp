@@ -21,6 +21,7 @@ constexpr auto k_relaxed = std::memory_order_relaxed;
 constexpr std::uint32_t k_most_maps = 1024;
 constexpr std::uint64_t k_least_bytes = 1ULL << 20;  ///< smaller files are opened and mapped for one sample
 constexpr std::uint64_t k_looked = 1;                ///< beside a file's key: it was seen when it was opened first
+constexpr std::uint64_t k_told_probes = 8;           ///< slots that a file may stand in
 constexpr std::uint64_t k_share = 64;                ///< of the files' bytes, one part may have been brought in
 
 /// Of an entry: it is free, or being written. No map begins there.
@@ -131,7 +132,7 @@ void each_map(Take take) {
 /// Opens the file and calls `take(part)` with all of it. False if another goes by its name now.
 template <class Take>
 bool with_file(const Map& map, Take take) {
-  const int fd = raw::open_file(map.path, O_RDONLY | O_CLOEXEC | O_NOCTTY, 0);
+  const int fd = raw::open_file(map.path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
   struct stat file {};
   const bool same = fd >= 0 && raw::stat_fd(fd, &file) == 0 && file.st_ino == map.inode && file.st_dev == map.device;
   if (same) {
@@ -278,10 +279,17 @@ void begin_maps(PhaseState& state, bool is_cold) {
 }
 
 void tell_maps(Thread& thread, PhaseState& state) {
+  if (!record::recording(process().writer)) return;
   each_map([&](const Map& map) {
-    std::atomic<std::uint64_t>& told = state.told[map.inode % k_told_slots];
     const std::uint64_t key = record::own_file_key(map.device, map.inode);
-    if (told.load(k_relaxed) == key || !record::recording(process().writer)) return;
+    std::atomic<std::uint64_t>* told = nullptr;
+    for (std::uint64_t i = 0; i < k_told_probes && told == nullptr; ++i) {
+      std::atomic<std::uint64_t>& slot = state.told[(map.inode + i) % k_told_slots];
+      if (slot.load(k_relaxed) == key) return;
+      if (slot.load(k_relaxed) == 0) told = &slot;
+    }
+    if (told == nullptr) return;
+    told->store(key, k_relaxed);  // also where it cannot be told: another file goes by its name now
     with_file(map, [&](const FilePart& part) {
       const std::uint64_t file_id = adopt_path(thread, part.fd, 0);
       auto* touched = file_id == 0 ? nullptr : reserve<record::TouchedRecord>(thread, record::Kind::touched, 0);
@@ -291,7 +299,6 @@ void tell_maps(Thread& thread, PhaseState& state) {
       touched->offset = 0;
       touched->bytes = UINT64_MAX;
       record::commit(thread.out);
-      told.store(key, k_relaxed);
     });
   });
 }

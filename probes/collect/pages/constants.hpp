@@ -8,11 +8,9 @@ namespace stallcast::collect {
 
 // held_part.cpp
 inline constexpr std::uint64_t k_held_at_once_bytes = 1ULL << 20U;  ///< Chosen: how soon a hold can be given up
-/// of a file that is read whole. Chosen: larger ones hold many samples, which the job reads a few KiB at a time
-inline constexpr std::uint64_t k_large_file_bytes = 8ULL << 20U;
-/// Chosen: as the kernel reads around a page fault. Beside 1 MiB a job of two workers on a mapped file of 500 MB, with
-/// storage of 20 MB/s, took 8 batches in 26 s, of 250 that it takes otherwise
-inline constexpr std::uint64_t k_of_large_file_bytes = 128ULL << 10U;
+/// of a file that the job has mapped. Chosen: as the kernel reads around a page fault. Beside 1 MiB a job of two
+/// workers on a mapped file of 500 MB, with storage of 20 MB/s, took 8 batches in 26 s, of 250 that it takes otherwise
+inline constexpr std::uint64_t k_of_mapped_file_bytes = 128ULL << 10U;
 /// of a part, at the most. Chosen: with four readers as much as two of a job have under way in windows of 8 MiB
 inline constexpr std::uint64_t k_part_ahead_bytes = 4ULL << 20U;
 

@@ -22,6 +22,7 @@ struct FileStretch {
   std::uint64_t size_bytes = UINT64_MAX;  ///< of the file, when it was opened; UINT64_MAX: not known
   std::uint64_t offset = 0;
   std::uint64_t bytes = UINT64_MAX;  ///< UINT64_MAX: to the end, opened and read as a whole
+  bool is_mapped = false;            ///< the job reads it page by page, and must not wait behind large reads
 
   [[nodiscard]] bool is_whole() const { return bytes == UINT64_MAX; }
 };

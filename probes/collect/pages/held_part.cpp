@@ -46,28 +46,38 @@ bool place_of(const FileStretch& part, const struct stat& file, FileRange& range
   return true;
 }
 
-/// What is read at once. Storage serves in the order of asking: beside reads of a MiB the job's own, of some KiB out of
-/// the same large file, would each wait for two of these.
-std::uint64_t read_at_once(const FileRange& range, bool is_whole) {
-  return is_whole && range.bytes > k_large_file_bytes ? k_of_large_file_bytes : k_held_at_once_bytes;
+/// Adds the range to `absent` if nothing of it is in memory.
+void note_absent(int file, const FileRange& range, std::vector<FileRange>& absent) {
+  const auto found = resident_pages(file, range);
+  if (!found || found->resident > 0) return;
+  const bool goes_on = !absent.empty() && absent.back().offset + absent.back().bytes == range.offset;
+  if (goes_on) {
+    absent.back().bytes += range.bytes;
+  } else {
+    absent.push_back(range);
+  }
 }
 
 /// Reads the range chunk by chunk, the next one asked for ahead.
-HoldOutcome read_range(int file, const FileRange& range, bool is_whole, HoldBudget& budget) {
+/// Storage serves in the order of asking: beside reads of a MiB the page faults of a job would each wait for two of
+/// these. `brought`: what was not in memory before.
+HoldOutcome read_range(int file, const FileRange& range, const FileStretch& part, HoldBudget& budget,
+                       std::vector<FileRange>& brought) {
   static thread_local std::vector<char> buffer(k_held_at_once_bytes);
   // Of parts nothing beside them is to be read ahead, but they themselves at once: the readers of a stream have whole
   // windows under way beside it, and storage serves whoever asked first.
-  if (!is_whole) {
+  if (!part.is_whole()) {
     posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);
     posix_fadvise(file, static_cast<off_t>(range.offset), static_cast<off_t>(std::min(range.bytes, k_part_ahead_bytes)),
                   POSIX_FADV_WILLNEED);
   }
-  const std::uint64_t at_once = read_at_once(range, is_whole);
-  if (at_once < k_held_at_once_bytes) posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);  // nor by the kernel's own windows
+  const std::uint64_t at_once = part.is_mapped ? k_of_mapped_file_bytes : k_held_at_once_bytes;
+  if (part.is_mapped) posix_fadvise(file, 0, 0, POSIX_FADV_RANDOM);  // nor by the kernel's own windows
   const std::uint64_t end = range.offset + range.bytes;
   for (std::uint64_t at = range.offset; at < end;) {
     if (budget.stop->load(std::memory_order_relaxed)) return HoldOutcome::stopped;
     const std::uint64_t bytes = std::min(at_once, end - at);
+    if (part.is_mapped) note_absent(file, {at, bytes}, brought);
     if (at + bytes < end) {
       const std::uint64_t ahead = std::min(at_once, end - at - bytes);
       posix_fadvise(file, static_cast<off_t>(at + bytes), static_cast<off_t>(ahead), POSIX_FADV_WILLNEED);
@@ -158,9 +168,9 @@ HoldOutcome HeldPart::hold(const FileStretch& part, HoldBudget& budget) {
     range_ = range;
     device_ = facts.st_dev;
     inode_ = facts.st_ino;
-    const auto found = resident_pages(file, range);
-    brought_ = found && found->resident == 0;
-    outcome = read_range(file, range, part.is_whole(), budget);
+    // Of a mapped file the job has some pages at any time: what is absent is asked piece by piece, as it is read.
+    if (!part.is_mapped) note_absent(file, range, brought_);
+    outcome = read_range(file, range, part, budget, brought_);
     if (outcome == HoldOutcome::held && !map(file, budget)) outcome = HoldOutcome::skipped;
   }
   close(file);
@@ -185,11 +195,13 @@ void HeldPart::unmap() {
 }
 
 void HeldPart::drop(const std::string& path) const {
-  if (!brought_) return;
+  if (brought_.empty()) return;
   struct stat facts {};
   const int file = open_regular(path, facts);
   if (file < 0) return;
-  if (facts.st_dev == device_ && facts.st_ino == inode_) drop_pages(file, range_);
+  if (facts.st_dev == device_ && facts.st_ino == inode_) {
+    for (const FileRange& range : brought_) drop_pages(file, range);
+  }
   close(file);
 }
 

@@ -44,7 +44,8 @@ class HeldPart {
 
   void unmap();
 
-  /// Drops the part from the page cache if none of it was there before. After unmap().
+  /// Drops from the page cache what was not there before: all of the part or, of a mapped file, its pieces. After
+  /// unmap().
   void drop(const std::string& path) const;
 
  private:
@@ -56,7 +57,7 @@ class HeldPart {
   dev_t device_ = 0;
   ino_t inode_ = 0;
   bool locked_ = false;
-  bool brought_ = false;  ///< nothing of it was in memory before
+  std::vector<FileRange> brought_{};  ///< nothing of these was in memory before
 };
 
 }  // namespace stallcast::collect

@@ -41,6 +41,9 @@ inline constexpr double k_slowest_lead_rate = 0.1;  ///< turns a second. Chosen:
 /// that bringing all files in took. Chosen: longer than what a round has from memory
 inline constexpr double k_long_hold_s = 10.0;
 
+/// left when it was begun. Chosen: a third is for the blocks, which are short beside it
+inline constexpr double k_most_of_budget_to_hold = 2.0 / 3.0;
+
 /// rounds in a row. Chosen: some reader of a stream is always near the end of its shard then
 inline constexpr int k_most_not_yet = 8;
 /// turns of the job to those that are read beside it. Chosen: the job reads in larger requests, and keeps two thirds

@@ -33,6 +33,9 @@ class FilesAhead {
   /// A cold block begins and ends in the midst of them.
   [[nodiscard]] virtual std::uint64_t turns_read_ahead() const = 0;
 
+  /// Batches are made of maps of files, and no sample is seen to read anything: of which parts, nobody knows.
+  [[nodiscard]] virtual bool only_maps() const = 0;
+
   [[nodiscard]] virtual State state() const = 0;
   [[nodiscard]] virtual std::string why_not() const = 0;
 

@@ -91,11 +91,12 @@ bool PhaseSchedule::is_slow(const View& view) const {
 
 bool PhaseSchedule::is_behind() const {
   const double done = static_cast<double>(cached_rounds_) / static_cast<double>(wants_.fewest_rounds + 1);
-  return elapsed_s_ > done * wants_.budget.value();
+  const double begun_s = std::max(0.0, memory_from_s_);
+  return elapsed_s_ - begun_s > done * (wants_.budget.value() - begun_s);
 }
 
 bool PhaseSchedule::ends_soon() const {
-  const double round_s = elapsed_s_ / std::max(1, cached_rounds_);
+  const double round_s = (elapsed_s_ - std::max(0.0, memory_from_s_)) / std::max(1, cached_rounds_);
   return wants_.budget.value() - elapsed_s_ < k_last_rounds * round_s;
 }
 
@@ -142,7 +143,7 @@ PhaseSchedule::Group PhaseSchedule::found_group(const View& view) const {
 /// One further block a round, so that the model has something to be fitted on.
 std::optional<Segment> PhaseSchedule::extra(const View& view) const {
   Segment segment = block(Phase::cached, view);
-  const bool maps = reads_maps();  // no delay of their reads
+  const bool maps = control_.maps_read.load(std::memory_order_relaxed) != 0;  // no delay of their reads
   if (maps && (view.workers < 2 || view.batches_a_step >= k_several_batches)) return std::nullopt;
   // One block has no interval: two of a kind come before the next, and a job of few rounds has one kind at least.
   constexpr std::uint32_t k_order[] = {0, 0, 1, 1, 2, 2};

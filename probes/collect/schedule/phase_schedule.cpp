@@ -22,6 +22,11 @@ const char* name_of(std::uint32_t phase) {
   return phase < std::size(k_names) ? k_names[phase] : "end";
 }
 
+/// Whether a group from memory ends with a block that only predictions need.
+bool has_further_block(const std::vector<Segment>& group) {
+  return group.size() > 1 && group.back().phase != static_cast<std::uint32_t>(Phase::synthetic);
+}
+
 }  // namespace
 
 PhaseSchedule::PhaseSchedule(record::ControlBlock& control, PhaseWants wants, FilesAhead* files)
@@ -206,17 +211,30 @@ void PhaseSchedule::advance_cached(const View& view) {
   } else if (files_->state() == FilesAhead::State::held && held_until_turn_ == 0) {
     note_reading(view);
     publish_cached(group, asked_all_ ? from : std::max(from, asked_first_), view);
+  } else if (held_until_turn_ == 0 && holds_for_too_long()) {
+    files_->release();
+    asked_ = false;
+    why_not_cached_ = "bringing all of the mapped files in takes most of what was left of the budget";
+    end_round();
   }
+}
+
+bool PhaseSchedule::holds_for_too_long() const {
+  return reads_maps() && elapsed_s_ - lead_.from_s > k_most_of_budget_to_hold * (wants_.budget.value() - lead_.from_s);
 }
 
 void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const View& view) {
   // Reading beside cold batches would slow them, and what it brings in would not be cold.
   if (view.slowest_turn < next_turn_) return;
+  if (memory_from_s_ < 0.0) memory_from_s_ = elapsed_s_;
   if (goes_by_position(view)) return ask_from_here(turns, from, view);
   // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are held.
   const std::uint64_t lead = lead_for(turns, view);
   const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
   const bool all = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late_holds || reads_maps();
+  // Bringing all of what is mapped in takes long: first the rounds that need none of it.
+  const bool is_early = static_cast<int>(round_) + 1 < wants_.fewest_rounds && wants(Phase::cold);
+  if (all && reads_maps() && is_early) return end_round();
   if (all && view.passes < 2 && !reads_maps())
     return wait_for_second_pass("reading what comes next takes too much of the first pass");
   asked_all_ = all;
@@ -290,6 +308,7 @@ void PhaseSchedule::files_failed(const View& view) {
   const std::string why = files_->why_not();
   files_->release();
   asked_ = false;
+  cached_before_cold_ = false;
   if (asked_from_here_) {
     asked_from_here_ = false;
     return positions_failed(why, view);
@@ -325,7 +344,7 @@ void PhaseSchedule::publish_cached(Group group, std::uint64_t from, const View& 
   }
   publish(group);
   const bool ends_with_burst = group.back().phase == static_cast<std::uint32_t>(Phase::synthetic);
-  extras_ += group.size() > 1 && !ends_with_burst ? 1 : 0;
+  extras_ += has_further_block(group) ? 1 : 0;
   ++cached_rounds_;
   publish_next_cached(group, view);
   held_until_turn_ = next_turn_;
@@ -335,10 +354,12 @@ void PhaseSchedule::publish_cached(Group group, std::uint64_t from, const View& 
 
 /// Where bringing all files in took long, the next round's group from memory follows at once; its cold one comes after.
 void PhaseSchedule::publish_next_cached(Group group, const View& view) {
-  if (!asked_all_ || cached_before_cold_ || lead_.took_s < k_long_hold_s) return;
+  if (!asked_all_ || !wants(Phase::cold) || cached_before_cold_ || lead_.took_s < k_long_hold_s) return;
+  const bool has_extra = has_further_block(group);
   for (Segment& segment : group) ++segment.round;
   if (!place(group, next_turn_, view) || !has_time_for(group, view)) return;
   publish(group);
+  extras_ += has_extra ? 1 : 0;
   ++cached_rounds_;
   cached_before_cold_ = true;
 }

@@ -142,8 +142,8 @@ class PhaseSchedule {
   void publish_cached(Group group, std::uint64_t from, const View& view);
   void publish_next_cached(Group group, const View& view);
   void release_when_passed(const View& view);
-  /// Batches are made of maps of files: which parts of them, nobody sees.
-  [[nodiscard]] bool reads_maps() const { return control_.maps_read.load(std::memory_order_relaxed) != 0; }
+  [[nodiscard]] bool reads_maps() const { return files_ != nullptr && files_->only_maps(); }
+  [[nodiscard]] bool holds_for_too_long() const;
 
   // What groups consist of (schedule/phase_groups.cpp)
   [[nodiscard]] record::Segment block(record::Phase phase, const View& view) const;
@@ -203,6 +203,7 @@ class PhaseSchedule {
   std::uint64_t armed_ns_ = 0;
   std::uint64_t first_turn_ = 0;     ///< when it was armed
   double elapsed_s_ = 0.0;           ///< since then
+  double memory_from_s_ = -1.0;      ///< when files could first be asked for; negative: not yet
   std::uint64_t waited_before_ = 0;  ///< nanoseconds that ranks had waited until then
   std::uint64_t last_look_ns_ = 0;
   std::uint64_t last_turn_ = 0;

@@ -130,11 +130,16 @@ void RecordedFiles::ask_all() {
     FileStretch whole;
     whole.path = std::move(file.path);
     whole.size_bytes = file.size_bytes;
+    whole.is_mapped = only_maps();
     parts.push_back(std::move(whole));
   }
   if (parts.empty()) return fail("no file was seen that its samples are read from");
   holding_ = true;
   holder_.hold(std::move(parts));
+}
+
+bool RecordedFiles::only_maps() const {
+  return control_.maps_read.load(std::memory_order_relaxed) != 0 && samples_.samples() == 0 && !has_stream(control_);
 }
 
 FilesAhead::State RecordedFiles::state() const {

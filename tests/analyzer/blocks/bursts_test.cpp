@@ -104,18 +104,6 @@ bool says(const PhaseBlock& block, const char* words) {
 
 }  // namespace
 
-TEST_CASE("where the block before it tells what the loader can deliver, a hold does not") {
-  Held made;
-  for (Delivery& delivery : made.consumer.passes[0].deliveries) delivery.made.cpu_ns = 2 * k_burst_ms;
-  const std::vector<PhaseBlock> waiting = made.blocks(4);
-  CHECK(waiting[1].run.phase == Phase::supply_cold);
-  CHECK(waiting[1].produced);
-  CHECK(waiting[1].rejected.empty());
-  CHECK(says(waiting[2], "the cold block of its round tells it by more batches"));
-  for (Delivery& delivery : made.consumer.passes[0].deliveries) delivery.made.cpu_ns = 15 * k_burst_ms;
-  CHECK(made.blocks(3)[1].rejected.empty());  // its workers compute: the step may have slowed them
-}
-
 TEST_CASE("a burst tells what the script does with a batch, and not what it takes to take one over") {
   const PhaseBlock block = Held().synthetic();
   CHECK(block.rejected.empty());

@@ -75,3 +75,32 @@ TEST_CASE("blocks of a stream whose batches nobody counted are no rate in sample
   }
   CHECK(differential);
 }
+
+TEST_CASE("where cold blocks of several rounds tell what the loader can deliver, holds do not; else holds alone do") {
+  const auto holds_left_out = [](double cpu_s) {
+    PhasedSpec spec = waiting_job();
+    spec.job.cpu_s = cpu_s;
+    spec.job.read_s = 0.8;
+    const RunData run = make_phased_run(spec);
+    const Consumer& consumer = run.consumers.front();
+    const sections::Launch launch{&run, {{&consumer, steady_window(consumer), &run, 0}}};
+    const sections::PhaseRounds rounds = sections::phase_rounds({launch});
+    std::int64_t left_out = 0;
+    for (const PhaseBlock& block : rounds.blocks) {
+      if (block.run.phase != record::Phase::supply_cold) continue;
+      CHECK(block.produced == block.rejected.empty());
+      left_out += block.rejected == "cold blocks tell it by more batches" ? 1 : 0;
+    }
+    return left_out;
+  };
+  CHECK(holds_left_out(0.05) > 0);  // its workers mostly wait for storage
+}
+
+TEST_CASE("workers that mostly compute may have been slowed by the step: holds alone tell what they can deliver") {
+  PhasedSpec spec = waiting_job();
+  spec.job.cpu_s = 0.5;
+  const Profile profile = analyze_run(make_phased_run(spec));
+  REQUIRE(profile.rates.supply_cold);
+  REQUIRE(profile.rates.cold);
+  CHECK(profile.rates.supply_cold->mean.value() != doctest::Approx(profile.rates.cold->mean.value()).epsilon(1e-4));
+}

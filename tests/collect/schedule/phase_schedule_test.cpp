@@ -196,18 +196,32 @@ TEST_CASE("maps of files are held as a whole, in the first pass too; where that 
   job.pass = 100'000;
   job.waited = 0.6;
   job.files.takes_s = 20.0;
-  job.control->maps_read.store(1);
+  job.files.maps = true;
   PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
-  job.run(schedule, 60.0);
+  job.run(schedule, 75.0);
   CHECK(job.files.asked == 0);
   CHECK(job.files.asked_all >= 1);
   const auto cached = job.published(Phase::cached);
   REQUIRE(cached.size() == 2);
   CHECK(cached[0].round + 1 == cached[1].round);
   const auto cold = job.published(Phase::cold);
-  REQUIRE(cold.size() >= 2);
-  CHECK(cold[1].round == cached[1].round);
-  CHECK(cold[1].first > cached[1].first);
+  REQUIRE(cold.size() >= 4);
+  CHECK(cold[2].round == cached[0].round);  // the rounds that need no files come first
+  CHECK(cold[3].round == cached[1].round);
+  CHECK(cold[3].first > cached[1].first);
+}
+
+TEST_CASE("mapped files that take most of the budget to bring in are given up, and cold rounds go on") {
+  Job job;
+  job.pass = 100'000;
+  job.waited = 0.6;
+  job.files.takes_s = 200.0;
+  job.files.maps = true;
+  PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+  job.run(schedule, 118.0);
+  CHECK(job.published(Phase::cached).empty());
+  CHECK(schedule.why_not_cached() == "bringing all of the mapped files in takes most of what was left of the budget");
+  CHECK(job.published(Phase::cold).size() >= 5);
 }
 
 /// Rounds from memory before the first that has a further block, for predictions.
