@@ -26,6 +26,7 @@
 #include "analyzer/resources/operators.hpp"
 #include "analyzer/resources/overhead.hpp"
 #include "analyzer/resources/resources.hpp"
+#include "analyzer/stalls/odd_use.hpp"
 #include "analyzer/stalls/replay_machine.hpp"
 #include "analyzer/stalls/stalls.hpp"
 #include "analyzer/steps/job.hpp"
@@ -281,7 +282,7 @@ Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> fur
   }
   fill_measured(launches, ranks, profile);
   for (const RunData& run : further) add_launch(run, launches, profile);
-  sections::fill_differential(launches, profile);
+  if (!sections::takes_oddly(ranks)) sections::fill_differential(launches, profile);
   profile.cpu = sections::cpu_of(launches, nodes.size());
   profile.gpu = sections::gpu_of(ranks, static_cast<double>(profile.job.batches_per_step.value_or(1)));
   profile.exchange = sections::exchange_of(ranks, profile.job.ranks_expected);

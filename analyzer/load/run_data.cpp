@@ -77,8 +77,9 @@ void take_issue(const json& text, std::vector<DataIssue>& issues) {
                      word(text, "hint")});
 }
 
-void take_mark(const json& text, PassMap& passes) {
+void take_mark(const json& text, Consumer& consumer, PassMap& passes) {
   const std::string what = word(text, "what");
+  if (what == "loader in thread") consumer.takes_in_thread = true;
   if (what != "sampler" && what != "given up") return;
   Pass& pass = passes[id_of(text, "iterator_id")];
   pass.iterator_id = id_of(text, "iterator_id");
@@ -100,7 +101,7 @@ void take_texts(const ProcessRecording& process, Consumer& consumer, PassMap& pa
     }
     if (entry.kind == TextKind::issue) take_issue(text, issues);
     if (entry.kind == TextKind::iterator) take_iterator(text, passes);
-    if (entry.kind == TextKind::mark) take_mark(text, passes);
+    if (entry.kind == TextKind::mark) take_mark(text, consumer, passes);
     if (entry.kind == TextKind::loader) {
       LoaderFacts facts = loader_facts(text);
       consumer.loaders[facts.loader_id] = std::move(facts);
@@ -197,6 +198,17 @@ void take_sampler_out(Pass& pass) {
   }
 }
 
+/// Where the training gets its batches from a queue, what a thread waits for to fill that is none of its steps.
+void leave_to_queue(Consumer& consumer) {
+  if (!consumer.takes_in_thread) return;
+  const auto is_queue = [&](const Pass& pass) {
+    const auto loader = consumer.loaders.find(pass.loader_id);
+    return loader != consumer.loaders.end() && loader->second.kind == "queue" && !pass.deliveries.empty();
+  };
+  consumer.sees_queue = std::any_of(consumer.passes.begin(), consumer.passes.end(), is_queue);
+  if (consumer.sees_queue) std::erase_if(consumer.passes, [&](const Pass& pass) { return !is_queue(pass); });
+}
+
 /// When the first block was announced; UINT64_MAX in a passive run.
 std::uint64_t phases_begin(const ProcessRecording& process) {
   std::uint64_t begin_ns = UINT64_MAX;
@@ -238,6 +250,7 @@ Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid
   });
   for (Pass& pass : consumer.passes) tell_filling(consumer, pass);
   tell_of_streams(consumer);
+  leave_to_queue(consumer);
   return consumer;
 }
 

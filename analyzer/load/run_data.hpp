@@ -93,6 +93,10 @@ struct Consumer {
   /// When the first phase began; UINT64_MAX in a passive run. What comes after shows states that we made, not the one
   /// that was found: between two blocks, too, the queue and the page cache are what the block before has left.
   std::uint64_t phases_begin_ns = UINT64_MAX;
+  /// Another thread than the training's takes the batches from the loader: `passes` are over the queue that it hands
+  /// them over by or, where that was not seen, over the loader, whose waits are none of the training's.
+  bool takes_in_thread = false;
+  bool sees_queue = false;
 };
 
 struct RunData {

@@ -27,7 +27,69 @@ std::string steps_hidden(const std::vector<RankView>& ranks, const JobTimes& tim
   return {};
 }
 
+/// The steps without their waits: nothing else of the loader's runs in the training thread.
+void tell_steps_alone(const JobTimes& times, Profile& profile) {
+  const double own = 1.0 - times.wait.mean;
+  profile.rates.synthetic = rate_estimate(times.rate / own, times.rate_half / times.rate, times.n);
+  add_point(profile, "synthetic", "attributed", profile.rates.synthetic);
+}
+
+std::string milliseconds(double seconds) {
+  char text[32] = "";
+  std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
+  return text;
+}
+
+std::string named(const LoaderFacts& loader) {
+  return loader.dataset_type.empty() ? std::string("a loader") : "the loader of " + loader.dataset_type;
+}
+
 }  // namespace
+
+bool takes_oddly(const std::vector<RankView>& ranks) {
+  return std::any_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
+    return rank.consumer->takes_in_thread || !rank.window.others.empty();
+  });
+}
+
+void tell_several_loaders(const SteadyWindow& window, const JobTimes& times, Profile& profile) {
+  absent_split(profile, "each step takes batches of several loaders, whose waits add");
+  tell_steps_alone(times, profile);
+  const auto steps = static_cast<double>(window.steps.size());
+  double waited_s = 0.0;
+  for (const SteadyStep& step : window.steps) waited_s += step.wait_s;
+  double others_s = 0.0;
+  std::string words;
+  for (const OtherLoader& other : window.others) {
+    others_s += other.wait_s;
+    words += ", " + milliseconds(other.wait_s / steps) + " for " + named(other.facts);
+  }
+  const double own_s = std::max(0.0, waited_s - others_s);
+  add_issue(
+      profile.issues,
+      {"several-loaders", Severity::warning, static_cast<std::int64_t>(1 + window.others.size()),
+       "a step waits " + milliseconds(own_s / steps) + " for " + named(window.loader) + words,
+       "the loader that is waited for longest is the one to speed up; profile a job of it alone for its settings"});
+}
+
+void tell_taken_in_thread(const Consumer& consumer, const JobTimes& times, Profile& profile) {
+  const char* taken = "a thread of the script takes the batches from the loader, ahead of the training";
+  absent_split(profile, taken);
+  if (consumer.sees_queue) {
+    tell_steps_alone(times, profile);
+    add_issue(profile.issues,
+              {"loader-in-thread", Severity::info, 1,
+               std::string(taken) + ": what is told is how long the training waits at the queue between them",
+               "what the loader does for each batch shows in a run without that thread"});
+    return;
+  }
+  profile.stalls.as_is_wait = MeasuredEstimate<Fraction>::absent(taken);
+  profile.resources.wait = profile.resources.compute = MeasuredEstimate<Seconds>::absent(taken);
+  add_issue(profile.issues,
+            {"loader-in-thread", Severity::warning, 1,
+             std::string(taken) + ": how long the training waits for them was not seen",
+             "mark where the training gets them: for batch in stallcast.wrap(...), or profile without that thread"});
+}
 
 void divide_overlapped(const std::vector<RankView>& ranks, const JobTimes& times, Profile& profile) {
   absent_split(profile,
@@ -54,9 +116,7 @@ void divide_overlapped(const std::vector<RankView>& ranks, const JobTimes& times
 
 void leave_iterators(const JobTimes& times, Profile& profile) {
   absent_split(profile, "the script makes an iterator for each step, whose workers are started for one batch");
-  const double own = 1.0 - times.wait.mean;
-  profile.rates.synthetic = rate_estimate(times.rate / own, times.rate_half / times.rate, times.n);
-  add_point(profile, "synthetic", "attributed", profile.rates.synthetic);
+  tell_steps_alone(times, profile);
   char waited[32] = "";
   std::snprintf(waited, sizeof waited, "%.3g ms", 1e3 * times.step_s * times.wait.mean);
   add_issue(profile.issues,

@@ -181,7 +181,10 @@ void leave_undivided(const std::vector<RankView>& ranks, const JobTimes& times, 
 
 void divide_waiting(const std::vector<RankView>& ranks, const std::vector<ReplayMachine>& machines,
                     const JobTimes& times, Profile& profile) {
-  if (ranks.front().window.iterator_per_step) return leave_iterators(times, profile);
+  const SteadyWindow& window = ranks.front().window;
+  if (window.iterator_per_step) return leave_iterators(times, profile);
+  if (ranks.front().consumer->takes_in_thread) return tell_taken_in_thread(*ranks.front().consumer, times, profile);
+  if (!window.others.empty()) return tell_several_loaders(window, times, profile);
   if (profile.job.composition == "overlapped") return divide_overlapped(ranks, times, profile);
   if (profile.job.composition == "unknown") {
     absent_split(profile, terms_of(profile.job.loader_kind) == nullptr

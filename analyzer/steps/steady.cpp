@@ -266,11 +266,63 @@ GivenAgain given_again(const Consumer& consumer, const Group& training) {
   return again;
 }
 
+/// Part of a step that is waiting for a batch of another loader.
+struct OtherWait {
+  SteadyStep* step = nullptr;
+  double seconds = 0.0;
+};
+
+/// What of the waits for a group's batches lies in the steps, which are in order of time.
+std::vector<OtherWait> waits_within(std::vector<SteadyStep>& steps, const Group& group) {
+  std::vector<OtherWait> waits;
+  for (const Pass* pass : group.passes) {
+    for (const Delivery& delivery : pass->deliveries) {
+      const std::uint64_t end_ns = delivery.wait.end_ns;
+      const auto next = std::upper_bound(steps.begin(), steps.end(), end_ns,
+                                         [](std::uint64_t t, const SteadyStep& step) { return t < step.begin_ns; });
+      if (next == steps.begin() || std::prev(next)->end_ns < end_ns) continue;
+      SteadyStep& step = *std::prev(next);
+      waits.push_back({&step, seconds(std::max(delivery.wait.begin_ns, step.begin_ns), end_ns)});
+    }
+  }
+  return waits;
+}
+
+/// What steps wait for batches of another loader is waiting, too, and no computing. Where that is next to nothing, the
+/// training loader's waits are all there is.
+void take_others(const std::map<LoaderKey, Group>& groups, const Group* training, SteadyWindow& window) {
+  std::vector<SteadyStep>& steps = window.steps;
+  std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
+  std::vector<OtherWait> all;
+  double waited_s = 0.0;
+  double steps_s = 0.0;
+  for (const SteadyStep& step : steps) steps_s += step.step_s();
+  for (const auto& [key, group] : groups) {
+    if (&group == training) continue;
+    OtherLoader other{.facts = group.facts};
+    for (const OtherWait& wait : waits_within(steps, group)) {
+      other.wait_s += wait.seconds;
+      all.push_back(wait);
+    }
+    waited_s += other.wait_s;
+    window.others.push_back(std::move(other));
+  }
+  if (waited_s < k_least_other_wait * steps_s) {
+    window.others.clear();
+    return;
+  }
+  for (const OtherWait& wait : all) {
+    const double moved_s = std::min(wait.step->compute_s, wait.seconds);
+    wait.step->compute_s -= moved_s;
+    wait.step->wait_s += moved_s;
+  }
+}
+
 /// An evaluation now and then is not the step that is asked about; a second loader of every step is.
-void drop_interrupted(SteadyWindow& window) {
+void drop_interrupted(const std::map<LoaderKey, Group>& groups, const Group* training, SteadyWindow& window) {
   const auto interrupted = std::count_if(window.steps.begin(), window.steps.end(),
                                          [](const SteadyStep& step) { return step.beside_another; });
-  if (2 * interrupted > static_cast<std::ptrdiff_t>(window.steps.size())) return;
+  if (2 * interrupted > static_cast<std::ptrdiff_t>(window.steps.size())) return take_others(groups, training, window);
   std::erase_if(window.steps, [](const SteadyStep& step) { return step.beside_another; });
   window.interrupted_steps = interrupted;
 }
@@ -331,7 +383,7 @@ SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>&
   const std::vector<std::uint64_t> others = other_waits(groups, training);
   const Found found{consumer.phases_begin_ns, found_again};
   for (const Pass* pass : training->passes) take_pass(*pass, training->facts, others, found, window);
-  drop_interrupted(window);
+  drop_interrupted(groups, training, window);
   drop_warm_up(window);
   return window;
 }

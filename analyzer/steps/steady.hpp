@@ -13,7 +13,7 @@ struct SteadyStep {
   std::uint64_t begin_ns = 0;  ///< delivery of the batch before
   std::uint64_t end_ns = 0;    ///< delivery of this one
   double compute_s = 0.0;
-  double wait_s = 0.0;
+  double wait_s = 0.0;               ///< for batches of all loaders that it takes from
   double sampler_s = 0.0;            ///< of compute_s: choosing a batch within next()
   double samples = 0.0;              ///< of the batch delivered at the end; 0 if not known
   double consumer_cpu_s = -1.0;      ///< CPU time of the consuming process in the step; negative if not known
@@ -33,6 +33,12 @@ struct GivenAgain {
   double samples = 0.0;         ///< of one delivery
 };
 
+/// A loader that each step takes from beside the training loader.
+struct OtherLoader {
+  LoaderFacts facts{};
+  double wait_s = 0.0;  ///< of all steps together
+};
+
 /// What was chosen of one consumer, and what was left out.
 struct SteadyWindow {
   LoaderFacts loader{};
@@ -48,6 +54,7 @@ struct SteadyWindow {
   /// The script makes an iterator for each step: a step's wait is making it, a first batch, and sending its workers
   /// away.
   bool iterator_per_step = false;
+  std::vector<OtherLoader> others{};  ///< of every step; empty where one loader serves it
   GivenAgain given_again{};
 };
 

@@ -64,6 +64,56 @@ TEST_CASE("an iterator for each step is named, with all that a step waits for it
   CHECK(issue_of(analyze_run(make_run(compute_bound())), "iterator-per-step") == nullptr);
 }
 
+TEST_CASE("where each step takes from several loaders their waits add, and each is told") {
+  JobSpec spec = fetch_bound();
+  const Profile plain = analyze_run(make_run(spec));
+  spec.evaluate_every = 1;
+  spec.evaluation_batches = 1;
+  const Profile both = analyze_run(make_run(spec));
+  const DataIssue* issue = issue_of(both, "several-loaders");
+  REQUIRE(issue != nullptr);
+  CHECK(issue->detail.find("a step waits ") == 0);
+  const double beyond_s = both.resources.compute->mean.value() - plain.resources.compute->mean.value();
+  CHECK(beyond_s < 0.9 * spec.evaluation_s);  // part of that is waiting
+  CHECK_FALSE(both.stalls.as_is_prep);
+  CHECK(both.stalls.as_is_prep.reason() == "each step takes batches of several loaders, whose waits add");
+  CHECK(issue_of(plain, "several-loaders") == nullptr);
+}
+
+TEST_CASE("what a thread waits for that takes batches ahead is no waiting of the training") {
+  const JobSpec spec = fetch_bound();
+  const Profile plain = analyze_run(make_run(spec));
+  RunData run = make_recordings(spec);
+  mark(run, {{"what", "loader in thread"}});
+  RunData with_queue = run;
+  join_run(run);
+  const Profile unseen = analyze_run(run);
+  CHECK_FALSE(unseen.stalls.as_is_wait);
+  CHECK(unseen.stalls.as_is_wait.reason() ==
+        "a thread of the script takes the batches from the loader, ahead of the training");
+  REQUIRE(issue_of(unseen, "loader-in-thread") != nullptr);
+  CHECK(unseen.rates.as_is);
+  // The training thread's waits at the queue, of 10 ms each: they are what is told.
+  record::ProcessRecording& process = consumer_of(with_queue);
+  nlohmann::json text = {{"kind", "queue"}, {"loader_id", 77}, {"composition", "unknown"}, {"batch_size", nullptr}};
+  process.texts.push_back({record::TextKind::loader, text.dump()});
+  process.texts.push_back({record::TextKind::iterator, R"({"iterator_id": 77, "loader_id": 77, "epoch": 0})"});
+  const std::vector<record::WaitRecord> waits = process.waits;
+  for (record::WaitRecord wait : waits) {
+    if ((wait.header.aux & record::k_wait_end_of_epoch) != 0) continue;
+    wait.iterator_id = 77;
+    wait.begin_ns = wait.end_ns - 10'000'000;
+    process.waits.push_back(wait);
+  }
+  join_run(with_queue);
+  const Profile seen = analyze_run(with_queue);
+  REQUIRE(seen.stalls.as_is_wait);
+  CHECK(near(seen.resources.wait->mean.value(), 0.010, 0.02));
+  CHECK(seen.rates.synthetic->mean.value() > seen.rates.as_is->mean.value());
+  CHECK_FALSE(seen.stalls.as_is_fetch);
+  CHECK(plain.resources.wait->mean.value() > 0.05);
+}
+
 TEST_CASE("steps on batches that are given again count: the verdict is over all of them") {
   const JobSpec spec = fetch_bound();
   const Profile plain = analyze_run(make_run(spec));

@@ -54,7 +54,7 @@ def wait(current_pass, pull):
         return pull()
     known = current_pass.known
     _begin(current_pass)
-    current.busy = True
+    current.busy = current.has_waited = True
     try:
         batch = pull()
     except known.end:

@@ -7,7 +7,7 @@ from .. import capture, describe
 from ..capture import calls
 from ..frames import unseen
 from ..states import phases
-from . import exchange, own_loop
+from . import exchange, handover, own_loop
 
 
 seen = {"steps": False}  # whether torch's optimizers step in this process
@@ -24,6 +24,7 @@ def _count(optimizer):
         calls.step()
         phases.count_step()
         exchange.look()
+        handover.look()
         own_loop.count(optimizer)
     except Exception as error:
         capture.fail("counting a step", error)

@@ -19,7 +19,7 @@ from ..frames import unseen
 from ..loaders import passes
 from ..thread import current
 from ..torch_loader import loader
-from . import watch
+from . import replace, watch
 
 _WATCHED = (3, 10, 30)  # steps of the first optimizer after which the loop is watched, until a function is found
 _GENERATOR, _COROUTINES = 0x20, 0x80 | 0x100 | 0x200  # flags of code
@@ -193,50 +193,9 @@ def _known(original, code, suffix):
 def _time(function, is_proven, is_without_gradients):
     """From here on each call of the function is a wait for a batch."""
     code = function.__code__
-    original = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__,
-                                  function.__closure__)
-    original.__kwdefaults__ = function.__kwdefaults__
-    original.__qualname__ = function.__qualname__
+    original = replace.copy_of(function)
     timed = _Timed(original, code, is_without_gradients)
     capture.text(capture.TEXT_MARK, {"what": "batch function", "name": function.__qualname__, "file": code.co_filename,
                                      "line": code.co_firstlineno, "proven": is_proven,
                                      "generator": bool(code.co_flags & _GENERATOR)})
-    function.__code__ = _calling(code, _Target(original, timed.generate if code.co_flags & _GENERATOR else timed.call))
-    if not hasattr(function, "__wrapped__"):
-        function.__wrapped__ = original  # whoever asks for its source or its signature has the original's
-
-
-class _Target:
-    """What the function's code calls. A function that is sent to another process by value (cloudpickle) takes the
-    original along, and nothing of ours."""
-
-    def __init__(self, original, run):
-        self._original = original
-        self._run = run
-
-    @unseen
-    def __call__(self, *args, **kwargs):
-        return self._run(*args, **kwargs)
-
-    def __reduce__(self):
-        return functools.partial, (self._original,)
-
-
-def _calling(code, target):
-    """Code that calls `target` with all that it is given. A closure's cells are carried along unused."""
-    template = _template.__code__
-    constants = tuple(target if constant == _PLACE else constant for constant in template.co_consts)
-    names = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno, "co_consts": constants,
-             "co_freevars": code.co_freevars}
-    if hasattr(code, "co_qualname"):
-        names["co_qualname"] = code.co_qualname
-    return template.replace(**names)
-
-
-_PLACE = "stallcast: the function that is called"
-
-
-@unseen
-def _template(*args, **kwargs):
-    target = "stallcast: the function that is called"
-    return target(*args, **kwargs)
+    replace.call_instead(function, original, timed.generate if code.co_flags & _GENERATOR else timed.call)

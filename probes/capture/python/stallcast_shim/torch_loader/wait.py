@@ -53,7 +53,7 @@ def _wait(real, iterator, current_pass, measured):
         capture.fail("beginning a wait", error)
         phases.give_up()
         return real(iterator)
-    current.busy = True
+    current.busy = current.has_waited = True
     current.waiting = current_pass
     received = getattr(iterator, "_rcvd_idx", None)
     calls.wait_begin()
