@@ -14,6 +14,7 @@ MOST = 10
 REASONS = {
     r"cli\.phases\..*": "real jobs for tens of seconds each: a state is measured in blocks of seconds",
     r"promise\..*": "each job runs plainly twice and measured, to compare them",
+    r"cli\.signals": "signals at many moments of real commands, each with its grace",
     r"cli\.ranks.*": "two ranks on two cores, several rounds",
     r"frameworks|streams": "real jobs of other libraries, plainly and measured",
     r"shim\..*": "a hundred short Python processes that each import torch",
