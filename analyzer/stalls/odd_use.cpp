@@ -73,7 +73,7 @@ void tell_several_loaders(const SteadyWindow& window, const JobTimes& times, Pro
 }
 
 void tell_taken_in_thread(const Consumer& consumer, const JobTimes& times, Profile& profile) {
-  const char* taken = "a thread of the script takes the batches from the loader, ahead of the training";
+  const char* taken = "another thread than the one whose optimizer steps takes the batches from the loader";
   absent_split(profile, taken);
   if (consumer.sees_queue) {
     tell_steps_alone(times, profile);

@@ -343,7 +343,8 @@ std::string odd_use(const Profile& profile) {
   if (has("iterator-per-step"))
     return "each step makes an iterator of its own, with new workers; keep one, and profile again";
   if (has("several-loaders")) return "each step takes batches of several loaders";
-  if (has("loader-in-thread")) return "a thread takes the batches from the loader, ahead of the training";
+  if (has("loader-in-thread"))
+    return "another thread than the one whose optimizer steps takes the batches from the loader";
   if (has("batches-given-again")) return "most steps take no batch from the loader";
   return {};
 }

@@ -52,6 +52,17 @@ bool meets(const TouchedRange& range, const TouchedRange& other) {
 
 }  // namespace
 
+bool tell_whole_file(Thread& thread, std::uint64_t file_id) {
+  auto* touched = reserve<record::TouchedRecord>(thread, record::Kind::touched, 0);
+  if (touched == nullptr) return false;
+  touched->index = -1;
+  touched->file_id = file_id;
+  touched->offset = 0;
+  touched->bytes = UINT64_MAX;
+  record::commit(thread.out);
+  return true;
+}
+
 void begin_touched(Thread& thread) {
   Sample& sample = thread.sample;
   sample.touched = sample.wholes = sample.next_range = 0;

@@ -29,6 +29,10 @@ void touch_range(int fd, std::uint64_t offset, std::uint64_t bytes);
 /// Whether the sample reads through `fd` what it did not open itself, as a whole. Then touch_range() is due.
 bool touches_others_file(int fd);
 
+/// Tells the tool of a file, whose path it knows, that nobody knows which samples read of: a stream's, or one that is
+/// mapped. False: there was no room for it.
+bool tell_whole_file(Thread& thread, std::uint64_t file_id);
+
 /// The sample ends: writes what is left to be written. Only with the thread busy.
 void end_touched(Thread& thread);
 

@@ -12,6 +12,10 @@ namespace stallcast::collect {
 
 inline constexpr std::uint64_t k_beat_ns = 100'000'000;
 
+inline bool is(const record::Segment& segment, record::Phase phase) {
+  return segment.phase == static_cast<std::uint32_t>(phase);
+}
+
 /// Files that are in memory `takes_s` after they were asked for.
 class ScriptedFiles : public FilesAhead {
  public:

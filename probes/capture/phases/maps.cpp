@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "probes/capture/account.hpp"
 #include "probes/capture/emulation/emulate.hpp"
 #include "probes/capture/own_maps.hpp"
 #include "probes/capture/paths.hpp"
@@ -12,6 +11,7 @@
 #include "probes/capture/phases/storage.hpp"
 #include "probes/capture/phases/system_calls.hpp"
 #include "probes/capture/thread.hpp"
+#include "probes/capture/touched.hpp"
 #include "probes/record/control.hpp"
 
 namespace stallcast::capture {
@@ -292,13 +292,7 @@ void tell_maps(Thread& thread, PhaseState& state) {
     told->store(key, k_relaxed);  // also where it cannot be told: another file goes by its name now
     with_file(map, [&](const FilePart& part) {
       const std::uint64_t file_id = adopt_path(thread, part.fd, 0);
-      auto* touched = file_id == 0 ? nullptr : reserve<record::TouchedRecord>(thread, record::Kind::touched, 0);
-      if (touched == nullptr) return;
-      touched->index = -1;
-      touched->file_id = file_id;
-      touched->offset = 0;
-      touched->bytes = UINT64_MAX;
-      record::commit(thread.out);
+      if (file_id != 0) tell_whole_file(thread, file_id);
     });
   });
 }

@@ -4,6 +4,7 @@
 #include "probes/capture/account.hpp"
 #include "probes/capture/paths.hpp"
 #include "probes/capture/thread.hpp"
+#include "probes/capture/touched.hpp"
 
 namespace stallcast::capture {
 namespace {
@@ -32,14 +33,7 @@ void tell_tool(PhaseState& state, int fd, std::uint64_t key) {
   const std::uint64_t file_id = file_of(thread, fd);
   if (file_id == 0) return;
   if (!knows_path(file_id)) adopt_path(thread, fd, file_id);
-  auto* touched = reserve<record::TouchedRecord>(thread, record::Kind::touched, 0);
-  if (touched == nullptr) return;
-  touched->index = -1;
-  touched->file_id = file_id;
-  touched->offset = 0;
-  touched->bytes = UINT64_MAX;
-  record::commit(thread.out);
-  told.store(key, k_relaxed);
+  if (tell_whole_file(thread, file_id)) told.store(key, k_relaxed);
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST_CASE("what a thread waits for that takes batches ahead is no waiting of the
   const Profile unseen = analyze_run(run);
   CHECK_FALSE(unseen.stalls.as_is_wait);
   CHECK(unseen.stalls.as_is_wait.reason() ==
-        "a thread of the script takes the batches from the loader, ahead of the training");
+        "another thread than the one whose optimizer steps takes the batches from the loader");
   REQUIRE(issue_of(unseen, "loader-in-thread") != nullptr);
   CHECK(unseen.rates.as_is);
   // The training thread's waits at the queue, of 10 ms each: they are what is told.

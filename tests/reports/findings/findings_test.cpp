@@ -23,9 +23,16 @@ Profile with_wait(double wait, double half) {
   return p;
 }
 
+/// What is said of a next step; empty where it is none.
+std::string said(const Profile& p, const std::string& key) {
+  for (const NextStep& step : find(p).next) {
+    if (step.key == key) return step.title + ": " + step.why;
+  }
+  return {};
+}
+
 bool advises(const Profile& p, const std::string& key) {
-  const Findings f = find(p);
-  return std::any_of(f.next.begin(), f.next.end(), [&](const NextStep& step) { return step.key == key; });
+  return !said(p, key).empty();
 }
 
 bool holds(const std::string& text, const std::string& part) {
@@ -77,12 +84,8 @@ TEST_CASE("where phases divided the cold step, the verdict speaks of that, and o
   p.stalls.as_is_wait = p.stalls.as_is_fetch = p.stalls.as_is_prep = Estimate<Fraction>{0.004, 0.001, 0.007, 100};
   CHECK(holds(find(p).verdict, "as the run was found, 0.40 %"));
   CHECK(find(p).level == Level::high);
-  CHECK(advises(p, "faster-storage"));
-  const std::vector<NextStep> steps = find(p).next;
-  for (const NextStep& step : steps) {
-    if (step.key == "faster-storage") CHECK(holds(step.why, "as in a first epoch"));
-    if (step.key == "keep-in-memory") CHECK(holds(step.title, "as it was found"));
-  }
+  CHECK(holds(said(p, "faster-storage"), "as in a first epoch"));
+  CHECK(holds(said(p, "keep-in-memory"), "Keep the data set in memory, as it was found"));
   CHECK_FALSE(advises(p, "leave-it"));
   CHECK_FALSE(advises(p, "resident-reads"));
   // What was attributed, or has no cold rate, does not replace the run as found.
