@@ -246,16 +246,31 @@ void fill_measured(const std::vector<Launch>& nodes, const std::vector<RankView>
 
 Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> further, bool is_part = false);
 
-/// A run that went through several states is each of them, and not their mean.
-void tell_states(const std::vector<Launch>& launches, const std::vector<RankView>& ranks, Profile& profile) {
-  const std::vector<StateSpan> spans = states_of(launches, ranks);
+std::vector<Profile> profiles_of(const std::vector<StateSpan>& spans, const RunData& run) {
   std::vector<Profile> of_states;
   for (const StateSpan& span : spans) {
-    const RunData part = within(*launches.front().run, span);
+    const RunData part = within(run, span);
     of_states.push_back(analyze_job({&part, 1}, {}, /*is_part=*/true));
-    if (!of_states.back().rates.as_is) return;  // too few steps in one of them
   }
-  if (!spans.empty()) join_states(spans, of_states, profile);
+  return of_states;
+}
+
+/// A run that went through several states is each of them, and not their mean.
+void tell_states(const std::vector<Launch>& launches, const std::vector<RankView>& ranks, Profile& profile) {
+  const RunData& run = *launches.front().run;
+  const std::vector<StateSpan> stored = states_of(launches, ranks);
+  if (!stored.empty()) {
+    const std::vector<Profile> of_states = profiles_of(stored, run);
+    const bool all = std::all_of(of_states.begin(), of_states.end(), [](const Profile& p) { return !!p.rates.as_is; });
+    if (all) join_states(stored, of_states, profile);
+    return;
+  }
+  const std::vector<StateSpan> made = states_by_making(launches, ranks);
+  if (made.empty()) return;
+  const std::vector<Profile> of_states = profiles_of(made, run);
+  const bool told = !!of_states.back().rates.as_is;
+  if (told) join_states(made, of_states, profile);
+  note_makings(made, told, profile.issues);
 }
 
 /// `nodes` ran at the same time, `further` launches of the first one came after it. `is_part`: of a run whose other

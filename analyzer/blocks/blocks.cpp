@@ -257,6 +257,12 @@ std::optional<PhaseBlock> supply_of(const PhaseBlock& block) {
   return supply;
 }
 
+void leave_files_out(PhaseBlock& block) {
+  block.without_files = true;
+  if (block.run.phase == Phase::cold) block.run.phase = Phase::cached;
+  if (block.run.phase == Phase::supply_cold) block.run.phase = Phase::supply_cached;
+}
+
 /// All that one pass has, once.
 struct PassView {
   const Pass* pass = nullptr;
@@ -365,6 +371,7 @@ std::vector<PhaseBlock> phase_blocks(const Consumer& consumer, const std::vector
   for (const record::ProcessRecording& process : processes) {
     if (process.info.pid == consumer.pid) all.add(process);
   }
+  if (consumer.without_files) std::for_each(all.blocks.begin(), all.blocks.end(), leave_files_out);
   return std::move(all.blocks);
 }
 
@@ -375,10 +382,11 @@ std::vector<Stretch> found_between_blocks(const Consumer& consumer,
     const auto runs = process.info.pid == consumer.pid ? segments_of(process) : std::vector<SegmentRun>{};
     return std::any_of(runs.begin(), runs.end(), [](const SegmentRun& run) { return !run.stream.empty(); });
   });
-  if (!is_stream) return found;
+  if (!is_stream && !consumer.without_files) return found;
   for (const PhaseBlock& block : phase_blocks(consumer, processes)) {
-    const bool counts = block.run.phase == Phase::as_is && !block.run.stream.empty() && block.rejected.empty();
-    if (counts) found.push_back({block.from_ns, block.to_ns});
+    const bool of_stream = block.run.phase == Phase::as_is && !block.run.stream.empty();
+    const bool of_none = block.run.phase == Phase::cached && block.without_files && block.run.at_once == 0;
+    if ((of_stream || of_none) && block.rejected.empty()) found.push_back({block.from_ns, block.to_ns});
   }
   return found;
 }

@@ -120,9 +120,10 @@ struct PhaseBlock {
   double first_reads = -1.0;  ///< share of a cold block's samples that this run had not read before; negative: unknown
   BlockContent content{};
   PhaseEvidence evidence{};
-  bool produced = false;   ///< its rate is that of what its workers made, none of whom rested
-  bool beside = false;     ///< told by the deliveries of another block: there was no segment of this phase
-  std::string rejected{};  ///< why this block counts for nothing; empty if it counts
+  bool without_files = false;  ///< of a job whose batches are made of no file: a cached one then, whatever was asked
+  bool produced = false;       ///< its rate is that of what its workers made, none of whom rested
+  bool beside = false;         ///< told by the deliveries of another block: there was no segment of this phase
+  std::string rejected{};      ///< why this block counts for nothing; empty if it counts
 
   [[nodiscard]] double seconds_per_sample() const { return seconds / samples; }
 };
@@ -134,7 +135,8 @@ struct PhaseBlock {
 [[nodiscard]] std::vector<BurstRun> bursts_of(const record::ProcessRecording& process);
 
 /// Every block of a consumer with its window cut. `processes`: all recordings (the workers hold the evidence). Without
-/// workers nobody is held, and the steps of a block tell `synthetic` and `supply` as well.
+/// workers nobody is held, and the steps of a block tell `synthetic` and `supply` as well. Where batches are made of no
+/// file, what was to be cold is as good as cached, and counts as that.
 [[nodiscard]] std::vector<PhaseBlock> phase_blocks(const Consumer& consumer,
                                                    const std::vector<record::ProcessRecording>& processes);
 

@@ -126,6 +126,8 @@ inline constexpr double k_outlier_round = 0.25;
 /// Rounds of a state, from which one stands out: of three the median is one of them and two may be on either side of
 /// it.
 inline constexpr std::size_t k_fewest_rounds_for_outlier = 4;
+/// Rounds that stand out and are named by number. Chosen: more are a machine that is never quiet.
+inline constexpr std::size_t k_outliers_by_name = 4;
 /// Of the opened bytes, that may have stayed in memory unnamed, as others' pages: as much as the premise leaves
 /// (k_most_resident_if_cold).
 inline constexpr double k_most_foreign_unnamed = 0.02;

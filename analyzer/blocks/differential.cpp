@@ -108,6 +108,21 @@ void fill_costs(const PhaseRounds& data, Resources& resources) {
   resources.worker_wall_cold = time_in(data, Phase::cold, &RoundCell::made_wall_s, making);
 }
 
+/// Of a job whose samples are made of no file the cached step is the step as found, and no part of it is fetching.
+void tell_without_files(const PhaseRounds& data, Profile& profile) {
+  Stalls& stalls = profile.stalls;
+  std::erase_if(profile.issues, [](const DataIssue& issue) { return issue.id == "no-cached-blocks"; });
+  if (profile.rates.cached && stalls.prep) {
+    profile.rates.as_is = profile.rates.cached;
+    stalls.as_is_fetch = Estimate<Fraction>{0.0, 0.0, 0.0, stalls.prep->n};
+    stalls.as_is_prep = stalls.prep;
+    stalls.as_is_receive = stalls.receive;
+    stalls.as_is_interference = stalls.interference;
+  }
+  stalls.fetch = stalls.prep = stalls.receive = stalls.interference =
+      MeasuredEstimate<Fraction>::absent(why_absent(data, Phase::cold));
+}
+
 }  // namespace
 
 bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
@@ -141,6 +156,7 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
       compare_with_attributed(attributed, profile);
     }
   }
+  if (data.without_files) tell_without_files(data, profile);
   if (!data.stream.empty()) fill_stream(data, profile);
   add_phase_issues(data, profile);
   return true;

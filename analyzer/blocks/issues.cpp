@@ -1,7 +1,9 @@
 /// What a reader should know of a phased run's blocks beside its figures.
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "analyzer/blocks/constants.hpp"
 #include "analyzer/blocks/rounds.hpp"
@@ -42,22 +44,44 @@ void name_adjusted(const PhaseRounds& data, Profile& profile) {
        ""});
 }
 
-/// Rounds that stand out are named; they stay in the estimate, whose interval shows them.
+/// "12 % more" than the others, or "5 to 60 % less" of several.
+std::string range_of(std::vector<double> shares, const char* words) {
+  if (shares.empty()) return {};
+  const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+  const std::string low = std::to_string(std::lround(100.0 * *least));
+  const std::string high = std::to_string(std::lround(100.0 * *most));
+  return (low == high ? low : low + " to " + high) + " % " + words;
+}
+
+/// Rounds that stand out are named, at most a few by number; they stay in the estimate, whose interval shows them.
 void name_outliers(const PhaseRounds& data, Profile& profile) {
   for (const auto& [setting, rounds] : data.settings) {
     if (rounds.size() < k_fewest_rounds_for_outlier) continue;
     std::vector<double> logs = log_rates(rounds);
     std::nth_element(logs.begin(), logs.begin() + static_cast<std::ptrdiff_t>(logs.size() / 2), logs.end());
     const double median = logs[logs.size() / 2];
+    std::string numbers;
+    std::vector<double> more;
+    std::vector<double> less;
     for (const auto& [round, cell] : rounds) {
       const double off = median - std::log(cell.samples / cell.seconds);
       if (std::abs(off) < k_outlier_round) continue;
-      const auto percent = std::to_string(static_cast<int>(std::lround(100.0 * std::abs(std::expm1(off)))));
-      add_issue(profile.issues, {"outlier-round", Severity::warning, 1,
-                                 "round " + std::to_string(round) + " of the state " + phase_name(setting.phase) +
-                                     " took " + percent + (off > 0.0 ? " % more" : " % less") + " time than the others",
-                                 "another job on this machine or its storage? see the timeline"});
+      (off > 0.0 ? more : less).push_back(std::abs(std::expm1(off)));
+      numbers += (numbers.empty() ? "" : ", ") + std::to_string(round);
     }
+    const std::size_t count = more.size() + less.size();
+    if (count == 0) continue;
+    const std::string which = count == 1 ? "round " + numbers
+                              : count <= k_outliers_by_name
+                                  ? "rounds " + numbers
+                                  : std::to_string(count) + " of " + std::to_string(rounds.size()) + " rounds";
+    const std::string longer = range_of(more, "more");
+    const std::string shorter = range_of(less, "less");
+    add_issue(profile.issues,
+              {"outlier-round", Severity::warning, static_cast<std::int64_t>(count),
+               which + " of the state " + phase_name(setting.phase) + " took " + longer +
+                   (longer.empty() || shorter.empty() ? "" : " or ") + shorter + " time than the others",
+               "another job on this machine or its storage? see the timeline"});
   }
 }
 

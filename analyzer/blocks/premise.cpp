@@ -3,9 +3,11 @@
 #include <cmath>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "analyzer/blocks/blocks.hpp"
 #include "analyzer/blocks/constants.hpp"
+#include "analyzer/load/constants.hpp"
 #include "analyzer/load/phase_name.hpp"
 
 namespace stallcast {
@@ -101,8 +103,21 @@ bool reads_ranges(const PhaseEvidence& seen) {
   return seen.page_bytes > 0.0 && seen.page_bytes < k_most_read_of_ranges * seen.opened_bytes;
 }
 
+Premise without_files(const PhaseEvidence& seen, Premise premise) {
+  premise.expected = "no file to be read";
+  premise.check = seen.storage_known ? "reads, storage_bytes" : "reads";
+  const double bytes = std::max(seen.read_bytes, seen.storage_known ? seen.storage_bytes : 0.0) + seen.received_bytes;
+  const double of_sample = seen.samples > 0.0 ? bytes / seen.samples : bytes;
+  char text[48];
+  std::snprintf(text, sizeof text, "%.0f bytes read for a sample", of_sample);
+  premise.seen = text;
+  premise.holds = of_sample <= k_no_file_bytes_of_sample;
+  return premise;
+}
+
 Premise cached_premise(const PhaseBlock& block, Premise premise) {
   const PhaseEvidence& seen = block.evidence;
+  if (block.without_files) return without_files(seen, std::move(premise));
   premise.expected = "at least 98 % of the opened bytes resident, at most 2 % of the read bytes from storage";
   const bool asked = seen.unknown_opens == 0 && seen.opened_bytes > 0.0;
   const bool resident = asked && seen.resident_bytes >= (1.0 - k_most_resident_if_cold) * seen.opened_bytes;

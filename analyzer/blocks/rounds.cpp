@@ -13,6 +13,7 @@ using record::Phase;
 
 namespace {
 
+constexpr const char* k_without_files = "its samples are made of no file";
 constexpr const char* k_uncounted = "the loader does not say how many samples a batch has";
 
 void count_block(const PhaseBlock& block, Phase phase, int rank, PhaseRounds& out) {
@@ -171,6 +172,10 @@ std::vector<double> log_rates(const Rounds& rounds) {
 
 PhaseRounds phase_rounds(const std::vector<Launch>& launches) {
   PhaseRounds data;
+  data.without_files = std::all_of(launches.begin(), launches.end(), [](const Launch& launch) {
+    return std::all_of(launch.ranks.begin(), launch.ranks.end(),
+                       [](const RankView& rank) { return rank.consumer->without_files; });
+  });
   std::size_t most_ranks = 0;
   int number = 0;
   std::vector<MeanContent> contents;
@@ -241,6 +246,7 @@ const Rounds* rounds_of(const PhaseRounds& data, Phase phase) {
 }
 
 std::string why_absent(const PhaseRounds& data, Phase phase) {
+  if (data.without_files && (phase == Phase::cold || phase == Phase::supply_cold)) return k_without_files;
   const auto reason = data.rejected.find(phase);
   if (reason != data.rejected.end()) return "no block of this state counts: " + reason->second;
   if (!data.stream.empty() && phase != Phase::as_is && phase != Phase::synthetic) return data.stream;

@@ -44,8 +44,9 @@ struct PhaseRounds {
   std::vector<PhaseBlock> blocks{};
   std::map<record::Phase, std::string> rejected{};  ///< last reason per phase
   std::map<record::Phase, std::vector<Premise>> premises{};
-  std::string stream{};     ///< why the files of its samples cannot be chosen; empty where they can
-  bool in_batches = false;  ///< samples are counted in batches: no rate can be given
+  std::string stream{};        ///< why the files of its samples cannot be chosen; empty where they can
+  bool without_files = false;  ///< batches are made of no file: cold blocks are cached ones
+  bool in_batches = false;     ///< samples are counted in batches: no rate can be given
   std::uint64_t all_workers = 0;
   double correlation = 0.0;  ///< of neighbouring rounds: the machine's speed wanders
   MeanContent content{};     ///< of the samples that the run has read

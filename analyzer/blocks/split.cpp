@@ -28,10 +28,15 @@ struct Trio {
   double synthetic = 0.0;
 };
 
+/// The state whose step is divided: without files there is nothing to fetch, and a cached step is all that there is.
+Phase whole_of(const PhaseRounds& data) {
+  return data.without_files ? Phase::cached : Phase::cold;
+}
+
 /// Rounds that hold a valid block of all three phases: what drifts between rounds cancels within them.
 std::vector<Trio> paired_rounds(const PhaseRounds& data) {
   std::vector<Trio> trios;
-  const Rounds* cold = rounds_of(data, Phase::cold);
+  const Rounds* cold = rounds_of(data, whole_of(data));
   const Rounds* cached = rounds_of(data, Phase::cached);
   const Rounds* synthetic = rounds_of(data, Phase::synthetic);
   if (cold == nullptr || cached == nullptr || synthetic == nullptr) return trios;
@@ -90,7 +95,7 @@ Parts parts_of_rounds(const std::vector<Trio>& trios) {
 }
 
 std::string why_no_split(const PhaseRounds& data) {
-  for (const Phase phase : {Phase::cold, Phase::cached, Phase::synthetic}) {
+  for (const Phase phase : {whole_of(data), Phase::cached, Phase::synthetic}) {
     if (rounds_of(data, phase) == nullptr) return why_absent(data, phase);
   }
   return "fewer than two rounds hold valid blocks of all the states it needs";
@@ -122,7 +127,7 @@ std::optional<RoundCell> pooled_rounds(const PhaseRounds& data, Phase phase, dou
 std::optional<Unpaired> unpaired(const PhaseRounds& data) {
   Unpaired all;
   all.n = INT64_MAX;
-  const auto cold = pooled_rounds(data, Phase::cold, all.half[0], all.n);
+  const auto cold = pooled_rounds(data, whole_of(data), all.half[0], all.n);
   const auto cached = pooled_rounds(data, Phase::cached, all.half[1], all.n);
   const auto synthetic = pooled_rounds(data, Phase::synthetic, all.half[2], all.n);
   if (!cold || !cached || !synthetic) return std::nullopt;

@@ -29,6 +29,18 @@ inline constexpr double k_clock_was_set_s = 60.0;
 /// (tests/analyzer/load).
 inline constexpr std::int64_t k_most_of_loader_count = 4096;
 
+// no_files.cpp. Held by tests/analyzer/load/no_files_test.cpp.
+
+/// Batches whose making is known, from which it can be said that they read no file. Chosen: fewer may all lie in one
+/// group of rows that was read before.
+inline constexpr std::int64_t k_fewest_without_file = 16;
+/// Bytes read, and files opened, for a sample, up to which it is made of none. Chosen: less than any sample's header
+/// (k_least_file_bytes_of_sample of analyzer/reads); a library may look at a file now and then.
+inline constexpr double k_no_file_bytes_of_sample = 256.0;
+inline constexpr double k_no_file_opens_of_sample = 0.01;
+/// Bytes from storage that are libraries' in any run. Chosen: a module that is imported late.
+inline constexpr double k_late_imports_bytes = 4e6;
+
 // gpu_recording.cpp
 
 /// Nanoseconds of a bin of the GPU probe. Chosen far above what the probe writes: a wider one is damage.

@@ -7,6 +7,7 @@
 
 #include "analyzer/load/constants.hpp"
 #include "analyzer/load/marks.hpp"
+#include "analyzer/load/no_files.hpp"
 #include "analyzer/load/received.hpp"
 #include "analyzer/load/told_by_passes.hpp"
 
@@ -294,6 +295,7 @@ void join_run(RunData& run) {
   std::sort(run.consumers.begin(), run.consumers.end(), [](const Consumer& a, const Consumer& b) {
     return std::tie(a.rank, a.host, a.pid) < std::tie(b.rank, b.host, b.pid);
   });
+  for (Consumer& consumer : run.consumers) consumer.without_files = reads_no_file(run, consumer);
 }
 
 double seconds_until_made(const Delivery& delivery) {

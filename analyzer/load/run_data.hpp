@@ -97,6 +97,7 @@ struct Consumer {
   /// them over by or, where that was not seen, over the loader, whose waits are none of the training's.
   bool takes_in_thread = false;
   bool sees_queue = false;
+  bool without_files = false;  ///< its batches are made of no file (load/no_files.hpp)
 };
 
 struct RunData {

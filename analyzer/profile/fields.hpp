@@ -206,6 +206,7 @@ void describe(A& a, As<A, State>& v) {
   a.field("wait_frac", v.wait);
   a.field("bytes_from_storage_frac", v.from_storage);
   a.field("storage_bandwidth_bytes_per_s", v.storage_bandwidth);
+  a.field("making_s_per_sample", v.making);
 }
 
 template <class A>

@@ -218,7 +218,7 @@ struct PageCache {
   Measured<double> room{};
 };
 
-/// Epochs as found whose bytes came from one place, beside others that took theirs from another.
+/// Epochs whose bytes came from one place, or whose samples took as long to make, beside others that differ in it.
 struct State {
   std::int64_t first_epoch = 1;  ///< 1 is the first
   std::int64_t last_epoch = 1;
@@ -226,6 +226,7 @@ struct State {
   MeasuredEstimate<Fraction> wait{};
   Measured<Fraction> from_storage{};  ///< of the bytes read
   Measured<BytesPerSecond> storage_bandwidth{};
+  Measured<SecondsPerSample> making{};  ///< of a sample, its reads apart; absent where the states do not differ in it
 };
 
 /// One row of what the workers' busy time (making batches, from index list in hand to collated) is made of: a transform

@@ -2,9 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <utility>
+
+#include "analyzer/load/no_files.hpp"
 #include "analyzer/reads/constants.hpp"
 #include "analyzer/reads/page_cache.hpp"
+#include "analyzer/steps/job.hpp"
+#include "analyzer/steps/makings.hpp"
 
 namespace stallcast {
 namespace {
@@ -37,6 +42,7 @@ State row_of(const StateSpan& span, const Profile& profile) {
   row.wait = profile.stalls.as_is_wait;
   row.from_storage = profile.resources.bytes_from_storage;
   row.storage_bandwidth = profile.resources.storage_bandwidth;
+  if (span.making_s >= 0.0) row.making = SecondsPerSample(span.making_s);
   return row;
 }
 
@@ -68,12 +74,20 @@ void take_cold(const StateSpan& span, const Profile& cold, Profile& profile) {
 }
 
 void take_issues(const Profile& of_state, Profile& profile) {
-  std::erase_if(profile.issues, [](const DataIssue& issue) { return issue.id == "drift"; });
+  std::erase_if(profile.issues, [](const DataIssue& issue) {
+    return issue.id == "drift" || issue.id == "blocks-rejected" || issue.id == "outlier-round";
+  });
   for (const DataIssue& issue : of_state.issues) {
     const bool known = std::any_of(profile.issues.begin(), profile.issues.end(),
                                    [&](const DataIssue& other) { return other.id == issue.id; });
     if (!known) profile.issues.push_back(issue);
   }
+}
+
+std::string milliseconds(double seconds) {
+  char text[32] = "";
+  std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
+  return text;
 }
 
 }  // namespace
@@ -95,6 +109,31 @@ std::vector<StateSpan> states_of(sections::Nodes nodes, const std::vector<sectio
   return states;
 }
 
+std::vector<StateSpan> states_by_making(sections::Nodes nodes, const std::vector<sections::RankView>& ranks) {
+  if (nodes.size() != 1 || ranks.empty()) return {};
+  const SteadyWindow& window = ranks.front().window;
+  double steps_s = 0.0;
+  double samples = 0.0;
+  for (const SteadyStep& step : window.steps) {
+    steps_s += step.step_s();
+    samples += step.samples;
+  }
+  const auto steps = static_cast<double>(window.steps.size());
+  const std::vector<sections::EpochMaking> epochs = sections::makings_by_epoch(ranks);
+  std::vector<StateSpan> states;
+  for (const sections::MakingLevel& level :
+       sections::levels_of(epochs, steps_s / steps, samples / steps, static_cast<double>(window.loader.num_workers))) {
+    const sections::EpochMaking& last = epochs[level.last];
+    StateSpan span{epochs[level.first].epoch, last.epoch, epochs[level.first].begin_ns, last.end_ns};
+    for (std::size_t i = level.first; i <= level.last; ++i) {
+      span.making_s = std::max(0.0, span.making_s) +
+                      epochs[i].seconds_per_sample / static_cast<double>(level.last - level.first + 1);
+    }
+    states.push_back(span);
+  }
+  return states;
+}
+
 RunData within(const RunData& run, const StateSpan& span) {
   RunData part = run;
   std::erase_if(part.log.ticks, [&](const Tick& tick) { return tick.t_ns < span.begin_ns || tick.t_ns > span.end_ns; });
@@ -106,6 +145,7 @@ RunData within(const RunData& run, const StateSpan& span) {
     std::erase_if(consumer.steps, [&](const record::StepRecord& step) {
       return step.time_ns < span.begin_ns || step.time_ns > span.end_ns;
     });
+    consumer.without_files = reads_no_file(part, consumer);
   }
   return part;
 }
@@ -120,12 +160,27 @@ void join_states(const std::vector<StateSpan>& spans, const std::vector<Profile>
   profile.ranks = last.ranks;
   profile.operators = last.operators;
   profile.measured_s = last.measured_s;
+  profile.job.composition = last.job.composition;
   take_issues(last, profile);
   for (std::size_t i = 0; i < spans.size(); ++i) profile.states.push_back(row_of(spans[i], of_states[i]));
   for (std::size_t i = 0; i + 1 < spans.size(); ++i) {
     const auto& stored = of_states[i].resources.bytes_from_storage;
     if (stored && *stored >= k_cold_state && of_states[i].rates.as_is) take_cold(spans[i], of_states[i], profile);
   }
+}
+
+void note_makings(const std::vector<StateSpan>& spans, bool told, std::vector<DataIssue>& issues) {
+  const StateSpan& first = spans.front();
+  const StateSpan& last = spans.back();
+  std::string detail = "a sample took " + milliseconds(first.making_s) + " to make in " + epochs_in_words(first) +
+                       ", " + milliseconds(last.making_s) + " in " + epochs_in_words(last) + ", its reads apart";
+  if (last.making_s < first.making_s) detail += ": the data set seems to keep what it has made";
+  std::string hint =
+      told ? "what is told is of " + epochs_in_words(last) + " alone; a run of few epochs is like the first"
+           : "what is told as found is not of those epochs alone; record the whole run: --phases as_is";
+  if (told && last.first_epoch == last.last_epoch) hint += "; whether it stays so, a longer run tells";
+  add_issue(issues,
+            {"making-changed", told ? Severity::info : Severity::warning, 1, std::move(detail), std::move(hint)});
 }
 
 }  // namespace stallcast

@@ -58,11 +58,14 @@ PhaseOfBatch phases_of(const ProcessRecording& process) {
   return phases;
 }
 
+/// Of a job without files every state is as found.
 std::optional<std::size_t> state_of(const record::BatchRecord& made, const PhaseOfBatch& phases,
-                                    std::uint64_t phases_begin_ns) {
+                                    const Consumer& consumer) {
   const auto phase = phases.find({made.iterator_id, made.batch});
-  if (phase != phases.end()) return state_of(phase->second);
-  return made.begin_ns < phases_begin_ns ? std::optional<std::size_t>(0) : std::nullopt;
+  const auto as_found = std::optional<std::size_t>(0);
+  if (phase == phases.end()) return made.begin_ns < consumer.phases_begin_ns ? as_found : std::nullopt;
+  const auto state = state_of(phase->second);
+  return state && consumer.without_files ? as_found : state;
 }
 
 void take_pass(const RunData& run, const Consumer& consumer, const Pass& pass, Makers& makers) {
@@ -77,7 +80,7 @@ void take_pass(const RunData& run, const Consumer& consumer, const Pass& pass, M
     const std::uint32_t worker = made.header.aux;
     if (worker != UINT32_MAX && worker >= pass.worker_pids.size()) continue;
     const std::int64_t pid = worker == UINT32_MAX ? consumer.pid : pass.worker_pids[worker];
-    const auto state = state_of(made, phases[pid], consumer.phases_begin_ns);
+    const auto state = state_of(made, phases[pid], consumer);
     if (!state) continue;
     const double samples = made.samples;
     makers[{consumer.host, pid}].push_back({made.begin_ns, made.end_ns, *state, samples,

@@ -44,4 +44,18 @@ inline constexpr std::size_t k_fewest_turns_for_warm_up = 4;
 /// scatter is cut off at the beginning alone, which biases the rate; higher, lazy initialisation counts as steady.
 inline constexpr double k_slow_warm_up_step = 1.5;
 
+// makings.cpp: epochs whose samples took another time to make. Held by tests/analyzer/steps/makings_test.cpp.
+
+/// Batches of an epoch, for its median to be told. Chosen: fewer are one turn of a few workers.
+inline constexpr std::size_t k_fewest_made_in_epoch = 8;
+/// Times, from which making took another time at first than at last. Chosen: cores that are shared and clocks that rise
+/// and fall make a quarter of a difference (the same job, minutes apart), none makes half.
+inline constexpr double k_other_making = 2.0;
+/// Of a step, the least that the difference comes to, with all workers at it. Chosen: less is below the verdict's own
+/// steps of five per cent.
+inline constexpr double k_making_matters = 0.05;
+/// Of the difference, within which an epoch is as at first, or as at last. Chosen: where half of what is left is kept
+/// in each epoch, the fifth is settled.
+inline constexpr double k_making_level = 0.1;
+
 }  // namespace stallcast

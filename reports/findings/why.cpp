@@ -117,17 +117,19 @@ std::string interference_words(const Profile& p) {
   return "slowed by the loader's own workers, which use the same cores: " + percent(*share) + " of each step";
 }
 
-/// "epoch 1: 287 samples/s, 100 % from storage; epochs 2 to 4: 640 samples/s, from memory".
+/// "epoch 1: 287 samples/s, 100 % from storage; epochs 2 to 4: 640 samples/s, from memory"; where making differs,
+/// "epoch 1: 150 samples/s, 10.2 ms to make a sample; ...".
 std::string states_words(const Profile& p) {
   std::string text;
   for (const State& state : p.states) {
-    if (usable(state.rate) == nullptr || !state.from_storage) continue;
+    if (usable(state.rate) == nullptr || (!state.from_storage && !state.making)) continue;
     text += text.empty() ? "" : "; ";
     text += state.first_epoch == state.last_epoch ? fmt::format("epoch {}", state.first_epoch)
                                                   : fmt::format("epochs {} to {}", state.first_epoch, state.last_epoch);
     text += ": " + rate(*usable(state.rate)) + ", ";
-    text += *state.from_storage < k_from_memory_below ? "from memory"
-                                                      : percent(*state.from_storage) + " of the bytes from storage";
+    text += state.making                                ? duration(Seconds(state.making->value())) + " to make a sample"
+            : *state.from_storage < k_from_memory_below ? std::string("from memory")
+                                                        : percent(*state.from_storage) + " of the bytes from storage";
   }
   return text.empty() ? text : text + "; \"as found\" is the last";
 }

@@ -215,6 +215,7 @@ TEST_CASE("rates pool samples and time over rounds; a round that stands out is n
   CHECK(outlier->detail.find("round 2 of the state") == 0);
   CHECK(std::count_if(profile.issues.begin(), profile.issues.end(),
                       [](const DataIssue& issue) { return issue.id == "outlier-round"; }) == 5);
+  CHECK(outlier->count == 1);
   spec.slow = 1.1;
   CHECK(issue_of(analyze_run(make_phased_run(spec)), "outlier-round") == nullptr);
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/analyze.hpp"
+#include "analyzer/blocks/rounds.hpp"
 #include "tests/analyzer/phased_builder.hpp"
 
 using namespace stallcast;
@@ -44,4 +45,24 @@ TEST_CASE("a step that computes less in the blocks than it did as found is told"
         std::string::npos);
   CHECK(issue_of(analyze_run(computing_run(0.9, 0.85)), "step-changed") == nullptr);
   CHECK(issue_of(analyze_run(computing_run(0.2, 0.1)), "step-changed") == nullptr);  // an accelerator's
+}
+
+TEST_CASE("rounds of a state that stand out are one line, and by number where they are few") {
+  sections::PhaseRounds data;
+  const auto told = [&](std::uint32_t slow, std::uint32_t quick) {
+    Profile profile;
+    data.settings.clear();
+    sections::Rounds& rounds = data.settings[{record::Phase::cached, 2}];
+    for (std::uint32_t round = 0; round < 15; ++round) {
+      rounds[round].samples = 100.0;
+      rounds[round].seconds = round < slow ? 2.0 : round < slow + quick ? 0.5 : 1.0;
+    }
+    sections::add_phase_issues(data, profile);
+    const DataIssue* outlier = issue_of(profile, "outlier-round");
+    return outlier != nullptr ? outlier->detail : std::string();
+  };
+  CHECK(told(0, 0).empty());
+  CHECK(told(1, 0) == "round 0 of the state cached took 100 % more time than the others");
+  CHECK(told(1, 2) == "rounds 0, 1, 2 of the state cached took 100 % more or 50 % less time than the others");
+  CHECK(told(0, 6) == "6 of 15 rounds of the state cached took 50 % less time than the others");
 }

@@ -102,6 +102,46 @@ TEST_CASE("a first epoch from storage and later ones from memory are two states,
   CHECK(issue_of(profile, "drift") == nullptr);
 }
 
+/// Two epochs of 10 ms a sample, then three of 1 ms; nothing comes from storage.
+RunData kept_run() {
+  JobSpec first = job_of(2, 0.0);
+  first.storage_share = 0.0;
+  first.cpu_s = 0.32;
+  JobSpec then = first;
+  then.passes = 3;
+  then.cpu_s = 0.032;
+  return joined(make_run(first), make_run(then));
+}
+
+TEST_CASE("epochs whose samples took another time to make are two states, and the last is the job as found") {
+  const Profile profile = analyze_run(kept_run());
+  REQUIRE(profile.states.size() == 2);
+  CHECK(profile.states[0].last_epoch == 2);
+  CHECK(profile.states[1].first_epoch == 3);
+  CHECK(near(profile.states[0].making->value(), 0.01, 0.05));
+  CHECK(near(profile.states[1].making->value(), 0.001, 0.1));
+  CHECK(profile.states[0].rate->mean.value() < 0.7 * profile.states[1].rate->mean.value());
+  CHECK(profile.rates.as_is->mean.value() == profile.states[1].rate->mean.value());
+  const DataIssue* changed = issue_of(profile, "making-changed");
+  REQUIRE(changed != nullptr);
+  CHECK(changed->detail.find("in epochs 1 to 2, ") != std::string::npos);
+  CHECK(changed->detail.find("in epochs 3 to 5, its reads apart: the data set seems to keep") != std::string::npos);
+  CHECK(changed->hint.find("what is told is of epochs 3 to 5 alone") == 0);
+  CHECK(issue_of(profile, "drift") == nullptr);
+}
+
+TEST_CASE("where only the first epochs were seen as found, it is said that making changed afterwards") {
+  RunData run = kept_run();
+  Consumer& consumer = run.consumers.front();
+  consumer.phases_begin_ns = consumer.passes[2].deliveries.front().wait.begin_ns;
+  const Profile profile = analyze_run(run);
+  CHECK(profile.states.empty());
+  const DataIssue* changed = issue_of(profile, "making-changed");
+  REQUIRE(changed != nullptr);
+  CHECK(changed->severity == Severity::warning);
+  CHECK(changed->hint.find("what is told as found is not of those epochs alone") == 0);
+}
+
 TEST_CASE("a run that was one state all along has no states, nor has one whose cache comes and goes") {
   CHECK(analyze_run(make_run(job_of(3, 0.3))).states.empty());
   RunData flapping = make_run(job_of(1, 0.3));
