@@ -19,6 +19,9 @@ inline constexpr double k_slowest_rate = 1e-6;
 
 // job_model.cpp
 inline constexpr double k_least_miss = 0.05;  ///< of samples. Chosen: below it, what one miss costs drowns in the hits
+/// Of the making of a batch, below which what was read is no data, where no byte of it was seen. Chosen: what a library
+/// looks up in /proc or a terminal is less, and no sample is read in so little.
+inline constexpr double k_least_reading = 0.005;
 inline constexpr double k_unknown_cores = 1e6;  ///< cores of a host that does not say: so many that none is waited for
 /// of the workers' crowding as estimated. Chosen: the estimate takes sharing to be even, which the kernel's is not, so
 /// less than this says nothing of others' load

@@ -191,7 +191,9 @@ bool read_worker(const Profile& profile, JobModel& job) {
   const double miss_of_maps = in.bytes_from_storage ? std::clamp(*in.bytes_from_storage, 0.0, 1.0) : 1.0;
   const double of_maps = miss_of_maps * (mean_or(in.worker_wall_cold, 0.0) - mean_or(in.worker_wall_cached, 0.0));
   const double waited = job.reads_mapped ? of_maps : read - mean_or(in.read_from_memory, 0.0);
-  const double storage = job.reads_unseen ? 0.0 : std::clamp(waited, 0.0, wall);
+  const bool share_known = in.bytes_from_storage && plausible(*in.bytes_from_storage);
+  const bool hardly_reads = !share_known && waited < k_least_reading * wall;
+  const double storage = job.reads_unseen || hardly_reads ? 0.0 : std::clamp(waited, 0.0, wall);
   job.cpu_s = std::clamp(in.worker_cpu->mean.value(), 0.0, wall - storage);
   job.collate_s = std::clamp(mean_or(in.collate, 0.0), 0.0, k_most_collating * job.cpu_s);
   job.core_wait_s = std::clamp(mean_or(in.worker_run_delay, 0.0), 0.0, wall - storage - job.cpu_s);
@@ -200,7 +202,6 @@ bool read_worker(const Profile& profile, JobModel& job) {
   }
   job.other_s = wall - storage - job.cpu_s - job.core_wait_s;
   job.handover_s = std::min(job.other_s, job.workers > 0 ? mean_or(in.handover, 0.0) : 0.0);
-  const bool share_known = in.bytes_from_storage && plausible(*in.bytes_from_storage);
   job.miss = as_found_is_cold(profile) ? 1.0
              : share_known             ? std::min(1.0, *in.bytes_from_storage)
              : storage > 0.0           ? 1.0
