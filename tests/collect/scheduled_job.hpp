@@ -30,11 +30,25 @@ class ScriptedFiles : public FilesAhead {
   int asked_from_here = 0;
   std::uint64_t read_ahead = 0;  ///< turns
   int released = 0;
+  int asked_next = 0;
+  std::uint64_t next_first = 0;
+  std::uint64_t next_end = 0;  ///< 0: nothing is asked for beside what is held
   bool maps = false;
   std::uint64_t first = 0;
   std::uint64_t end = 0;
   const std::uint64_t* now_ns = nullptr;
 
+  void ask_next(std::uint64_t turn, std::uint32_t batches) override {
+    ++asked_next;
+    next_first = turn;
+    next_end = turn + batches;
+    next_asked_ns_ = *now_ns;
+  }
+  [[nodiscard]] bool is_next_held() const override {
+    return next_end > 0 && static_cast<double>(*now_ns - next_asked_ns_) * 1e-9 >= takes_s;
+  }
+  /// Whether anything is being read.
+  [[nodiscard]] bool is_reading() const { return state() == State::reading || (next_end > 0 && !is_next_held()); }
   void ask(std::uint64_t turn, std::uint32_t batches) override {
     ++asked;
     first = turn;
@@ -65,7 +79,18 @@ class ScriptedFiles : public FilesAhead {
   [[nodiscard]] std::string why_not() const override { return why_; }
   void release() override {
     released += busy_ ? 1 : 0;
-    busy_ = false;
+    busy_ = next_end > 0;
+    why_.clear();
+    if (!busy_) return;
+    first = next_first;
+    end = next_end;
+    asked_ns_ = next_asked_ns_;
+    next_first = next_end = 0;
+  }
+  [[nodiscard]] bool is_letting_go() const override { return false; }
+  void release_all() override {
+    next_first = next_end = 0;
+    release();
   }
 
  private:
@@ -78,6 +103,7 @@ class ScriptedFiles : public FilesAhead {
   bool busy_ = false;
   std::string why_{};
   std::uint64_t asked_ns_ = 0;
+  std::uint64_t next_asked_ns_ = 0;
 };
 
 /// A job of `ranks` that takes `rate` batches a second; passes of `pass` batches (0: not known).

@@ -6,7 +6,7 @@
 
 namespace stallcast::collect {
 
-/// One request at a time.
+/// One request at a time, and beside what is held one for what comes after it.
 class FilesAhead {
  public:
   enum class State {
@@ -21,6 +21,11 @@ class FilesAhead {
 
   /// The files of the samples of turns `first` .. + `batches`, by what has been read for these samples before.
   virtual void ask(std::uint64_t first, std::uint32_t batches) = 0;
+
+  /// Likewise, while others are held: these take their place when they are let go of. Nothing else is asked for until
+  /// then.
+  virtual void ask_next(std::uint64_t first, std::uint32_t batches) = 0;
+  [[nodiscard]] virtual bool is_next_held() const = 0;
 
   /// All files that the job has read so far.
   virtual void ask_all() = 0;
@@ -39,8 +44,14 @@ class FilesAhead {
   [[nodiscard]] virtual State state() const = 0;
   [[nodiscard]] virtual std::string why_not() const = 0;
 
-  /// Lets go of them; the page cache is as it was found.
+  /// Lets go of them; their pages are as they were found. What was asked for after them takes their place.
   virtual void release() = 0;
+
+  /// Whether what was let go of is still in memory.
+  [[nodiscard]] virtual bool is_letting_go() const = 0;
+
+  /// Lets go of all that is held or asked for.
+  virtual void release_all() = 0;
 };
 
 }  // namespace stallcast::collect

@@ -57,7 +57,7 @@ void PhaseSchedule::publish_end(const View& view) {
             : "no block from memory fitted into the budget";
   }
   if (files_ != nullptr && asked_) {
-    files_->release();
+    files_->release_all();
     asked_ = false;
     held_until_turn_ = 0;
   }

@@ -137,10 +137,17 @@ class PhaseSchedule {
   [[nodiscard]] bool may_ask(const View& view) const;
   /// Turns that the job is taken to get on by while the files of so many are read beside it.
   [[nodiscard]] std::uint64_t lead_for(std::uint64_t turns, const View& view) const;
+  [[nodiscard]] std::uint64_t lead_after_burst(std::uint64_t turns, const View& view) const;
   void begin_reading(std::uint64_t turns, const View& view);
   void note_reading(const View& view);
   void publish_cached(Group group, std::uint64_t from, const View& view);
   void publish_next_cached(Group group, const View& view);
+  /// Has the files of the next group from memory read while storage has nothing to do: during this one.
+  void ask_for_next(const View& view);
+  /// Whether no cold batch is being made, nor one to be made before the group from memory.
+  [[nodiscard]] bool rests(const View& view) const;
+  /// Whether a cold group may begin: nothing is being read, or still held that was let go of.
+  [[nodiscard]] bool is_quiet();
   void release_when_passed(const View& view);
   [[nodiscard]] bool reads_maps() const { return files_ != nullptr && files_->only_maps(); }
   [[nodiscard]] bool holds_for_too_long() const;
@@ -150,6 +157,7 @@ class PhaseSchedule {
   [[nodiscard]] record::Segment burst(record::Phase made_as, const View& view) const;
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
   [[nodiscard]] int bursts(record::Phase made_as, const View& view) const;
+  [[nodiscard]] bool reads_in_gaps(const View& view) const;
   /// Whether its batches are so long that what a round holds must be counted.
   [[nodiscard]] bool is_slow(const View& view) const;
   /// Whether the fewest rounds, and one for what goes wrong, would take longer than the budget at the pace so far. What
@@ -182,17 +190,26 @@ class PhaseSchedule {
   bool cached_next_ = false;         ///< the group from memory comes next
   bool cached_before_cold_ = false;  ///< the round's group from memory is published already
   bool asked_ = false;               ///< files are asked for, or held
-  bool asked_all_ = false;           ///< of the whole data set
-  bool asked_from_here_ = false;     ///< of a stream, what its readers have before them
-  bool no_positions_ = false;        ///< that cannot be told
-  bool not_all_ = false;             ///< all files of the stream cannot be held
-  int not_yet_ = 0;                  ///< times in a row that a reader was near the end of its file
+  bool cold_first_ = false;          ///< of the next round, whose cold group is still to come before theirs
+  bool as_next_ = false;             ///< those in use were asked for beside others
+  bool has_next_ = false;            ///< files of the next round are asked for beside those in use
+  std::uint64_t next_first_ = 0;     ///< their turns
+  std::uint64_t next_end_ = 0;
+  bool asked_all_ = false;        ///< of the whole data set
+  bool asked_from_here_ = false;  ///< of a stream, what its readers have before them
+  bool no_positions_ = false;     ///< that cannot be told
+  bool not_all_ = false;          ///< all files of the stream cannot be held
+  int not_yet_ = 0;               ///< times in a row that a reader was near the end of its file
   Lead lead_{};
   std::string not_in_first_pass_{};  ///< why files cannot be told in the first pass; empty: not tried, or they can
   std::uint64_t asked_first_ = 0;    ///< turns whose files are asked for
   std::uint64_t asked_end_ = 0;
   std::uint64_t held_until_turn_ = 0;  ///< they are needed until this turn is taken; 0: no block of them is published
   std::uint32_t last_burst_ = 0;       ///< 1 + the segment after whose hold they are needed no more; 0: none
+  std::uint32_t cold_burst_ = 0;       ///< 1 + the burst that ends the last cold group; 0: none does
+  std::uint64_t cold_end_ = 0;         ///< turn after the last cold group
+  std::uint64_t cached_first_ = 0;     ///< turns of the group from memory that is published last
+  std::uint64_t cached_end_ = 0;       ///< 0: what comes after it has been asked for
   int late_ = 0;                       ///< times that reading took longer than was foreseen
   std::uint32_t round_ = 0;
   std::uint64_t next_turn_ = 0;      ///< after everything published

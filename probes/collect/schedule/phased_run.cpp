@@ -31,7 +31,7 @@ PhasedRun::~PhasedRun() {
 
 void PhasedRun::command_ended() {
   over_ = true;
-  files_->release();
+  files_->release_all();
   if (asking_.joinable()) asking_.join();
   if (telling_.joinable()) telling_.join();
 }
@@ -75,7 +75,7 @@ bool PhasedRun::is_over(std::uint64_t now_ns) {
 void PhasedRun::tell_when_over(std::uint64_t now_ns) {
   if (!is_over(now_ns)) return;
   over_ = true;
-  files_->release();
+  files_->release_all();
   if (!options_.wants.stop) control_.let_go.store(1, std::memory_order_release);
   telling_ = std::thread([this] {
     if (options_.on_measured) options_.on_measured(run_folder_);

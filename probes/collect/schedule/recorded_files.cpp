@@ -10,6 +10,7 @@
 
 #include "core/clock.hpp"
 #include "probes/collect/schedule/constants.hpp"
+#include "probes/collect/system/free_memory.hpp"
 #include "probes/collect/system/read_ahead.hpp"
 
 namespace stallcast::collect {
@@ -85,12 +86,12 @@ std::uint64_t RecordedFiles::turns_read_ahead() const {
 }
 
 bool RecordedFiles::ask_from_here(std::uint64_t skipped, std::uint64_t turns) {
-  release();
+  release_all();
   look_at_positions();
   const std::vector<StreamReader> readers = positions_.readers();
   const double a_turn = bytes_of_turn();
   if (readers.empty() || !(a_turn > 0.0)) {
-    fail("its readers do not go through files in order by read()");
+    fail(*now_, "its readers do not go through files in order by read()");
     return true;
   }
   const double of_reader = a_turn / static_cast<double>(readers.size());
@@ -100,7 +101,7 @@ bool RecordedFiles::ask_from_here(std::uint64_t skipped, std::uint64_t turns) {
   const auto largest = std::max_element(readers.begin(), readers.end(),
                                         [](const auto& a, const auto& b) { return a.size_bytes < b.size_bytes; });
   if (each > k_most_of_shard * static_cast<double>(largest->size_bytes)) {
-    fail("a block takes most of a shard, and which comes next nobody knows");
+    fail(*now_, "a block takes most of a shard, and which comes next nobody knows");
     return true;
   }
   std::vector<FileStretch> parts;
@@ -108,14 +109,28 @@ bool RecordedFiles::ask_from_here(std::uint64_t skipped, std::uint64_t turns) {
     if (reader.left_bytes() < bytes) return false;
     for (FileStretch& part : next_parts(reader, before, bytes)) parts.push_back(std::move(part));
   }
-  holding_ = true;
-  holder_.hold(std::move(parts));
+  hold(*now_, std::move(parts));
   return true;
 }
 
 void RecordedFiles::ask(std::uint64_t first, std::uint32_t batches) {
-  release();
-  asking_ = true;
+  release_all();
+  ask_ranks(*now_, first, batches);
+}
+
+void RecordedFiles::ask_next(std::uint64_t first, std::uint32_t batches) {
+  let_go(*next_);
+  ask_ranks(*next_, first, batches);
+}
+
+bool RecordedFiles::is_next_held() const {
+  return next_->holding && next_->holder.state().phase == HoldPhase::held;
+}
+
+void RecordedFiles::ask_ranks(Held& held, std::uint64_t first, std::uint32_t batches) {
+  answered_.clear();
+  indices_.clear();
+  asking_ = &held;
   serial_ = control_.ahead_serial.load(std::memory_order_relaxed) + 1;
   control_.ahead_first.store(first, std::memory_order_relaxed);
   control_.ahead_batches.store(batches, std::memory_order_relaxed);
@@ -123,8 +138,8 @@ void RecordedFiles::ask(std::uint64_t first, std::uint32_t batches) {
 }
 
 void RecordedFiles::ask_all() {
-  release();
-  if (samples_.is_full()) return fail("the data set has too many files to remember");
+  release_all();
+  if (samples_.is_full()) return fail(*now_, "the data set has too many files to remember");
   std::vector<FileStretch> parts;
   for (DataFile& file : samples_.data_files()) {
     FileStretch whole;
@@ -133,9 +148,8 @@ void RecordedFiles::ask_all() {
     whole.is_mapped = only_maps();
     parts.push_back(std::move(whole));
   }
-  if (parts.empty()) return fail("no file was seen that its samples are read from");
-  holding_ = true;
-  holder_.hold(std::move(parts));
+  if (parts.empty()) return fail(*now_, "no file was seen that its samples are read from");
+  hold(*now_, std::move(parts));
 }
 
 bool RecordedFiles::only_maps() const {
@@ -143,10 +157,10 @@ bool RecordedFiles::only_maps() const {
 }
 
 FilesAhead::State RecordedFiles::state() const {
-  if (!why_not_.empty()) return State::failed;
-  if (asking_) return State::asked;
-  if (!holding_) return holder_.state().phase == HoldPhase::idle ? State::idle : State::reading;
-  switch (holder_.state().phase) {
+  if (!now_->why_not.empty()) return State::failed;
+  if (asking_ == now_) return State::asked;
+  if (!now_->holding) return now_->holder.state().phase == HoldPhase::idle ? State::idle : State::reading;
+  switch (now_->holder.state().phase) {
     case HoldPhase::held:
       return State::held;
     case HoldPhase::failed:
@@ -157,35 +171,63 @@ FilesAhead::State RecordedFiles::state() const {
 }
 
 std::string RecordedFiles::why_not() const {
-  return !why_not_.empty() ? why_not_ : holder_.state().reason;
+  return !now_->why_not.empty() ? now_->why_not : now_->holder.state().reason;
+}
+
+bool RecordedFiles::is_letting_go() const {
+  return std::any_of(sets_.begin(), sets_.end(),
+                     [](const Held& held) { return !held.holding && held.holder.state().phase != HoldPhase::idle; });
+}
+
+/// Both together within a quarter of the memory that is free without them.
+void RecordedFiles::hold(Held& held, std::vector<FileStretch> parts, std::size_t readers) {
+  const Held& other = &held == now_ ? *next_ : *now_;
+  std::uint64_t limit_bytes = 0;
+  if (other.holding) {
+    const std::uint64_t there = other.holder.state().bytes;
+    const std::uint64_t most = (read_free_memory("/").value_or(0) + there) / 4;
+    if (most <= there) return fail(held, "what is held already takes all the memory that may be held");
+    limit_bytes = most - there;
+  }
+  held.holding = true;
+  held.holder.hold(std::move(parts), limit_bytes, readers);
+}
+
+void RecordedFiles::let_go(Held& held) {
+  if (held.holding) held.holder.release();
+  if (asking_ == &held) asking_ = nullptr;
+  held.holding = false;
+  held.why_not.clear();
 }
 
 void RecordedFiles::release() {
-  if (holding_) holder_.release();
-  asking_ = holding_ = false;
-  answered_.clear();
-  indices_.clear();
-  why_not_.clear();
+  let_go(*now_);
+  std::swap(now_, next_);
 }
 
-void RecordedFiles::fail(std::string why) {
-  asking_ = false;
-  why_not_ = std::move(why);
+void RecordedFiles::release_all() {
+  let_go(*now_);
+  let_go(*next_);
+}
+
+void RecordedFiles::fail(Held& held, std::string why) {
+  if (asking_ == &held) asking_ = nullptr;
+  held.why_not = std::move(why);
 }
 
 /// One part of a rank's answer.
 void RecordedFiles::take_answer(const AheadText& text) {
   const json answer = json::parse(text.json, nullptr, /*allow_exceptions=*/false);
-  if (!asking_ || !answer.is_object()) return;
+  if (asking_ == nullptr || !answer.is_object()) return;
   const auto serial = answer.find("serial");
   if (serial == answer.end() || !serial->is_number_unsigned() || serial->get<std::uint64_t>() != serial_) return;
   if (const auto refused = answer.find("refused"); refused != answer.end() && refused->is_string()) {
-    return fail(refused->get<std::string>());
+    return fail(*asking_, refused->get<std::string>());
   }
   if (const auto lists = answer.find("indices"); lists != answer.end() && lists->is_array()) {
     for (const json& list : *lists) {
       for (const json& index : list) {
-        if (!index.is_number_integer()) return fail("the sampler gives no whole numbers");
+        if (!index.is_number_integer()) return fail(*asking_, "the sampler gives no whole numbers");
         indices_.push_back(index.get<std::int64_t>());
       }
     }
@@ -235,16 +277,15 @@ std::size_t RecordedFiles::readers() const {
 }
 
 void RecordedFiles::hold_what_was_told() {
-  asking_ = false;
+  Held& held = *std::exchange(asking_, nullptr);
   names_.learn(samples_);
   FoundFiles found = files_of_told();
   const double unknown =
       static_cast<double>(found.unknown_samples) / static_cast<double>(std::max<std::size_t>(1, indices_.size()));
   if (unknown > k_most_unknown_samples || found.unnamed_parts > 0) {
-    return fail("which files the next samples are read from is not known");
+    return fail(held, "which files the next samples are read from is not known");
   }
-  holding_ = true;
-  holder_.hold(std::move(found.parts), 0, readers());
+  hold(held, std::move(found.parts), readers());
 }
 
 }  // namespace stallcast::collect

@@ -6,6 +6,7 @@
 /// Of samples that were never read, ranks tell the names that their data set holds (NamesOfSamples).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
@@ -33,6 +34,8 @@ class RecordedFiles : public FilesAhead {
   void poll();
 
   void ask(std::uint64_t first, std::uint32_t batches) override;
+  void ask_next(std::uint64_t first, std::uint32_t batches) override;
+  [[nodiscard]] bool is_next_held() const override;
   void ask_all() override;
   bool ask_from_here(std::uint64_t skipped, std::uint64_t turns) override;
   [[nodiscard]] std::uint64_t turns_read_ahead() const override;
@@ -40,14 +43,26 @@ class RecordedFiles : public FilesAhead {
   [[nodiscard]] State state() const override;
   [[nodiscard]] std::string why_not() const override;
   void release() override;
+  [[nodiscard]] bool is_letting_go() const override;
+  void release_all() override;
 
  private:
+  /// What one request holds.
+  struct Held {
+    PageHolder holder{};
+    bool holding = false;
+    std::string why_not{};  ///< not empty: the request has failed
+  };
+
+  void ask_ranks(Held& held, std::uint64_t first, std::uint32_t batches);
+  void hold(Held& held, std::vector<FileStretch> parts, std::size_t readers = PageHolder::k_fewest_readers);
+  void let_go(Held& held);
   void take_answer(const AheadText& text);
   void take_names(const nlohmann::json& answer);
   void hold_what_was_told();
   [[nodiscard]] std::size_t readers() const;
   [[nodiscard]] FoundFiles files_of_told() const;
-  void fail(std::string why);
+  void fail(Held& held, std::string why);
   void look_at_positions();
   [[nodiscard]] std::uint64_t turns_passed() const;
   /// Bytes that all readers of a stream take for a turn; 0: not known.
@@ -62,13 +77,13 @@ class RecordedFiles : public FilesAhead {
   std::size_t listed_files_ = 0;                                   ///< when these were taken over
   std::uint64_t looked_ns_ = 0;                                    ///< at positions
   std::uint64_t first_looked_turns_ = 0;
-  PageHolder holder_{};
-  bool asking_ = false;
-  bool holding_ = false;
+  std::array<Held, 2> sets_{};
+  Held* now_ = &sets_[0];
+  Held* next_ = &sets_[1];  ///< takes its place
+  Held* asking_ = nullptr;  ///< whose files ranks are asked for
   std::uint32_t serial_ = 0;
   std::unordered_set<std::int32_t> answered_{};  ///< ranks, by pid
   std::vector<std::int64_t> indices_{};
-  std::string why_not_{};  ///< not empty: the request has failed
 };
 
 }  // namespace stallcast::collect

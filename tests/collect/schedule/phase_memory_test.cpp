@@ -248,4 +248,50 @@ TEST_CASE("files are asked for as far ahead as the job got the last time they we
   CHECK(slow[2] == doctest::Approx(static_cast<double>(slow[1])).epsilon(0.1));
 }
 
+TEST_CASE("files of a slow job's next round are read while those of this one are in use, and not beside cold batches") {
+  Job job;
+  job.pass = 100'000;
+  job.workers = 8;
+  job.rate = 4.0;
+  job.cold_rate = 2.6;
+  job.waited = 0.4;
+  job.hold_s = 5.0;
+  job.files.takes_s = 8.0;
+  PhaseWants wants = usual_wants();
+  wants.budget = Seconds(300.0);
+  PhaseSchedule schedule(*job.control, wants, &job.files);
+  std::size_t seen = 0;
+  for (int step = 0; step < 3000; ++step) {
+    job.run(schedule, 0.1);
+    const auto cached = job.published(Phase::cached);
+    for (; seen < cached.size(); ++seen) {
+      CHECK(job.files.state() == FilesAhead::State::held);
+      CHECK(cached[seen].first >= job.files.first);
+      CHECK(cached[seen].first + cached[seen].batches <= job.files.end);
+    }
+    const std::uint64_t turn = job.control->phases[0].turns.load();
+    for (const Segment& block : job.published(Phase::cold)) {
+      if (block.first <= turn && turn < block.first + block.batches) CHECK_FALSE(job.files.is_reading());
+    }
+  }
+  CHECK(seen >= 4);
+  CHECK(job.files.asked == 1);  // of the first round
+  CHECK(job.files.asked_next >= 3);
+  const auto cold = job.published(Phase::cold);
+  for (const Segment& block : job.published(Phase::cached)) {
+    const auto before =
+        std::find_if(cold.begin(), cold.end(), [&](const Segment& c) { return c.round == block.round; });
+    REQUIRE(before != cold.end());
+    CHECK(before->first < block.first);
+  }
+
+  Job quick;  // bursts that last moments leave no time to read in
+  quick.pass = 100'000;
+  quick.waited = 0.4;
+  PhaseSchedule other(*quick.control, usual_wants(), &quick.files);
+  quick.run(other, 100.0);
+  CHECK(quick.files.asked >= 3);
+  CHECK(quick.files.asked_next == 0);
+}
+
 }  // namespace
