@@ -44,40 +44,6 @@ class OwnLoopTest(ShimTest):
     def marks(self, consumer, what):
         return [mark for mark in consumer.texts["mark"] if mark["what"] == what]
 
-    def test_batches_that_a_thread_takes_ahead(self):
-        consumer = self.both("""
-import queue, threading
-from torch.utils.data import DataLoader, TensorDataset
-loader = DataLoader(TensorDataset(data, torch.arange(100) % 2), batch_size=4)
-handed = queue.Queue(2)
-def feed():
-    for batch in loader:
-        handed.put(batch)
-    handed.put(None)
-threading.Thread(target=feed).start()
-for x, y in iter(handed.get, None):
-    train(x, y)
-import inspect
-print(inspect.signature(queue.Queue.get))
-""")
-        self.assertEqual(len(self.marks(consumer, "loader in thread")), 1)
-        (text,) = [text for text in consumer.texts["loader"] if text["kind"] == "queue"]
-        (iterator,) = [one for one in consumer.texts["iterator"] if one["loader_id"] == text["loader_id"]]
-        waits = [wait for wait in consumer.waits if wait.iterator_id == iterator["iterator_id"]]
-        self.assertEqual([wait.samples for wait in waits], [4] * 22)  # 25 steps, after the third of which it is timed
-
-    def test_a_loader_that_the_training_thread_takes_from_is_left_alone(self):
-        consumer = self.both("""
-import queue
-from torch.utils.data import DataLoader, TensorDataset
-kept = queue.Queue()
-for x, y in DataLoader(TensorDataset(data, torch.arange(100) % 2), batch_size=4):
-    kept.put(x)
-    train(kept.get(), y)
-""")
-        self.assertEqual(self.marks(consumer, "loader in thread"), [])
-        self.assertEqual([text["kind"] for text in consumer.texts["loader"]], ["map"])
-
     def test_batches_that_a_function_makes(self):
         consumer = self.both(GET_BATCH + """
 @torch.no_grad()
