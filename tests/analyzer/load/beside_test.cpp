@@ -23,7 +23,7 @@ RunData parent_and_child() {
   return run;
 }
 
-const DataIssue* issue_of(const RunData& run) {
+const DataIssue* beside_issue(const RunData& run) {
   const auto found = std::find_if(run.issues.begin(), run.issues.end(),
                                   [](const DataIssue& issue) { return issue.id == "processes-beside"; });
   return found != run.issues.end() ? &*found : nullptr;
@@ -42,8 +42,8 @@ TEST_CASE("what a training starts after its first step is no rank of it") {
   leave_out_beside(run);
   REQUIRE(run.consumers.size() == 1);
   CHECK(run.consumers[0].pid == training);
-  REQUIRE(issue_of(run) != nullptr);
-  CHECK(issue_of(run)->count == 1);
+  REQUIRE(beside_issue(run) != nullptr);
+  CHECK(beside_issue(run)->count == 1);
 }
 
 TEST_CASE("what was started before the first step, or by another, or with a rank of its own, is a rank") {
@@ -58,7 +58,7 @@ TEST_CASE("what was started before the first step, or by another, or with a rank
   for (RunData* run : {&before, &by_another, &numbered}) {
     leave_out_beside(*run);
     CHECK(run->consumers.size() == 2);
-    CHECK(issue_of(*run) == nullptr);
+    CHECK(beside_issue(*run) == nullptr);
   }
 }
 

@@ -133,7 +133,7 @@ def _why(seen, codes):
     if seen.is_lost:
         return "a step makes too many calls to be watched"
     if len(codes) > 1:
-        return "several functions make what a step is given: " + ", ".join(sorted(_place(code) for code in codes)[:4])
+        return "several functions may make what a step is given: " + ", ".join(sorted(_place(code) for code in codes)[:4])
     if codes:
         return "the function that makes the batches cannot be timed: " + _place(codes[0])
     return "no function of the script returns what the model is given: batches are made within the loop itself"
