@@ -44,10 +44,11 @@ void leave_out_beside(RunData& run) {
     if (!beside[i]) kept.push_back(std::move(run.consumers[i]));
   }
   run.consumers = std::move(kept);
-  add_issue(run.issues, {"processes-beside", Severity::info, static_cast<std::int64_t>(left_out),
-                         "processes that the script started beside its training took batches from loaders, too: they "
-                         "are none of its ranks, and were left out",
-                         "profile the command of such a process by itself"});
+  add_issue(run.issues,
+            {"processes-beside", Severity::info, static_cast<std::int64_t>(left_out),
+             "processes beside the training took batches from loaders, too (they were started once it trained, "
+             "or fill its queue): they are none of its ranks, and were left out",
+             "profile the command of such a process by itself"});
 }
 
 }  // namespace stallcast

@@ -289,6 +289,36 @@ for number, (x, y) in enumerate(iter(handed.get, None)):
 """)
         self.assert_handed(consumer, "queue.Queue.get")
 
+    def test_a_training_beside_the_training_is_not_waited_for(self):
+        """Each would be held until the other one is, and they are at different turns."""
+        path = self.write("beside.py", HEAD + """
+import os
+from torch.utils.data import DataLoader, TensorDataset
+loader = DataLoader(TensorDataset(data, torch.arange(100) % 2), batch_size=2, num_workers=1)
+def run(passes, at=None):
+    child = None
+    for epoch in range(passes):
+        for x, y in loader:
+            train(x, y)
+            if at == 0:
+                child = os.fork()
+                if child == 0:
+                    run(1)
+                    os._exit(0)
+            at = None if at is None else at - 1
+    if child:
+        print(os.waitpid(child, 0)[1])
+run(2, at=3)
+""")
+        segments = [(12, 4, 3, 0, 0, 0, 0, 0), (24, 4, 3, 0, 0, 0, 0, 0), (36, 0, 15, 0, 0, 0, 0, 0)]
+        result = self.python(path, segments=segments)
+        self.assert_fine(result)
+        recordings = [one for one in result.run.recordings if one.steps]
+        child, training = sorted(recordings, key=lambda one: len(one.steps))
+        self.assertEqual((len(child.steps), len(training.steps)), (50, 100))
+        self.assertEqual(child.texts["segment"], [])
+        self.assertEqual([burst.get("refused") for burst in training.texts["burst"]], [None, None])
+
 
 if __name__ == "__main__":
     main()
