@@ -179,6 +179,7 @@ Result<RunData> load_run(const fs::path& folder) {
   drop_foreign(run);
   join_run(run);
   keep_last_start(run);
+  leave_out_beside(run);
   return run;
 }
 

@@ -199,9 +199,8 @@ void take_sampler_out(Pass& pass) {
   }
 }
 
-/// Where the training gets its batches from a queue, what a thread waits for to fill that is none of its steps.
+/// Where the batches are handed over to the training, what fills the queue waits for is none of its steps.
 void leave_to_queue(Consumer& consumer) {
-  if (!consumer.takes_in_thread) return;
   const auto is_queue = [&](const Pass& pass) {
     const auto loader = consumer.loaders.find(pass.loader_id);
     return loader != consumer.loaders.end() && loader->second.kind == "queue" && !pass.deliveries.empty();

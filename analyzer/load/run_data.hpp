@@ -93,10 +93,10 @@ struct Consumer {
   /// When the first phase began; UINT64_MAX in a passive run. What comes after shows states that we made, not the one
   /// that was found: between two blocks, too, the queue and the page cache are what the block before has left.
   std::uint64_t phases_begin_ns = UINT64_MAX;
-  /// Another thread than the training's takes the batches from the loader: `passes` are over the queue that it hands
-  /// them over by or, where that was not seen, over the loader, whose waits are none of the training's.
+  /// Another thread than the training's takes the batches from the loader. Where it was not seen how it hands them
+  /// over, `passes` are over the loader, whose waits are none of the training's.
   bool takes_in_thread = false;
-  bool sees_queue = false;
+  bool sees_queue = false;  ///< `passes` are over what batches are handed over by, from a thread or a process
   bool without_files = false;  ///< its batches are made of no file (load/no_files.hpp)
 };
 
@@ -132,5 +132,9 @@ void join_run(RunData& run);
 /// An elastic agent starts all ranks anew when one fails: the last start counts. Leaves out the consumers of earlier
 /// ones, and names them. Clocks of one node only.
 void keep_last_start(RunData& run);
+
+/// Of processes of which one started the other, and that no launcher numbered apart: which is the training, and which
+/// trains, evaluates or fills a queue beside it. The latter are left out, with an issue.
+void leave_out_beside(RunData& run);
 
 }  // namespace stallcast

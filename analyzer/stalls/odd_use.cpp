@@ -48,7 +48,7 @@ std::string named(const LoaderFacts& loader) {
 
 bool takes_oddly(const std::vector<RankView>& ranks) {
   return std::any_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
-    return rank.consumer->takes_in_thread || !rank.window.others.empty();
+    return rank.consumer->takes_in_thread || rank.consumer->sees_queue || !rank.window.others.empty();
   });
 }
 
@@ -72,22 +72,25 @@ void tell_several_loaders(const SteadyWindow& window, const JobTimes& times, Pro
        "the loader that is waited for longest is the one to speed up; profile a job of it alone for its settings"});
 }
 
-void tell_taken_in_thread(const Consumer& consumer, const JobTimes& times, Profile& profile) {
-  const char* taken = "another thread than the one whose optimizer steps takes the batches from the loader";
+void tell_handed_over(const RankView& rank, const JobTimes& times, Profile& profile) {
+  const bool in_thread = rank.consumer->takes_in_thread;
+  const std::string taken = in_thread
+                                ? "another thread than the one whose optimizer steps takes the batches from the loader"
+                                : "batches are handed over to the training by another process or thread";
   absent_split(profile, taken);
-  if (consumer.sees_queue) {
+  if (rank.consumer->sees_queue) {
+    const std::string& place = rank.window.loader.dataset_type;
     tell_steps_alone(times, profile);
-    add_issue(profile.issues,
-              {"loader-in-thread", Severity::info, 1,
-               std::string(taken) + ": what is told is how long the training waits at the queue between them",
-               "what the loader does for each batch shows in a run without that thread"});
+    add_issue(profile.issues, {in_thread ? "loader-in-thread" : "batches-handed-over", Severity::info, 1,
+                               taken + ": what is told is how long the training waits for them in " +
+                                   (place.empty() ? "a queue" : place),
+                               "what the loader does for each batch shows in a run that takes them from it directly"});
     return;
   }
   profile.stalls.as_is_wait = MeasuredEstimate<Fraction>::absent(taken);
   profile.resources.wait = profile.resources.compute = MeasuredEstimate<Seconds>::absent(taken);
   add_issue(profile.issues,
-            {"loader-in-thread", Severity::warning, 1,
-             std::string(taken) + ": how long the training waits for them was not seen",
+            {"loader-in-thread", Severity::warning, 1, taken + ": how long the training waits for them was not seen",
              "mark where the training gets them: for batch in stallcast.wrap(...), or profile without that thread"});
 }
 

@@ -23,9 +23,9 @@ void leave_iterators(const JobTimes& times, Profile& profile);
 /// Each step takes batches of several loaders: their waits add, and which of them are a matter of reading is not told.
 void tell_several_loaders(const SteadyWindow& window, const JobTimes& times, Profile& profile);
 
-/// Another thread than the training's takes the batches from the loader. What is waited for at the queue is told where
-/// that was seen; else nothing is told of the waiting.
-void tell_taken_in_thread(const Consumer& consumer, const JobTimes& times, Profile& profile);
+/// Another thread or process than the training's takes the batches from the loader. What is waited for where it hands
+/// them over is told if that was seen; else nothing is told of the waiting.
+void tell_handed_over(const RankView& rank, const JobTimes& times, Profile& profile);
 
 /// Whether one of these holds: states that are made of one loader say nothing of the job then.
 [[nodiscard]] bool takes_oddly(const std::vector<RankView>& ranks);

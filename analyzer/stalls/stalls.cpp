@@ -183,7 +183,8 @@ void divide_waiting(const std::vector<RankView>& ranks, const std::vector<Replay
                     const JobTimes& times, Profile& profile) {
   const SteadyWindow& window = ranks.front().window;
   if (window.iterator_per_step) return leave_iterators(times, profile);
-  if (ranks.front().consumer->takes_in_thread) return tell_taken_in_thread(*ranks.front().consumer, times, profile);
+  const Consumer& first = *ranks.front().consumer;
+  if (first.takes_in_thread || first.sees_queue) return tell_handed_over(ranks.front(), times, profile);
   if (!window.others.empty()) return tell_several_loaders(window, times, profile);
   if (profile.job.composition == "overlapped") return divide_overlapped(ranks, times, profile);
   if (profile.job.composition == "unknown") {

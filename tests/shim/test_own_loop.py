@@ -1,26 +1,9 @@
 """Loops without a loader: the function of the script that makes the batches is found, and its calls are timed."""
 
 from harness import ShimTest, has_module, main
+from loop_job import HEAD, TAIL
 from recording import UNKNOWN
 
-HEAD = """
-import torch
-torch.manual_seed(3)
-torch.set_num_threads(1)
-model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 2))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-data = torch.arange(800.0).reshape(100, 8) / 800
-def loss_of(x, y):
-    return torch.nn.functional.cross_entropy(model(x), y)
-def train(x, y):
-    loss = loss_of(x, y)
-    loss.backward()
-    optimizer.step()
-    optimizer.zero_grad(set_to_none=True)
-"""
-TAIL = """
-print(sum(float(p.detach().sum()) for p in model.parameters()).hex(), torch.rand(1).item())
-"""
 GET_BATCH = """
 def get_batch(split, *, size=4):
     ix = torch.randint(100, (size,))
@@ -43,40 +26,6 @@ class OwnLoopTest(ShimTest):
 
     def marks(self, consumer, what):
         return [mark for mark in consumer.texts["mark"] if mark["what"] == what]
-
-    def test_batches_that_a_thread_takes_ahead(self):
-        consumer = self.both("""
-import queue, threading
-from torch.utils.data import DataLoader, TensorDataset
-loader = DataLoader(TensorDataset(data, torch.arange(100) % 2), batch_size=4)
-handed = queue.Queue(2)
-def feed():
-    for batch in loader:
-        handed.put(batch)
-    handed.put(None)
-threading.Thread(target=feed).start()
-for x, y in iter(handed.get, None):
-    train(x, y)
-import inspect
-print(inspect.signature(queue.Queue.get))
-""")
-        self.assertEqual(len(self.marks(consumer, "loader in thread")), 1)
-        (text,) = [text for text in consumer.texts["loader"] if text["kind"] == "queue"]
-        (iterator,) = [one for one in consumer.texts["iterator"] if one["loader_id"] == text["loader_id"]]
-        waits = [wait for wait in consumer.waits if wait.iterator_id == iterator["iterator_id"]]
-        self.assertEqual([wait.samples for wait in waits], [4] * 22)  # 25 steps, after the third of which it is timed
-
-    def test_a_loader_that_the_training_thread_takes_from_is_left_alone(self):
-        consumer = self.both("""
-import queue
-from torch.utils.data import DataLoader, TensorDataset
-kept = queue.Queue()
-for x, y in DataLoader(TensorDataset(data, torch.arange(100) % 2), batch_size=4):
-    kept.put(x)
-    train(kept.get(), y)
-""")
-        self.assertEqual(self.marks(consumer, "loader in thread"), [])
-        self.assertEqual([text["kind"] for text in consumer.texts["loader"]], ["map"])
 
     def test_batches_that_a_function_makes(self):
         consumer = self.both(GET_BATCH + """

@@ -80,6 +80,29 @@ TEST_CASE("where each step takes from several loaders their waits add, and each 
   CHECK(issue_of(plain, "several-loaders") == nullptr);
 }
 
+namespace {
+
+/// The training thread waits in `place` for 10 ms each time.
+void hand_over_by(RunData& run, const std::string& place) {
+  record::ProcessRecording& process = consumer_of(run);
+  const nlohmann::json text = {{"kind", "queue"},
+                               {"loader_id", 77},
+                               {"composition", "unknown"},
+                               {"batch_size", nullptr},
+                               {"dataset_type", place}};
+  process.texts.push_back({record::TextKind::loader, text.dump()});
+  process.texts.push_back({record::TextKind::iterator, R"({"iterator_id": 77, "loader_id": 77, "epoch": 0})"});
+  const std::vector<record::WaitRecord> waits = process.waits;
+  for (record::WaitRecord wait : waits) {
+    if ((wait.header.aux & record::k_wait_end_of_epoch) != 0) continue;
+    wait.iterator_id = 77;
+    wait.begin_ns = wait.end_ns - 10'000'000;
+    process.waits.push_back(wait);
+  }
+}
+
+}  // namespace
+
 TEST_CASE("what a thread waits for that takes batches ahead is no waiting of the training") {
   const JobSpec spec = fetch_bound();
   const Profile plain = analyze_run(make_run(spec));
@@ -93,18 +116,7 @@ TEST_CASE("what a thread waits for that takes batches ahead is no waiting of the
         "another thread than the one whose optimizer steps takes the batches from the loader");
   REQUIRE(issue_of(unseen, "loader-in-thread") != nullptr);
   CHECK(unseen.rates.as_is);
-  // The training thread's waits at the queue, of 10 ms each: they are what is told.
-  record::ProcessRecording& process = consumer_of(with_queue);
-  nlohmann::json text = {{"kind", "queue"}, {"loader_id", 77}, {"composition", "unknown"}, {"batch_size", nullptr}};
-  process.texts.push_back({record::TextKind::loader, text.dump()});
-  process.texts.push_back({record::TextKind::iterator, R"({"iterator_id": 77, "loader_id": 77, "epoch": 0})"});
-  const std::vector<record::WaitRecord> waits = process.waits;
-  for (record::WaitRecord wait : waits) {
-    if ((wait.header.aux & record::k_wait_end_of_epoch) != 0) continue;
-    wait.iterator_id = 77;
-    wait.begin_ns = wait.end_ns - 10'000'000;
-    process.waits.push_back(wait);
-  }
+  hand_over_by(with_queue, "queue.Queue.get");
   join_run(with_queue);
   const Profile seen = analyze_run(with_queue);
   REQUIRE(seen.stalls.as_is_wait);
@@ -112,6 +124,21 @@ TEST_CASE("what a thread waits for that takes batches ahead is no waiting of the
   CHECK(seen.rates.synthetic->mean.value() > seen.rates.as_is->mean.value());
   CHECK_FALSE(seen.stalls.as_is_fetch);
   CHECK(plain.resources.wait->mean.value() > 0.05);
+  REQUIRE(issue_of(seen, "loader-in-thread") != nullptr);
+  CHECK(issue_of(seen, "loader-in-thread")->detail.ends_with("waits for them in queue.Queue.get"));
+}
+
+TEST_CASE("batches that another process hands over are waited for where it does") {
+  RunData run = make_recordings(fetch_bound());
+  hand_over_by(run, "multiprocessing.queues.Queue.get");
+  join_run(run);
+  const Profile seen = analyze_run(run);
+  REQUIRE(seen.stalls.as_is_wait);
+  CHECK(near(seen.resources.wait->mean.value(), 0.010, 0.02));
+  CHECK_FALSE(seen.stalls.as_is_prep);
+  CHECK(seen.stalls.as_is_prep.reason() == "batches are handed over to the training by another process or thread");
+  REQUIRE(issue_of(seen, "batches-handed-over") != nullptr);
+  CHECK(issue_of(seen, "loader-in-thread") == nullptr);
 }
 
 TEST_CASE("steps on batches that are given again count: the verdict is over all of them") {

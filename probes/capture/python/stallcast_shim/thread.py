@@ -6,13 +6,13 @@ import threading
 class _Thread(threading.local):
     busy = False  # inside a wait, or in a worker inside the making of a batch: loaders used in there are its content
     waiting = None  # loader.Pass of the wait
-    has_waited = False  # for a batch of any loader
     worker = None  # worker.Worker while this thread runs a worker loop
     iterator = None  # the iterator being created or reset
     current_pass = None  # its loader.Pass; None where nothing of it is recorded
 
 
 current = _Thread()
+took = {}  # thread that waited for batches of a loader -> samples of its last one
 
 
 def enter_worker(worker):

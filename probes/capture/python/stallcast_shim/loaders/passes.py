@@ -3,11 +3,13 @@
     pass begins -> its loader is described -> wait_begin -> the loader's own next -> wait_end
 """
 
+import threading
+
 from .. import capture, sizes
 from ..capture import calls
 from ..frames import unseen
 from ..states import phases
-from ..thread import current
+from ..thread import current, took
 from ..torch_loader import loader
 
 
@@ -54,7 +56,7 @@ def wait(current_pass, pull):
         return pull()
     known = current_pass.known
     _begin(current_pass)
-    current.busy = current.has_waited = True
+    current.busy = True
     try:
         batch = pull()
     except known.end:
@@ -89,6 +91,7 @@ def _delivered(current_pass, batch):
         if current_pass.known.makes_here:
             calls.batch_end(samples)
         calls.wait_end(current_pass.iterator_id, number, samples, capture.UNKNOWN, 0 if number else capture.FIRST)
+        took[threading.get_ident()] = samples
         current_pass.delivered = number + 1
         current_pass.loader.delivered += 1
     except Exception as error:

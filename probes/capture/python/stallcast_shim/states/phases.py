@@ -30,6 +30,15 @@ _GATED = ("_task_info", "_tasks_outstanding", "_send_idx", "_rcvd_idx", "_index_
 _told = set()
 
 
+def _enter_child():
+    """What is forked from a training may train, too, but beside it: nobody waits for it in a hold."""
+    if run.steps_seen:
+        run.forked_from_rank = os.environ.get("RANK", "")
+
+
+os.register_at_fork(after_in_child=_enter_child)
+
+
 def before(iterator, current_pass):
     """The script asks this pass for a batch: it may be held. The Measured of the pass, or None where it has none."""
     run.last_pass = current_pass
@@ -84,7 +93,7 @@ def give_up():
 
 def _is_due(current_pass):
     """Whether this pass is to be armed."""
-    if current_pass.is_refused:
+    if current_pass.is_refused or run.forked_from_rank == os.environ.get("RANK", ""):
         return False
     loader = current_pass.loader
     if run.measured is not None:

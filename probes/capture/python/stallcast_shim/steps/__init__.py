@@ -6,5 +6,5 @@
     watch      looks at two steps of a loop that no loader serves
     own_loop   times the function that makes its batches
     replace    code that calls something else
-    handover   a loader that another thread than the training's takes batches from
+    handover   batches that come from another thread or process of the script
 """

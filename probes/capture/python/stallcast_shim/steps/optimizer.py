@@ -21,10 +21,10 @@ def _count(optimizer):
         describe.write_consumer(is_torch_complete=True)
         describe.write_gradients(optimizer)
         seen["steps"] = True
+        handover.stepped()
         calls.step()
         phases.count_step()
         exchange.look()
-        handover.look()
         own_loop.count(optimizer)
     except Exception as error:
         capture.fail("counting a step", error)

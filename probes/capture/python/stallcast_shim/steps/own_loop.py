@@ -1,9 +1,10 @@
 """Loops without a loader: batches that a function of the script makes between two steps (nanoGPT's get_batch).
 
-Where optimizers step and no loader delivers, two steps are watched (watch.py), and the function that makes the batches
-has its calls timed from then on: each is a wait, and the making of a batch by the training thread itself, as those of
-`stallcast.wrap(loader, workers=0)` are. The function stays the script's own object; its code calls what it was.
+Where optimizers step and no loader delivers to their thread, two steps are watched (watch.py), and the function that makes
+the batches has its calls timed from then on: each is a wait, and the making of a batch by the training thread itself, as
+those of `stallcast.wrap(loader, workers=0)` are. The function stays the script's own object; its code calls what it was.
 Calls without gradients are evaluation, unless all are: these are told as a loader of their own.
+Batches that others make, and hand over, are those of handover.py.
 """
 
 import functools
@@ -18,13 +19,13 @@ from ..capture import calls
 from ..frames import unseen
 from ..loaders import passes
 from ..thread import current
-from ..torch_loader import loader
-from . import replace, watch
+from . import handover, replace, watch
 
 _WATCHED = (3, 10, 30)  # steps of the first optimizer after which the loop is watched, until a function is found
 _GENERATOR, _COROUTINES = 0x20, 0x80 | 0x100 | 0x200  # flags of code
 
-_state = {"optimizer": None, "steps": 0, "watch": None, "until": 0, "thread": None, "over": False, "at": ""}
+_state = {"optimizer": None, "steps": 0, "watch": None, "until": 0, "thread": None, "over": False, "at": "",
+          "taken": handover.NOBODY}
 
 
 def _enter_child():
@@ -49,10 +50,13 @@ def count(optimizer):
 
 def _count(optimizer):
     state = _state
-    if loader.delivers():
+    taken = handover.taken_by()
+    if taken == handover.TRAINING or (taken == handover.UNKNOWN and state["watch"] is not None):
         _end_watch()
-        state["over"] = True
+        state["over"] = taken == handover.TRAINING
+    if taken in (handover.TRAINING, handover.UNKNOWN):
         return
+    state["taken"] = taken
     if state["optimizer"] is None:
         state["optimizer"], state["thread"] = id(optimizer), threading.get_ident()
     if id(optimizer) != state["optimizer"] or threading.get_ident() != state["thread"]:
@@ -69,11 +73,11 @@ def _count(optimizer):
 
 def _begin_watch():
     torch = sys.modules.get("torch")
-    new = watch.Watch(torch)
+    new = watch.Watch(torch, handover.sources(), handover.blocking())
     if new.begin():
         _state["watch"], _state["until"] = new, _state["steps"] + watch.STEPS
     elif _state["steps"] == _WATCHED[-1]:
-        _say_none("another profiler holds the training thread (sys.setprofile)")
+        _find_none("another profiler holds the training thread (sys.setprofile)")
 
 
 def _end_watch():
@@ -85,21 +89,51 @@ def _end_watch():
 
 def _judge():
     seen = _end_watch()
+    is_taken = _state["taken"] == handover.OTHER
+    if is_taken and not seen.is_lost and not seen.is_training:
+        _state["over"] = True  # this thread only steps the optimizer
+        return
+    if is_taken:
+        handover.tell()
     codes, is_proven = ([], False) if seen.is_lost else seen.makers()
+    if not seen.is_lost and _time_found(seen, codes, is_proven, is_taken):
+        _state["over"] = True
+    elif _state["steps"] >= _WATCHED[-1]:
+        _find_none(_why(seen, codes))
+
+
+def _time_found(seen, codes, is_proven, is_taken):
+    """Whether something was found that gives batches; it is timed from here on."""
+    if is_taken:  # what is called with a batch makes something of it
+        codes = seen.fresh(codes) if is_proven else []
+    handed = seen.handed_over([] if is_taken or not is_proven else codes)
+    if handed:
+        handover.time_sources(handed)
+        return True
     functions = [function for function in (_function_of(code) for code in codes) if function is not None]
     if len(functions) == 1 and len(codes) == 1:
-        _state["over"] = True
-        _time(functions[0], is_proven, seen.is_without_gradients(codes[0]))
-    elif _state["steps"] >= _WATCHED[-1]:
-        _state["over"] = True
-        _say_none(_why(seen, codes))
+        _time(functions[0], is_proven, seen.is_without_gradients(codes[0]), is_taken)
+        return True
+    if is_taken and seen.blocked:
+        handover.time_blocking(seen.blocked)
+        return True
+    return False
+
+
+def _find_none(reason):
+    """Nothing gives batches that could be timed."""
+    _state["over"] = True
+    if _state["taken"] == handover.OTHER:
+        handover.tell()
+    else:
+        _say_none(reason)
 
 
 def _why(seen, codes):
     if seen.is_lost:
         return "a step makes too many calls to be watched"
     if len(codes) > 1:
-        return "several functions make what a step is given: " + ", ".join(sorted(_place(code) for code in codes)[:4])
+        return "several functions may make what a step is given: " + ", ".join(sorted(_place(code) for code in codes)[:4])
     if codes:
         return "the function that makes the batches cannot be timed: " + _place(codes[0])
     return "no function of the script returns what the model is given: batches are made within the loop itself"
@@ -132,8 +166,10 @@ def _function_of(code):
 class _Timed:
     """Calls of the original function, timed."""
 
-    def __init__(self, original, code, is_without_gradients):
+    def __init__(self, original, code, is_without_gradients, is_taken):
         known = functools.partial(_known, original, code)
+        if is_taken:
+            known = functools.partial(handover.known, original.__qualname__)
         self._original = original
         self._training = known("").pass_over(original)
         self._evaluation = known(" without gradients").pass_over(_Source())
@@ -190,11 +226,11 @@ def _known(original, code, suffix):
     return passes.Known("pytorch", text, sizes.of_batch, makes_here=True)
 
 
-def _time(function, is_proven, is_without_gradients):
+def _time(function, is_proven, is_without_gradients, is_taken):
     """From here on each call of the function is a wait for a batch."""
     code = function.__code__
     original = replace.copy_of(function)
-    timed = _Timed(original, code, is_without_gradients)
+    timed = _Timed(original, code, is_without_gradients, is_taken)
     capture.text(capture.TEXT_MARK, {"what": "batch function", "name": function.__qualname__, "file": code.co_filename,
                                      "line": code.co_firstlineno, "proven": is_proven,
                                      "generator": bool(code.co_flags & _GENERATOR)})

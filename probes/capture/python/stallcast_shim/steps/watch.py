@@ -16,6 +16,8 @@ import sysconfig
 import time
 import weakref
 
+from .. import sizes
+
 STEPS = 2
 _MOST_CALLS = 400000  # of two steps; more and the watching costs too much
 _NEGLIGIBLE = 0.2  # of the time of what is proven to make batches
@@ -26,7 +28,7 @@ class Node:
     """One call. `made`: numbers of the arrays that it returned."""
 
     __slots__ = ("code", "children", "made", "needs_gradients", "is_graded", "trains", "is_open", "is_early",
-                 "seconds", "taken")
+                 "seconds", "taken", "is_batch")
 
     def __init__(self, code, is_early):
         self.code = code
@@ -39,12 +41,18 @@ class Node:
         self.is_graded = True
         self.trains = False
         self.is_open = True
+        self.is_batch = False  # it handed over what looks like one
 
 
 class Watch:
     """Sees the calls of this thread from begin() to end()."""
 
-    def __init__(self, torch):
+    def __init__(self, torch, sources=(), blocking=()):
+        """`sources`: code that hands batches over; `blocking`: code that waits for other threads."""
+        self._sources, self._blocking = sources, blocking
+        self._handed = []  # calls of sources
+        self.blocked = {}  # blocking code -> {(code of the script, line)} that called it before a forward pass
+        self.is_training = False  # a module was called, or a backward pass made
         self._forward, self._steps, self._training = _training_code(torch)
         self._is_early = True
         self._roots = []
@@ -103,7 +111,10 @@ class Watch:
             self._is_early = False
         elif code in self._steps:
             self._is_early = True
+        if code in self._blocking and self._is_early and not self._trains():
+            self._block(code, frame.f_back)
         if code in self._training:
+            self.is_training = self.is_training or code not in self._steps
             for open_node in self._stack:
                 open_node.trains = True
 
@@ -117,10 +128,23 @@ class Watch:
             self._forwards -= 1
         if value is None or node.trains or self._forwards:
             return
+        if node.code in self._sources and not self._trains() and not _is_event_loop(frame.f_back):
+            node.is_batch = sizes.of_batch(value) > 0
+            self._handed.append(node)
         made = set()
         node.needs_gradients = self._note([value], made)
         node.made = made
         node.is_graded = self._is_graded()
+
+    def _block(self, code, caller):
+        """What a library waits for on its own, as for a thread that starts, is no hand-over."""
+        place = script_place(caller)
+        if place is not None and (is_script(caller.f_code) or (code not in self._sources and _is_event_loop(caller))):
+            self.blocked.setdefault(code, set()).add(place)
+
+    def _trains(self):
+        """Whether this is within a model, a backward pass or an optimizer."""
+        return any(node.code in self._training for node in self._stack)
 
     def _note(self, values, into, depth=_DEPTH):
         """Adds the numbers of arrays with at least one dimension; whether one of them needs gradients."""
@@ -158,6 +182,19 @@ class Watch:
             return proven + beside, True
         return [code for code, nodes in found.items() if not any(node.needs_gradients for node in nodes)], False
 
+    def handed_over(self, others):
+        """Code that handed batches over, unless what makes batches (`others`) has nothing from there."""
+        handed = [node for node in self._handed if node.is_batch]
+        made = set().union(*(node.made for node in handed)) if handed else set()
+        for node in (node for code in others for node in self._found[code]):
+            if not node.taken & made and not any(child.is_batch for child in _below(node)):
+                return []
+        return list({node.code: None for node in handed})
+
+    def fresh(self, codes):
+        """Those that make batches of no other arrays."""
+        return [code for code in codes if not any(node.taken for node in self._found[code])]
+
     def is_without_gradients(self, code):
         """Whether gradients were off in all calls of one of the makers."""
         return not any(node.is_graded for node in self._found[code])
@@ -168,6 +205,12 @@ class Watch:
             return
         for child in node.children:
             self._look(child, found)
+
+
+def _below(node):
+    for child in node.children:
+        yield child
+        yield from _below(child)
 
 
 def _makes_too(nodes, made, least):
@@ -201,6 +244,18 @@ def is_script(code):
         known = not name.startswith(_LIBRARIES) and "-packages" + os.sep not in name and "(importlib._boot" not in name
         _scripts[code] = known
     return known
+
+
+def _is_event_loop(frame):
+    """asyncio asks for what is there already: it has waited for it in its selector."""
+    return frame is not None and os.sep + "asyncio" + os.sep in frame.f_code.co_filename
+
+
+def script_place(frame):
+    """(code, line) of the script that is being executed there, None where there is none."""
+    while frame is not None and not is_script(frame.f_code):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code, frame.f_lineno)
 
 
 _scripts = {}  # code -> whether it is the user's

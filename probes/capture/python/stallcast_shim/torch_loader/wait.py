@@ -5,13 +5,14 @@ looks like; only iterable data sets, which have no indices, are counted by looki
 """
 
 import functools
+from threading import get_ident
 from time import monotonic_ns
 
 from .. import capture, describe, sizes
 from ..capture import calls
 from ..frames import unseen
 from ..states import phases
-from ..thread import current
+from ..thread import current, took
 
 ATTRIBUTE = phases.PASS
 
@@ -53,7 +54,7 @@ def _wait(real, iterator, current_pass, measured):
         capture.fail("beginning a wait", error)
         phases.give_up()
         return real(iterator)
-    current.busy = current.has_waited = True
+    current.busy = True
     current.waiting = current_pass
     received = getattr(iterator, "_rcvd_idx", None)
     calls.wait_begin()
@@ -67,7 +68,7 @@ def _wait(real, iterator, current_pass, measured):
             measured.failed()
         raise
     else:
-        samples = _delivered(iterator, current_pass, before, batch)
+        samples = took[get_ident()] = _delivered(iterator, current_pass, before, batch)
         if measured is not None:
             _tell(measured, iterator, batch, samples)
         return batch

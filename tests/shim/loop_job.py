@@ -1,0 +1,20 @@
+"""What the scripts of loops begin and end with: a small model, its step, and what it has become."""
+
+HEAD = """
+import torch
+torch.manual_seed(3)
+torch.set_num_threads(1)
+model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 2))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+data = torch.arange(800.0).reshape(100, 8) / 800
+def loss_of(x, y):
+    return torch.nn.functional.cross_entropy(model(x), y)
+def train(x, y):
+    loss = loss_of(x, y)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+"""
+TAIL = """
+print(sum(float(p.detach().sum()) for p in model.parameters()).hex(), torch.rand(1).item())
+"""
