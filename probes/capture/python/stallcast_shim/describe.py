@@ -67,7 +67,9 @@ _COUNTED = {
 
 
 def write_counted(samples, by):
-    """Says by what the samples of batches are counted whose loader does not say how many there are."""
+    """Says by what the samples of batches are counted whose loader does not say how many there are, where that is a guess."""
+    if by not in _COUNTED:
+        return
     capture.issue("samples-counted", "info", _COUNTED[by].format(samples),
                   "rates are in samples per second of this count; DataLoader(batch_size=...) says it itself")
 

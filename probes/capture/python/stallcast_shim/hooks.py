@@ -22,6 +22,8 @@ _PATCHES = {
     "ray.data.iterator": "loaders.ray_data",
     "ray._private.worker": "loaders.ray_data",
     "spdl.pipeline._build": "loaders.spdl",
+    "torch_geometric.loader.base": "loaders.graphs",
+    "dgl.dataloading.dataloader": "loaders.graphs",
     "jax._src.api": "loaders.jax_steps",
     "spdl.pipeline._iter_utils._subprocess": "loaders.spdl",
 }
