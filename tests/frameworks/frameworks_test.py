@@ -34,7 +34,7 @@ LIGHT = "plain,lasting,iterable,evaluating,wrapped"
 # Batches come from threads that cannot be held back: these jobs are recorded passively.
 NOT_SWITCHED = ("wrapped", "tf_data", "keras", "dali", "grain_threads", "grain_serial", "grain_processes",
                 "grain_loader", "grain_evaluating", "datasets_batches", "datasets_stream", "nodes_threads",
-                "nodes_serial", "spdl", "ray_data")
+                "nodes_serial", "spdl", "ray_data", "jax_tf_data", "jax_wrapped")
 PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120",
             "tensorflow": "tensorflow-cpu", "torch_sparse": "torch-sparse",
             "torch_geometric": "torch-geometric", "torchdata.nodes": "torchdata",
@@ -44,11 +44,13 @@ PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda1
 def jobs():
     import format_jobs
     import graph_jobs
+    import jax_jobs
     import jobs as torch_jobs
     import other_jobs
     import thread_jobs
 
-    modules = (torch_jobs, thread_jobs, other_jobs, graph_jobs, format_jobs)
+    modules = (torch_jobs, thread_jobs, other_jobs, graph_jobs, jax_jobs,
+               format_jobs)
     known = {name: (module.__name__ + ".py", needs) for module in modules
              for name, (_, needs) in module.JOBS.items()}
     wanted = os.environ.get("STALLCAST_FRAMEWORKS", LIGHT)

@@ -50,6 +50,8 @@ def one_thread():
     import torch
 
     torch.set_num_threads(1)
+    torch.manual_seed(3)
+    numpy.random.seed(3)
     return torch.Generator().manual_seed(7)
 
 
@@ -153,9 +155,8 @@ def dgl_neighbours(folder, seen, epochs, workers=WORKERS):
     import dgl
     import torch
 
-    dgl.seed(3)
-    torch.manual_seed(3)
     one_thread()
+    dgl.seed(3)
     graph = dgl_graph(folder)
     sampler = dgl.dataloading.NeighborSampler([NEIGHBOURS], prefetch_node_feats=["x"])
     loader = dgl.dataloading.DataLoader(graph, torch.arange(graph.num_nodes()), sampler, batch_size=BATCH, shuffle=True,
@@ -173,14 +174,13 @@ def dgl_graphbolt(folder, seen, epochs, workers=WORKERS):
     import dgl.graphbolt as gb
     import torch
 
-    dgl.seed(3)
-    torch.manual_seed(3)
     one_thread()
+    dgl.seed(3)
     values = features(folder)
     graph = gb.from_dglgraph(dgl_graph(folder), is_homogeneous=True)
     store = gb.BasicFeatureStore({("node", None, "x"): gb.TorchBasedFeature(torch.from_numpy(values))})
     seeds = gb.ItemSet(torch.arange(len(values)), names="seed_nodes")
-    pipe = gb.ItemSampler(seeds, batch_size=BATCH, shuffle=True).sample_neighbor(graph, [NEIGHBOURS])
+    pipe = gb.ItemSampler(seeds, batch_size=BATCH).sample_neighbor(graph, [NEIGHBOURS])
     pipe = pipe.fetch_feature(store, node_feature_keys=["x"])
     loader = gb.DataLoader(pipe, num_workers=workers)
     train_torch(loader, seen, epochs, lambda batch: (batch.node_features["x"], batch.input_nodes))

@@ -102,7 +102,7 @@ class GraphsTest(ShimTest):
 
     def test_what_the_training_process_does_is_waiting(self):
         for kind in ("Pyg", "Dgl"):
-            for options in ("num_workers=0", "num_workers=2", "num_workers=1, persistent_workers=True"):
+            for options in ("num_workers=2", "num_workers=1, persistent_workers=True"):
                 consumer = self.consumer(
                     """
 loader = %s(Seeds(), 4, %s)

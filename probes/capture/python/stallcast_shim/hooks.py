@@ -24,7 +24,7 @@ _PATCHES = {
     "spdl.pipeline._build": "loaders.spdl",
     "torch_geometric.loader.base": "loaders.graphs",
     "dgl.dataloading.dataloader": "loaders.graphs",
-    "jax._src.api": "loaders.jax_steps",
+    "jax._src.api": "states.jax_steps",
     "spdl.pipeline._iter_utils._subprocess": "loaders.spdl",
 }
 

@@ -11,5 +11,5 @@
     nodes      torchdata.nodes' Loader
     spdl       SPDL's pipelines
     ray_data   Ray Data's batches, and clusters whose workers nobody sees
-    jax_steps  which loader trains, of a JAX job
+    graphs     PyG's and DGL's: torch's, with work of their own behind it
 """

@@ -10,7 +10,7 @@ from time import monotonic_ns
 from .. import capture, describe, sizes
 from ..capture import calls
 from ..frames import unseen
-from ..states import phases
+from ..states import jax_steps, phases
 from ..thread import current
 
 ATTRIBUTE = phases.PASS
@@ -53,6 +53,7 @@ def one(real, asked, iterator, announce):
 @unseen
 def _wait(real, asked, iterator, current_pass, measured):
     """One wait, recorded. `measured`: of the pass, where states are made of it."""
+    jax_steps.before_wait()
     try:
         before = _before(iterator, current_pass)
     except Exception as error:
@@ -76,6 +77,7 @@ def _wait(real, asked, iterator, current_pass, measured):
         samples = _delivered(iterator, current_pass, before, batch)
         if measured is not None:
             _tell(measured, iterator, batch, samples)
+        jax_steps.delivered(current_pass.loader)
         return batch
     finally:
         current.busy = False
