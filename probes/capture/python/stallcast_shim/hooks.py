@@ -14,6 +14,8 @@ _PATCHES = {
     "nvidia.dali.plugin.pytorch": "loaders.dali",
     "nvidia.dali.plugin.paddle": "loaders.dali",
     "nvidia.dali.plugin.jax.iterator": "loaders.dali",
+    "nvidia.dali.experimental.dynamic._ops": "loaders.dali_dynamic",
+    "nvidia.dali.experimental.dynamic._external_source": "loaders.dali_dynamic",
     "grain._src.python.dataset.dataset": "loaders.grain",
     "grain._src.python.data_loader": "loaders.grain",
     "datasets.arrow_dataset": "loaders.datasets_iter",

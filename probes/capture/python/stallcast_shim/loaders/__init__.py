@@ -6,6 +6,7 @@
     tfdata     tf.data, where Python pulls its batches
     keras      Model.fit of Keras on TensorFlow: lets Python pull
     dali       DALI's iterators
+    dali_dynamic   epochs of readers in DALI's dynamic mode
     grain      Grain's DataLoader, IterDataset and MapDataset
     datasets_iter  Hugging Face's datasets, iterated by the loop itself
     nodes      torchdata.nodes' Loader
