@@ -37,7 +37,7 @@ NOT_SWITCHED = ("wrapped", "tf_data", "keras", "dali", "dali_dynamic", "grain_th
                 "nodes_serial", "spdl", "ray_data", "jax_tf_data", "jax_wrapped")
 PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120", "nvidia.dali.experimental.dynamic": "nvidia-dali-cuda120",
            
-            "tensorflow": "tensorflow-cpu", "torch_sparse": "torch-sparse",
+            "tensorflow": "tensorflow-cpu", "torch_sparse": "torch-sparse", "dgl.graphbolt": "dgl",
             "torch_geometric": "torch-geometric", "torchdata.nodes": "torchdata",
             "ray.data": "ray"}  # not called as their modules
 
