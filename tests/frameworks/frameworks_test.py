@@ -32,21 +32,27 @@ EPOCHS = 12
 PATIENCE_S = 300
 LIGHT = "plain,lasting,iterable,evaluating,wrapped"
 # Batches come from threads that cannot be held back: these jobs are recorded passively.
-NOT_SWITCHED = ("wrapped", "tf_data", "keras", "dali", "grain_threads", "grain_serial", "grain_processes",
+NOT_SWITCHED = ("wrapped", "tf_data", "keras", "dali", "dali_dynamic", "grain_threads", "grain_serial", "grain_processes",
                 "grain_loader", "grain_evaluating", "datasets_batches", "datasets_stream", "nodes_threads",
-                "nodes_serial", "spdl", "ray_data")
-PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120",
-            "tensorflow": "tensorflow-cpu", "torchdata.nodes": "torchdata",
+                "nodes_serial", "spdl", "ray_data", "jax_tf_data", "jax_wrapped")
+PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120", "nvidia.dali.experimental.dynamic": "nvidia-dali-cuda120",
+           
+            "tensorflow": "tensorflow-cpu", "torch_sparse": "torch-sparse", "dgl.graphbolt": "dgl",
+            "torch_geometric": "torch-geometric", "torchdata.nodes": "torchdata",
             "ray.data": "ray"}  # not called as their modules
 
 
 def jobs():
     import format_jobs
+    import graph_jobs
+    import jax_jobs
     import jobs as torch_jobs
     import other_jobs
     import thread_jobs
 
-    known = {name: (module.__name__ + ".py", needs) for module in (torch_jobs, thread_jobs, other_jobs, format_jobs)
+    modules = (torch_jobs, thread_jobs, other_jobs, graph_jobs, jax_jobs,
+               format_jobs)
+    known = {name: (module.__name__ + ".py", needs) for module in modules
              for name, (_, needs) in module.JOBS.items()}
     wanted = os.environ.get("STALLCAST_FRAMEWORKS", LIGHT)
     return {name: known[name] for name in (known if wanted == "all" else wanted.split(","))}

@@ -48,6 +48,7 @@ class Seen:
             self.waits.write("%d %d\n" % (begin_ns, time.monotonic_ns()))
             self.waits.flush()
             yield batch
+            del batch  # it is the script's when it lets go of a batch
 
 
 class Arrays:

@@ -130,6 +130,24 @@ def dali(folder, seen, epochs):
             seen.batch(epoch, batch["values"].numpy())
 
 
+def dali_dynamic(folder, seen, epochs):
+    """DALI's dynamic mode, its operators captured."""
+    import torch  # before DALI
+    import nvidia.dali.experimental.dynamic as ndd
+
+    torch.set_num_threads(1)
+    model = torch.nn.Linear(3072, 10)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-6)
+    reader = ndd.readers.Numpy(files=paths_in(folder), dont_use_mmap=True)
+    for epoch in range(epochs):
+        for values in reader.next_epoch(batch_size=BATCH, capture=True):
+            values = ndd.normalize(values[0]).torch()
+            optimizer.zero_grad()
+            model(values.flatten(1)).square().sum().backward()
+            optimizer.step()
+            seen.batch(epoch, values.numpy())
+
+
 def wrapped(folder, seen, epochs):
     """The three lines of the Python API in a loop that nobody knows."""
     try:
@@ -150,7 +168,7 @@ def wrapped(folder, seen, epochs):
 
 # name: (job, module that it needs beyond numpy)
 JOBS = {"wrapped": (wrapped, None), "tf_data": (tf_data, "tensorflow"), "keras": (keras, "tensorflow"),
-        "dali": (dali, "nvidia.dali")}
+        "dali": (dali, "nvidia.dali"), "dali_dynamic": (dali_dynamic, "nvidia.dali.experimental.dynamic")}
 
 
 def main():

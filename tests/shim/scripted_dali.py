@@ -63,9 +63,32 @@ class DALIRaggedIterator(_DaliBaseIterator):
         return [{"data": list(range(100))} for _ in self._get_outputs()]
 """
 
+DYNAMIC = """
+class Batch:
+    def __init__(self, numbers):
+        self.numbers, self.batch_size = list(numbers), len(numbers)
+
+    @property
+    def shape(self):
+        raise RuntimeError("asked for a result")
+
+class Reader:
+    _batch_size = None
+
+    def next_epoch(self, batch_size=None, ctx=None, capture=False):
+        return self._batches(batch_size or self._batch_size)
+
+    def _batches(self, size):
+        for begin in range(0, 10, size):
+            yield (Batch(range(begin, min(begin + size, 10))), Batch([0]))
+"""
+
 MODULES = {
     "nvidia/dali/__init__.py": "__version__ = '9.9'\n",
     "nvidia/dali/plugin/__init__.py": "",
     "nvidia/dali/plugin/base_iterator.py": BASE,
+    "nvidia/dali/experimental/__init__.py": "",
+    "nvidia/dali/experimental/dynamic/__init__.py": "",
+    "nvidia/dali/experimental/dynamic/_ops.py": DYNAMIC,
     "nvidia/dali/plugin/pytorch.py": PLUGIN,
 }

@@ -90,6 +90,58 @@ print(watched() is None)
 """
         )
 
+    def test_dynamic_mode_captured(self):
+        consumer = self.fine(
+            """
+from nvidia.dali.experimental.dynamic._ops import Reader
+class Numpy(Reader):
+    pass
+reader = Numpy()
+for epoch in range(2):
+    for values, labels in reader.next_epoch(batch_size=4, capture=True):
+        print(values.numbers)
+next(reader.next_epoch(4, capture=True))
+"""
+        ).consumer
+        self.assertEqual([wait.samples for wait in consumer.waits], [4, 4, 2, 0] * 2 + [4])
+        (text,) = consumer.texts["loader"]
+        self.assertEqual((text["kind"], text["dataset_type"], text["batch_size"]), ("dali", "Numpy", 4))
+        self.assertEqual([text["epoch"] for text in consumer.texts["iterator"]], [0, 1, 2])
+
+    def test_dynamic_mode_as_it_is(self):
+        path = self.write(
+            "script.py",
+            """
+from nvidia.dali.experimental.dynamic._ops import Reader
+try:
+    from stallcast import wrap
+except ImportError:
+    wrap = lambda batches, workers: batches
+reader = Reader()
+def batches():
+    for values, labels in reader.next_epoch(4):
+        yield values.numbers
+%s
+""",
+        )
+        with open(path) as file:
+            script = file.read()
+        for loop, issues, samples in [
+            ("for epoch in range(2): print([values.numbers for values, labels in reader.next_epoch(4)])",
+             ["loader-not-followed"], []),
+            ("print(list(wrap(batches(), workers=0)))", [], [0, 0, 0, 0]),
+        ]:
+            with open(path, "w") as file:
+                file.write(script % loop)
+            result = self.python(path, python_path=[self.folder + "/fake"])
+            plain = self.python(path, python_path=[self.folder + "/fake"], shim=False)
+            self.assertEqual((result.status, result.out, result.err), (0, plain.out, ""))
+            self.assertEqual([issue["id"] for issue in result.run.issues], issues)
+            waits = [wait for recording in result.run.recordings for wait in recording.waits]
+            self.assertEqual([wait.samples for wait in waits], samples)
+            for issue in result.run.issues:
+                self.assertIn("without capture=True its operators are waited for wherever their", issue["detail"])
+
 
 if __name__ == "__main__":
     main()

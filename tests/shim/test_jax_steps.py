@@ -1,7 +1,7 @@
 """Steps of a JAX job: scripted modules of JAX's and Grain's names and shape, so that neither is needed. A job with the
 real ones is in tests/frameworks."""
 
-from harness import ShimTest, main
+from harness import ShimTest, has_module, main
 from scripted_grain import MODULES
 
 API = """
@@ -93,6 +93,24 @@ for batch in training:
         )
         self.assertEqual(len(consumer.steps), 1)
 
+    def test_a_loop_that_is_marked(self):
+        consumer = self.consumer(
+            """
+try:
+    from stallcast import wrap
+except ImportError:
+    wrap = lambda batches, workers: batches
+def batches():
+    yield [1]
+    yield [2]
+for batch in wrap(batches(), workers=0):
+    print(jitted("train", value_and_grad(sum), batch))
+for batch in wrap(batches(), workers=0):
+    print(jitted("evaluate", sum, batch))
+"""
+        )
+        self.assertEqual((len(consumer.deliveries()), len(consumer.steps)), (4, 2))
+
     def test_what_jax_raises(self):
         self.consumer(
             """
@@ -102,6 +120,25 @@ except TypeError as error:
     print(error)
 """
         )
+
+    def test_torch_s_loader(self):
+        if not has_module("torch"):
+            self.skipTest("no torch")
+        consumer = self.consumer(
+            """
+import sys, types
+sys.modules["optax"] = types.ModuleType("optax")
+from torch.utils.data import DataLoader
+training, evaluation = DataLoader(range(10), 4, num_workers=2), DataLoader(range(10), 4)
+for epoch in range(2):
+    for batch in training:
+        print(jitted("train", value_and_grad(sum), batch))
+    for batch in evaluation:
+        print(jitted("evaluate", sum, batch))
+"""
+        )
+        self.assertEqual((len(consumer.deliveries()), len(consumer.steps)), (12, 6))
+        self.assertEqual(consumer.texts["process"][-1]["framework"], "jax")
 
 
 if __name__ == "__main__":

@@ -29,6 +29,14 @@ class Item(unittest.TestCase):
         ]:
             self.assertEqual(sizes.of_item(item), (16, sizes.LEADING))
 
+    def test_graphs(self):
+        block = type("DGLBlock", (), {"__module__": "dgl.heterograph"})()
+        batch = type("MiniBatch", (), {"__module__": "dgl.graphbolt.minibatch", "seeds": None})()
+        batch.seed_nodes = Array(8)
+        for item in [(Array(40), Array(8), [block]), [Array(40), {"user": Array(5), "item": Array(3)}, [block, block]], batch]:
+            self.assertEqual(sizes.of_item(item), (8, sizes.SEEDS))
+        self.assertEqual(sizes.of_item((Array(40), Array(8), [])), (1, sizes.ITEM))
+
     def test_single_samples(self):
         for item in [
             (Array(3, 224, 224), 7),  # a picture and its class

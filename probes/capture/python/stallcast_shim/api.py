@@ -5,8 +5,8 @@ import sys
 
 from . import capture, sizes
 from .capture import calls
-from .loaders import jax_steps, passes
-from .states import phases
+from .loaders import passes
+from .states import jax_steps, phases
 from .thread import current
 
 _NAMES = (("torch", "pytorch"), ("tensorflow", "tensorflow"), ("jax", "jax"))

@@ -39,6 +39,14 @@ def write_consumer(is_torch_complete, framework="pytorch"):
     capture.text(capture.TEXT_PROCESS, described)
 
 
+_WITH_JAX = ("flax", "optax", "equinox", "haiku")
+
+
+def trains_with_jax():
+    """Grain and others import JAX where it is installed, so that JAX alone says little."""
+    return any(name in sys.modules for name in _WITH_JAX)
+
+
 def write_gradients(optimizer):
     """Writes once how many bytes an optimizer's gradients take, which ranks sum up in each step."""
     if id(optimizer) in _optimizers or len(_optimizers) >= _MOST_OPTIMIZERS:
@@ -67,7 +75,9 @@ _COUNTED = {
 
 
 def write_counted(samples, by):
-    """Says by what the samples of batches are counted whose loader does not say how many there are."""
+    """Says by what the samples of batches are counted whose loader does not say how many there are, where that is a guess."""
+    if by not in _COUNTED:
+        return
     capture.issue("samples-counted", "info", _COUNTED[by].format(samples),
                   "rates are in samples per second of this count; DataLoader(batch_size=...) says it itself")
 

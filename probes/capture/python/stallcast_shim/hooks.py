@@ -14,6 +14,8 @@ _PATCHES = {
     "nvidia.dali.plugin.pytorch": "loaders.dali",
     "nvidia.dali.plugin.paddle": "loaders.dali",
     "nvidia.dali.plugin.jax.iterator": "loaders.dali",
+    "nvidia.dali.experimental.dynamic._ops": "loaders.dali_dynamic",
+    "nvidia.dali.experimental.dynamic._external_source": "loaders.dali_dynamic",
     "grain._src.python.dataset.dataset": "loaders.grain",
     "grain._src.python.data_loader": "loaders.grain",
     "datasets.arrow_dataset": "loaders.datasets_iter",
@@ -22,7 +24,9 @@ _PATCHES = {
     "ray.data.iterator": "loaders.ray_data",
     "ray._private.worker": "loaders.ray_data",
     "spdl.pipeline._build": "loaders.spdl",
-    "jax._src.api": "loaders.jax_steps",
+    "torch_geometric.loader.base": "loaders.graphs",
+    "dgl.dataloading.dataloader": "loaders.graphs",
+    "jax._src.api": "states.jax_steps",
     "spdl.pipeline._iter_utils._subprocess": "loaders.spdl",
 }
 

@@ -3,6 +3,7 @@
 
 LEADING = "leading dimension"
 ITEM = "item"
+SEEDS = "seeds of a graph"
 
 
 def of_indices(index, auto_collation):
@@ -37,7 +38,11 @@ def of_item(item):
     """(samples, how that is known) of what a loader without automatic batching hands over, which may be a batch that
     its data set made or a single sample: LEADING where more than half of its arrays and lists agree on one
     and nothing says that it is one sample (a number or a name of its own, axes of one picture or of one row); else it
-    counts as one sample: ITEM. Never runs code of the user's but len()."""
+    counts as one sample: ITEM. Batches of DGL's say what their nodes were sampled for: SEEDS. Never runs code of the
+    user's but len()."""
+    seeds = _seeds(item)
+    if seeds:
+        return seeds, SEEDS
     lengths, ranks = [], []
     if not _collect(item, lengths, ranks, 4) or not lengths or lengths[0] < 1:
         return 1, ITEM
@@ -45,6 +50,23 @@ def of_item(item):
     if max(ranks, default=0) < 2 or pictures or 2 * lengths.count(lengths[0]) <= len(lengths):
         return 1, ITEM
     return lengths[0], LEADING
+
+
+def _seeds(item):
+    """Seeds of (input nodes, output nodes, blocks) and of GraphBolt's MiniBatch, by type where nodes have several; 0 of
+    all else."""
+    if type(item).__module__.startswith("dgl.graphbolt."):
+        seeds = getattr(item, "seeds", None)
+        seeds = getattr(item, "seed_nodes", None) if seeds is None else seeds
+    elif type(item) in (tuple, list) and len(item) == 3 and _are_blocks(item[2]):
+        seeds = item[1]
+    else:
+        return 0
+    return sum(map(_first_dimension, seeds.values() if isinstance(seeds, dict) else [seeds]))
+
+
+def _are_blocks(part):
+    return isinstance(part, list) and bool(part) and type(part[0]).__module__.startswith("dgl.")
 
 
 def _collect(item, lengths, ranks, depth):

@@ -6,10 +6,11 @@
     tfdata     tf.data, where Python pulls its batches
     keras      Model.fit of Keras on TensorFlow: lets Python pull
     dali       DALI's iterators
+    dali_dynamic   epochs of readers in DALI's dynamic mode
     grain      Grain's DataLoader, IterDataset and MapDataset
     datasets_iter  Hugging Face's datasets, iterated by the loop itself
     nodes      torchdata.nodes' Loader
     spdl       SPDL's pipelines
     ray_data   Ray Data's batches, and clusters whose workers nobody sees
-    jax_steps  which loader trains, of a JAX job
+    graphs     PyG's and DGL's: torch's, with work of their own behind it
 """

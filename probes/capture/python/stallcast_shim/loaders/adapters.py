@@ -11,12 +11,12 @@ import sys
 import threading
 from time import monotonic_ns
 
-from .. import capture
+from .. import capture, describe
 from ..capture import calls
 from ..frames import unseen
 from ..thread import current
 from ..torch_loader import loader
-from . import jax_steps, passes
+from . import passes
 
 ATTRIBUTE = "_stallcast_pass"  # of an iterator: its Source
 
@@ -53,9 +53,9 @@ def _runs_loader(started):
 
 
 def framework():
-    """The one that trains. Grain and others import JAX where it is installed, so that JAX alone says little."""
+    """The one that trains."""
     modules = sys.modules
-    if "torch" in modules and not any(name in modules for name in ("flax", "optax", "equinox", "haiku")):
+    if "torch" in modules and not describe.trains_with_jax():
         return "pytorch"
     return next((name for name in ("jax", "tensorflow") if name in modules), "python")
 
@@ -159,14 +159,6 @@ def loader_like(text):
     return found
 
 
-@unseen
-def _wait(current_pass, pull):
-    jax_steps.before_wait()
-    batch = passes.wait(current_pass, pull)
-    jax_steps.delivered(current_pass.loader)
-    return batch
-
-
 def wrap_next(owner, library, name="__next__"):
     """From here on each pull of an iterator of the class `owner` that has a Source is a wait. Idempotent."""
     real = getattr(owner, name)
@@ -188,7 +180,7 @@ def wrap_next(owner, library, name="__next__"):
             capture.fail("starting a pass over " + library, error)
         if current_pass is None:
             return real(self, *args, **kwargs)
-        return _wait(current_pass, functools.partial(real, self, *args, **kwargs))
+        return passes.wait(current_pass, functools.partial(real, self, *args, **kwargs))
 
     setattr(pull, _WRAPPED, True)
     setattr(owner, name, pull)
@@ -208,7 +200,7 @@ def through(generator, source):
         if source.is_left:
             return (yield from generator)
         try:
-            item = pull() if current_pass is None else _wait(current_pass, pull)
+            item = pull() if current_pass is None else passes.wait(current_pass, pull)
         except StopIteration as end:
             return end.value
         try:

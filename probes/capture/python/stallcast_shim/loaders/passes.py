@@ -8,7 +8,7 @@ import threading
 from .. import capture, sizes
 from ..capture import calls
 from ..frames import unseen
-from ..states import phases
+from ..states import jax_steps, phases
 from ..thread import current, took
 from ..torch_loader import loader
 
@@ -48,6 +48,7 @@ def loader_text(kind, **facts):
 def wait(current_pass, pull):
     """pull() is the loader's own next: one wait, recorded. Whoever calls has looked at current.busy. Raises what pull()
     does."""
+    jax_steps.before_wait()
     try:
         loader.announce(None, current_pass, current_pass.known.framework)
         phases.before_known(current_pass)
@@ -68,6 +69,7 @@ def wait(current_pass, pull):
         raise
     else:
         _delivered(current_pass, batch)
+        jax_steps.delivered(current_pass.loader)
         return batch
     finally:
         current.busy = False

@@ -7,6 +7,7 @@ of the graph: Python runs it once, while it is traced, and sees no batch; that i
 import functools
 
 from .. import capture
+from .. import describe as process
 from ..capture import calls
 from ..frames import unseen
 from ..thread import current
@@ -50,10 +51,14 @@ def _pass_of(iterator, out_of_range):
         dataset = getattr(iterator, "_dataset", None)
         if dataset is None:
             return None
-        known = passes.Known("tensorflow", describe(dataset), end=out_of_range)
+        known = passes.Known(_framework(), describe(dataset), end=out_of_range)
         found = known.pass_over(dataset)
         iterator.__dict__[_PASS] = found
     return found
+
+
+def _framework():
+    return "jax" if process.trains_with_jax() else "tensorflow"
 
 
 def _tell_of_graph():

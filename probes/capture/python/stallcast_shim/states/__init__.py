@@ -9,5 +9,6 @@
     prediction   what a pass will draw, from copies of known samplers; checked against each draw
     answer       what the tool is told of the batches to come
     names        what a data set calls its samples, so that it can be told which files unread ones will read
+    jax_steps    which loader trains, of a JAX job
     device_clock the device's own time of a burst
 """

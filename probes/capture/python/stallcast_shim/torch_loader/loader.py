@@ -154,14 +154,19 @@ def _end(iterator, loader):
         capture.fail("announcing a pass", error)
 
 
-def announce(iterator, new, framework="pytorch"):
-    """Writes the texts that the records of this pass refer to, unless this process has done so."""
+def _framework():
+    return "jax" if describe.trains_with_jax() else "pytorch"
+
+
+def announce(iterator, new, framework=None):
+    """Writes the texts that the records of this pass refer to, unless this process has done so. `framework`: that trains,
+    where the loader is not torch's."""
     generation = _process["generation"]
     if new.generation == generation:
         return
     new.generation = generation
     _process["delivers"] = True
-    describe.write_consumer(is_torch_complete=True, framework=framework)
+    describe.write_consumer(is_torch_complete=True, framework=framework or _framework())
     if new.loader.generation != generation:
         new.loader.generation = generation
         capture.text(capture.TEXT_LOADER, new.loader.text)

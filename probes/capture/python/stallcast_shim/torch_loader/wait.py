@@ -11,7 +11,7 @@ from time import monotonic_ns
 from .. import capture, describe, sizes
 from ..capture import calls
 from ..frames import unseen
-from ..states import phases
+from ..states import jax_steps, phases
 from ..thread import current, took
 
 ATTRIBUTE = phases.PASS
@@ -29,37 +29,44 @@ def _wrap_next(base, announce):
     @functools.wraps(real)
     @unseen
     def __next__(self):
-        current_pass = self.__dict__.get(ATTRIBUTE)
-        if current_pass is None or current.busy or not calls.enabled:
-            return real(self)
-        measured = None
-        try:
-            announce(self, current_pass)
-            measured = phases.before(self, current_pass)
-        except Exception as error:
-            capture.fail("beginning a wait", error)
-            phases.give_up()
-            return real(self)
-        return _wait(real, self, current_pass, measured)
+        return one(real, self, self, announce)
 
     base.__next__ = __next__
 
 
 @unseen
-def _wait(real, iterator, current_pass, measured):
+def one(real, asked, iterator, announce):
+    """A wait for a batch of torch's `iterator`. real(asked) gives it: torch's own, or one that works on what torch gave."""
+    current_pass = iterator.__dict__.get(ATTRIBUTE)
+    if current_pass is None or current.busy or not calls.enabled:
+        return real(asked)
+    measured = None
+    try:
+        announce(iterator, current_pass)
+        measured = phases.before(iterator, current_pass)
+    except Exception as error:
+        capture.fail("beginning a wait", error)
+        phases.give_up()
+        return real(asked)
+    return _wait(real, asked, iterator, current_pass, measured)
+
+
+@unseen
+def _wait(real, asked, iterator, current_pass, measured):
     """One wait, recorded. `measured`: of the pass, where states are made of it."""
+    jax_steps.before_wait()
     try:
         before = _before(iterator, current_pass)
     except Exception as error:
         capture.fail("beginning a wait", error)
         phases.give_up()
-        return real(iterator)
+        return real(asked)
     current.busy = True
     current.waiting = current_pass
     received = getattr(iterator, "_rcvd_idx", None)
     calls.wait_begin()
     try:
-        batch = real(iterator)
+        batch = real(asked)
     except StopIteration:
         _ended(current_pass, before)
         raise
@@ -71,6 +78,7 @@ def _wait(real, iterator, current_pass, measured):
         samples = took[get_ident()] = _delivered(iterator, current_pass, before, batch)
         if measured is not None:
             _tell(measured, iterator, batch, samples)
+        jax_steps.delivered(current_pass.loader)
         return batch
     finally:
         current.busy = False

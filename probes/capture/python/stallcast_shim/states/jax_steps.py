@@ -18,7 +18,7 @@ import threading
 from .. import capture
 from ..capture import calls
 from ..frames import unseen
-from ..states import phases
+from . import phases
 
 _state = {"active": False, "told": False}
 

@@ -1,0 +1,107 @@
+"""Small real jobs that train with JAX and take their batches from loaders that are not JAX's.
+
+  jax_jobs.py NAME DATA SEEN EPOCHS
+
+As other_jobs.py: a line of JSON in SEEN for every batch that the training step gets, and in SEEN.waits one for each
+next(): when it began and ended, as the script itself saw it.
+"""
+import os
+import sys
+
+import numpy
+
+from other_jobs import BATCH, WORKERS, Arrays, Seen, jax_step, train_jax
+
+UNROLLED = 600  # layers of a step that takes XLA several seconds to compile
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+
+
+def torch_loader(folder, **options):
+    """torch's DataLoader as JAX's own pages use it: batches are arrays, workers are started anew and not forked."""
+    import torch
+
+    generator = torch.Generator().manual_seed(7)
+    return torch.utils.data.DataLoader(Arrays(folder), batch_size=BATCH, shuffle=True, num_workers=WORKERS,
+                                       generator=generator, collate_fn=numpy.stack, persistent_workers=True,
+                                       multiprocessing_context="spawn", **options)
+
+
+def jax_torch(folder, seen, epochs):
+    loader = torch_loader(folder)
+    train_jax(lambda epoch: loader, seen, epochs)
+
+
+def jax_torch_evaluating(folder, seen, epochs):
+    """An evaluation after each epoch, by a loader and a jitted function of its own."""
+    import jax
+    import torch
+
+    training = torch_loader(folder)
+    evaluation = torch.utils.data.DataLoader(Arrays(folder), batch_size=64, collate_fn=numpy.stack)
+    step, evaluate = jax_step(), jax.jit(lambda values: values.mean())
+    for epoch in range(epochs):
+        for values in seen.timed(training):
+            step(values)
+            seen.batch(epoch, values)
+        for values in seen.timed(evaluation):
+            evaluate(values).block_until_ready()
+
+
+def jax_tf_data(folder, seen, epochs):
+    import thread_jobs
+
+    dataset = thread_jobs.pipeline(folder)
+    train_jax(lambda epoch: dataset.as_numpy_iterator(), seen, epochs)
+
+
+def jax_wrapped(folder, seen, epochs):
+    """A generator of the script's, marked with stallcast.wrap."""
+    try:
+        from stallcast import wrap
+    except ImportError:
+        def wrap(batches, workers):
+            return batches
+
+    arrays = Arrays(folder)
+
+    def batches(epoch):
+        order = numpy.random.default_rng(epoch).permutation(len(arrays)).tolist()
+        for begin in range(0, len(order), BATCH):
+            yield numpy.stack([arrays[index] for index in order[begin:begin + BATCH]])
+
+    train_jax(lambda epoch: wrap(batches(epoch), workers=0), seen, epochs)
+
+
+def jax_compiling(folder, seen, epochs):
+    """A step that takes long to compile, at the first batch and again at a batch of another size."""
+    import jax
+    import jax.numpy as jnp
+
+    def loss_of(weights, values):
+        for _ in range(UNROLLED):
+            values = jnp.sin(values @ weights)
+        return values.mean()
+
+    step = jax.jit(lambda weights, values: weights - 1e-6 * jax.grad(loss_of)(weights, values))
+    weights = jnp.eye(8)
+    loader = torch_loader(folder)
+    for epoch in range(epochs):
+        for values in seen.timed(loader):
+            weights = step(weights, values.reshape(len(values), -1)[:, :8])
+            seen.batch(epoch, values)
+
+
+# name: (job, module that it needs beyond numpy)
+JOBS = {"jax_torch": (jax_torch, "optax"), "jax_torch_evaluating": (jax_torch_evaluating, "optax"),
+        "jax_tf_data": (jax_tf_data, "tensorflow"), "jax_wrapped": (jax_wrapped, "optax"),
+        "jax_compiling": (jax_compiling, "jax")}
+
+
+def main():
+    name, folder, seen, epochs = sys.argv[1:5]
+    JOBS[name][0](folder, Seen(seen), int(epochs))
+
+
+if __name__ == "__main__":
+    main()
