@@ -87,7 +87,7 @@ class ScriptedFiles : public FilesAhead {
     asked_ns_ = next_asked_ns_;
     next_first = next_end = 0;
   }
-  [[nodiscard]] bool is_letting_go() const override { return false; }
+  void release_next() override { next_first = next_end = 0; }
   void release_all() override {
     next_first = next_end = 0;
     release();

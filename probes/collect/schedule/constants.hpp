@@ -49,6 +49,11 @@ inline constexpr int k_most_not_yet = 8;
 /// turns of the job to those that are read beside it. Chosen: the job reads in larger requests, and keeps two thirds
 inline constexpr double k_stream_beside_reading = 2.0;
 
+/// turns beyond those of a group whose place is known. Chosen: nothing moves it
+inline constexpr std::uint64_t k_spare_turns = 2;
+/// times the turns that reading is expected to take. Chosen: what is late has been read for nothing
+inline constexpr double k_gap_slack = 1.2;
+
 // phase_groups.cpp
 /// of blocks from memory, at the rate that they have had so far. Chosen: where a job waits for storage, as
 /// many batches as a cold block has come in half a second, too few for a rate

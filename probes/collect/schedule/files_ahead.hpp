@@ -47,8 +47,8 @@ class FilesAhead {
   /// Lets go of them; their pages are as they were found. What was asked for after them takes their place.
   virtual void release() = 0;
 
-  /// Whether what was let go of is still in memory.
-  [[nodiscard]] virtual bool is_letting_go() const = 0;
+  /// Lets go of what was asked for beside them.
+  virtual void release_next() = 0;
 
   /// Lets go of all that is held or asked for.
   virtual void release_all() = 0;

@@ -23,7 +23,7 @@ bool has_further_block(const std::vector<Segment>& group) {
 /// Asks for the files of the group from memory, and publishes it once they are there.
 void PhaseSchedule::advance_cached(const View& view) {
   if (!may_ask(view)) return;
-  const Group group = cached_group(view);
+  const Group group = cached_group(view, asked_ && as_next_);
   const std::uint64_t from = std::max(next_turn_, earliest_turn(view));
   if (!asked_) {
     ask_for_files(turns_of(group), from, view);
@@ -47,12 +47,13 @@ bool PhaseSchedule::holds_for_too_long() const {
 void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const View& view) {
   // Reading beside cold batches would slow them, and what it brings in would not be cold. In the burst behind them
   // nobody else reads.
-  const bool in_burst = reads_in_gaps(view) && view.slowest_turn < next_turn_ && rests(view);
+  const bool in_burst = reads_in_gaps(view) && view.slowest_turn < next_turn_ && rests(cold_, view);
   if (view.slowest_turn < next_turn_ && !in_burst) return;
   if (memory_from_s_ < 0.0) memory_from_s_ = elapsed_s_;
   if (goes_by_position(view)) return ask_from_here(turns, from, view);
   // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are held.
-  const std::uint64_t lead = in_burst ? lead_after_burst(turns, view) : lead_for(turns, view);
+  const std::uint64_t read = is_slow(view) ? turns + turns / 4 : turns;  // with the slack below
+  const std::uint64_t lead = in_burst ? lead_after_burst(read, view) : lead_for(read, view);
   const bool fits = turns + lead + (earliest_turn(view) - view.fastest_turn) < view.pass_length();
   const bool all = asked_all_ || view.not_ahead || spans_ || !fits || late_ >= k_most_late_holds || reads_maps();
   // Bringing all of what is mapped in takes long: first the rounds that need none of it.
@@ -70,7 +71,7 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
     asked_first_ = std::min(asked_first_, view.pass_end - turns);
     asked_end_ = view.pass_end;
   }
-  begin_reading(turns, view);
+  begin_reading(read, view);
   asked_from_here_ = false;
   if (asked_all_) {
     files_->ask_all();
@@ -83,7 +84,7 @@ void PhaseSchedule::begin_reading(std::uint64_t turns, const View& view) {
   asked_ = true;
   as_next_ = false;
   lead_.asked_turns = turns;
-  lead_.from_turn = view.fastest_turn;
+  lead_.from_turn = std::max(view.fastest_turn, cold_.end);
   lead_.from_s = elapsed_s_;
   lead_.under_way = true;
 }
@@ -92,7 +93,7 @@ void PhaseSchedule::begin_reading(std::uint64_t turns, const View& view) {
 void PhaseSchedule::note_reading(const View& view) {
   if (!lead_.under_way) return;
   lead_.under_way = false;
-  lead_.got_turns = view.fastest_turn - lead_.from_turn;
+  lead_.got_turns = view.fastest_turn - std::min(view.fastest_turn, lead_.from_turn);
   lead_.took_s = elapsed_s_ - lead_.from_s;
   lead_.of_turns = asked_all_ ? 0 : lead_.asked_turns;
 }
@@ -115,14 +116,6 @@ std::uint64_t PhaseSchedule::lead_for(std::uint64_t turns, const View& view) con
     lead = std::max(lead, asked * (is_stream ? k_stream_beside_reading : k_files_beside_reading));
   }
   return static_cast<std::uint64_t>(std::ceil(lead * k_read_slack));
-}
-
-/// What is read while the job goes through a burst costs it no turns.
-std::uint64_t PhaseSchedule::lead_after_burst(std::uint64_t turns, const View& view) const {
-  const double alone = costs_.batches_per_s(Phase::synthetic);
-  const double read = alone > 0.0 ? rate_as_found_ * static_cast<double>(view.in_flight) / alone : 0.0;
-  const double left = std::clamp(1.0 - read / static_cast<double>(turns), 0.0, 1.0);
-  return static_cast<std::uint64_t>(std::ceil(left * static_cast<double>(lead_for(turns, view))));
 }
 
 bool PhaseSchedule::may_ask(const View& view) const {
@@ -179,56 +172,11 @@ void PhaseSchedule::publish_cached(Group group, std::uint64_t from, const View& 
   extras_ += has_further_block(group) ? 1 : 0;
   ++cached_rounds_;
   publish_next_cached(group, view);
+  held_first_ = group.front().first;
   held_until_turn_ = next_turn_;
   last_burst_ = ends_with_burst ? control_.segment_count.load(std::memory_order_relaxed) : 0;
   end_round();
-  cached_first_ = group.front().first;
-  cached_end_ =
-      reads_in_gaps(view) && !asked_all_ && !asked_from_here_ && wants(Phase::cold) && !spans_ ? next_turn_ : 0;
-}
-
-bool PhaseSchedule::rests(const View& view) const {
-  return view.slowest_turn >= cold_end_ || (cold_burst_ > 0 && view.ready >= cold_burst_);
-}
-
-/// A job of slow steps that waits for storage leaves it alone in bursts and in blocks from memory: what is read then
-/// costs it nothing.
-bool PhaseSchedule::reads_in_gaps(const View& view) const {
-  return is_slow(view) && waited_share_ >= k_hardly_waited_share;
-}
-
-/// The next group from memory follows the next cold one, which follows this one as soon as all is read: what is not by
-/// then is read beside the job as found.
-void PhaseSchedule::ask_for_next(const View& view) {
-  if (cached_end_ == 0 || !rests(view)) return;
-  const std::uint64_t end = std::exchange(cached_end_, 0);
-  const std::uint64_t turns = turns_of(cached_group(view));
-  const std::uint64_t asked = turns + view.in_flight / 2 + turns / 8;
-  const auto as_found =
-      static_cast<double>(cached_first_ - std::min(cached_first_, std::max(view.fastest_turn, cold_end_)));
-  const double free_s = costs_.seconds_of(Phase::cached, static_cast<double>(end - cached_first_), rate_as_found_);
-  const double left = static_cast<double>(asked) - as_found / k_files_beside_reading - rate_as_found_ * free_s;
-  const std::uint64_t to_publish = earliest_turn(view) - view.fastest_turn;
-  const auto beside = static_cast<std::uint64_t>(std::ceil(std::max(0.0, left) * k_files_beside_reading));
-  next_first_ = end + (beside > 0 ? std::max(to_publish, beside) : 0) + turns_of(cold_group(view));
-  next_end_ = next_first_ + asked;
-  if (next_end_ > view.pass_end) return;
-  files_->ask_next(next_first_, static_cast<std::uint32_t>(asked));
-  has_next_ = cold_first_ = true;
-}
-
-/// Whether a cold group may be published: nothing is read beside it, and nothing is held that it may have to evict.
-bool PhaseSchedule::is_quiet() {
-  if (files_ == nullptr) return true;
-  if (held_until_turn_ > 0) return has_next_ && files_->is_next_held();  // either are other files than cold ones
-  if (files_->is_letting_go()) return false;
-  if (!cold_first_) return files_->state() == FilesAhead::State::idle;
-  if (files_->state() == FilesAhead::State::failed) {  // asked for anew behind the cold group
-    files_->release();
-    asked_ = cold_first_ = false;
-    return false;
-  }
-  return files_->state() == FilesAhead::State::held;
+  publish_next_cold(view);
 }
 
 /// Where bringing all files in took long, the next round's group from memory follows at once; its cold one comes after.
@@ -250,7 +198,8 @@ void PhaseSchedule::release_when_passed(const View& view) {
   if (!all_made && view.slowest_turn < held_until_turn_) return;
   files_->release();
   held_until_turn_ = 0;
-  asked_ = as_next_ = std::exchange(has_next_, false);
+  asked_ = as_next_ = next_ == Next::asked;
+  next_ = Next::none;
   if (!asked_) return;
   asked_first_ = next_first_;
   asked_end_ = next_end_;

@@ -116,6 +116,14 @@ void PhaseSchedule::publish(const Group& group) {
   next_turn_ = group.back().first + group.back().batches;
 }
 
+void PhaseSchedule::publish_cold(const Group& group) {
+  publish(group);
+  const bool ends_with_burst = group.back().phase == static_cast<std::uint32_t>(Phase::synthetic);
+  cold_before_ = cold_;
+  cold_ = {group.front().first, next_turn_,
+           ends_with_burst ? control_.segment_count.load(std::memory_order_relaxed) : 0};
+}
+
 /// First turn whose index list no rank can have put before it reads what is published now.
 std::uint64_t PhaseSchedule::earliest_turn(const View& view) const {
   return view.fastest_turn + view.in_flight + 2 + static_cast<std::uint64_t>(std::ceil(fastest_rate_ * k_look_s));
@@ -161,7 +169,7 @@ void PhaseSchedule::end_round() {
 /// Publishes the next group where there is time for it.
 void PhaseSchedule::advance(const View& view) {
   if (static_cast<double>(next_turn_) > static_cast<double>(earliest_turn(view)) + fastest_rate_ * k_look_s) return;
-  if (cached_next_ || (asked_ && !cold_first_)) {
+  if (asked_ || cached_next_) {
     advance_cached(view);
     return;
   }
@@ -175,17 +183,14 @@ void PhaseSchedule::advance(const View& view) {
   // In the first pass only so many rounds as tell the state: what is missing comes with the next.
   const bool waits = memory && !may_ask(view) && complete_rounds_ >= 2 * wants_.fewest_rounds;
   if (waits) return;
-  if (!is_quiet()) return;
+  // What is still held could not be evicted.
+  if (held_until_turn_ > 0 || (files_ != nullptr && files_->state() != FilesAhead::State::idle)) return;
   if (!place(group, std::max(next_turn_, earliest_turn(view)), view)) return;
   if (!has_time_for(group, view)) {
     publish_end(view);
     return;
   }
-  publish(group);
-  const bool ends_with_burst = group.back().phase == static_cast<std::uint32_t>(Phase::synthetic);
-  cold_burst_ = ends_with_burst ? control_.segment_count.load(std::memory_order_relaxed) : 0;
-  cold_end_ = next_turn_;
-  cold_first_ = false;
+  publish_cold(group);
   const bool can_be_told = may_ask(view) || group.front().first >= view.pass_end;
   if (cached_before_cold_) {
     cached_before_cold_ = false;
@@ -227,7 +232,7 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
   }
   if (!obstacle_.empty()) return;
   if (block_batches_ == 0) plan_blocks(now);
-  ask_for_next(now);
+  follow_next(now);
   if (block_batches_ > 0) advance(now);
 }
 

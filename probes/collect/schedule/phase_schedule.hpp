@@ -114,6 +114,16 @@ class PhaseSchedule {
     bool under_way = false;
   };
 
+  /// Where a cold group lies.
+  struct ColdTurns {
+    std::uint64_t first = 0;
+    std::uint64_t end = 0;
+    std::uint32_t burst = 0;  ///< 1 + the burst that ends it; 0: none does
+  };
+
+  /// Files of the next round beside those in use.
+  enum class Next { none, wanted, asked };
+
   /// Segments that follow each other, `first` of each still to be set.
   using Group = std::vector<record::Segment>;
 
@@ -142,12 +152,13 @@ class PhaseSchedule {
   void note_reading(const View& view);
   void publish_cached(Group group, std::uint64_t from, const View& view);
   void publish_next_cached(Group group, const View& view);
-  /// Has the files of the next group from memory read while storage has nothing to do: during this one.
-  void ask_for_next(const View& view);
-  /// Whether no cold batch is being made, nor one to be made before the group from memory.
-  [[nodiscard]] bool rests(const View& view) const;
-  /// Whether a cold group may begin: nothing is being read, or still held that was let go of.
-  [[nodiscard]] bool is_quiet();
+  // The next round while this one goes on (schedule/phase_ahead.cpp)
+  /// Its cold group, right behind the group from memory that was just published.
+  void publish_next_cold(const View& view);
+  [[nodiscard]] std::uint64_t gap_for(std::uint64_t asked, const View& view) const;
+  void follow_next(const View& view);
+  /// Whether no batch of the cold group is made any more.
+  [[nodiscard]] static bool rests(const ColdTurns& cold, const View& view);
   void release_when_passed(const View& view);
   [[nodiscard]] bool reads_maps() const { return files_ != nullptr && files_->only_maps(); }
   [[nodiscard]] bool holds_for_too_long() const;
@@ -166,7 +177,8 @@ class PhaseSchedule {
   /// Whether no more than some rounds are left. A long one that does not fit any more would leave the rest unused.
   [[nodiscard]] bool ends_soon() const;
   [[nodiscard]] Group cold_group(const View& view) const;
-  [[nodiscard]] Group cached_group(const View& view) const;
+  /// `behind_burst`: begun with nothing under way.
+  [[nodiscard]] Group cached_group(const View& view, bool behind_burst = false) const;
   [[nodiscard]] Group found_group(const View& view) const;
   [[nodiscard]] static std::uint64_t turns_of(const Group& group);
   [[nodiscard]] std::uint64_t over_passes(std::uint64_t batches, const View& view) const;
@@ -175,6 +187,7 @@ class PhaseSchedule {
   [[nodiscard]] std::uint64_t earliest_turn(const View& view) const;
   [[nodiscard]] std::optional<std::uint64_t> place(Group& group, std::uint64_t from, const View& view) const;
   void publish(const Group& group);
+  void publish_cold(const Group& group);
   void publish(const record::Segment& segment);
   void end_round();
 
@@ -190,10 +203,9 @@ class PhaseSchedule {
   bool cached_next_ = false;         ///< the group from memory comes next
   bool cached_before_cold_ = false;  ///< the round's group from memory is published already
   bool asked_ = false;               ///< files are asked for, or held
-  bool cold_first_ = false;          ///< of the next round, whose cold group is still to come before theirs
-  bool as_next_ = false;             ///< those in use were asked for beside others
-  bool has_next_ = false;            ///< files of the next round are asked for beside those in use
-  std::uint64_t next_first_ = 0;     ///< their turns
+  bool as_next_ = false;             ///< these are of a group right behind the last cold one
+  Next next_ = Next::none;
+  std::uint64_t next_first_ = 0;  ///< its turns
   std::uint64_t next_end_ = 0;
   bool asked_all_ = false;        ///< of the whole data set
   bool asked_from_here_ = false;  ///< of a stream, what its readers have before them
@@ -206,10 +218,9 @@ class PhaseSchedule {
   std::uint64_t asked_end_ = 0;
   std::uint64_t held_until_turn_ = 0;  ///< they are needed until this turn is taken; 0: no block of them is published
   std::uint32_t last_burst_ = 0;       ///< 1 + the segment after whose hold they are needed no more; 0: none
-  std::uint32_t cold_burst_ = 0;       ///< 1 + the burst that ends the last cold group; 0: none does
-  std::uint64_t cold_end_ = 0;         ///< turn after the last cold group
-  std::uint64_t cached_first_ = 0;     ///< turns of the group from memory that is published last
-  std::uint64_t cached_end_ = 0;       ///< 0: what comes after it has been asked for
+  std::uint64_t held_first_ = 0;       ///< the first of these turns
+  ColdTurns cold_{};                   ///< of the last cold group that is published
+  ColdTurns cold_before_{};            ///< of the one before it
   int late_ = 0;                       ///< times that reading took longer than was foreseen
   std::uint32_t round_ = 0;
   std::uint64_t next_turn_ = 0;      ///< after everything published

@@ -174,11 +174,6 @@ std::string RecordedFiles::why_not() const {
   return !now_->why_not.empty() ? now_->why_not : now_->holder.state().reason;
 }
 
-bool RecordedFiles::is_letting_go() const {
-  return std::any_of(sets_.begin(), sets_.end(),
-                     [](const Held& held) { return !held.holding && held.holder.state().phase != HoldPhase::idle; });
-}
-
 /// Both together within a quarter of the memory that is free without them.
 void RecordedFiles::hold(Held& held, std::vector<FileStretch> parts, std::size_t readers) {
   const Held& other = &held == now_ ? *next_ : *now_;
@@ -203,6 +198,10 @@ void RecordedFiles::let_go(Held& held) {
 void RecordedFiles::release() {
   let_go(*now_);
   std::swap(now_, next_);
+}
+
+void RecordedFiles::release_next() {
+  let_go(*next_);
 }
 
 void RecordedFiles::release_all() {

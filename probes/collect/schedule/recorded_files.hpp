@@ -43,7 +43,7 @@ class RecordedFiles : public FilesAhead {
   [[nodiscard]] State state() const override;
   [[nodiscard]] std::string why_not() const override;
   void release() override;
-  [[nodiscard]] bool is_letting_go() const override;
+  void release_next() override;
   void release_all() override;
 
  private:

@@ -82,14 +82,14 @@ def find_tool(given):
     return ""
 
 
-def run_profiled(tool, command, limits=None, environment=None, phases="as_is"):
+def run_profiled(tool, command, limits=None, environment=None, phases="as_is", budget_s=BUDGET_S):
     """Runs the job under `stallcast profile`; returns (the job's own summary, the profile).
 
     A run with phases is ended once it was measured, before the job prints its summary, which is then None.
     """
     output = tempfile.mkdtemp(prefix="profile-", dir=bench_folder())
     try:
-        measured = [] if phases == "as_is" else ["--stop", "--budget", "%gs" % BUDGET_S]
+        measured = [] if phases == "as_is" else ["--stop", "--budget", "%gs" % budget_s]
         whole = [tool, "profile", "--force", "-o", output, "--phases", phases, *measured, "--", *command]
         whole_environment = {**os.environ, **(environment or {})}
         done = subprocess.run(limits.wrap(whole) if limits else whole, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
