@@ -31,12 +31,12 @@ SAMPLES = 404  # 50 batches of 8 and one of 4
 EPOCHS = 12
 PATIENCE_S = 300
 LIGHT = "plain,lasting,iterable,evaluating,wrapped"
-# Batches come from threads that cannot be held back: these jobs are recorded passively.
+# Batches come from threads or processes that cannot be held back: these jobs are recorded passively.
 NOT_SWITCHED = ("wrapped", "tf_data", "keras", "dali", "dali_dynamic", "grain_threads", "grain_serial", "grain_processes",
                 "grain_loader", "grain_evaluating", "datasets_batches", "datasets_stream", "nodes_threads",
                 "nodes_serial", "spdl", "ray_data", "jax_tf_data", "jax_wrapped")
-PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120", "nvidia.dali.experimental.dynamic": "nvidia-dali-cuda120",
-           
+PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120",
+            "nvidia.dali.experimental.dynamic": "nvidia-dali-cuda120",
             "tensorflow": "tensorflow-cpu", "torch_sparse": "torch-sparse", "dgl.graphbolt": "dgl",
             "torch_geometric": "torch-geometric", "torchdata.nodes": "torchdata",
             "ray.data": "ray"}  # not called as their modules
@@ -50,8 +50,7 @@ def jobs():
     import other_jobs
     import thread_jobs
 
-    modules = (torch_jobs, thread_jobs, other_jobs, graph_jobs, jax_jobs,
-               format_jobs)
+    modules = (torch_jobs, thread_jobs, other_jobs, graph_jobs, jax_jobs, format_jobs)
     known = {name: (module.__name__ + ".py", needs) for module in modules
              for name, (_, needs) in module.JOBS.items()}
     wanted = os.environ.get("STALLCAST_FRAMEWORKS", LIGHT)
@@ -61,7 +60,7 @@ def jobs():
 def is_installed(module):
     try:
         return importlib.util.find_spec(module) is not None
-    except ImportError:  # of the package that it lies in
+    except Exception:  # of the package that it lies in, which may find no library for this torch
         return False
 
 

@@ -124,6 +124,16 @@ for epoch in range(2):
         self.assertEqual([wait.samples for wait in consumer.waits], [4, 4, 2, 0])
         self.assertLess(consumer.waits[1].end_ns - consumer.waits[1].begin_ns, 50000000)
 
+    def test_workers_of_graphbolt_are_within_its_pipes(self):
+        consumer = self.consumer(
+            """
+Loader.__module__ = "dgl.graphbolt.dataloader"
+print(list(Loader(Seeds(), 4)))
+"""
+        )
+        self.assertIsNone(consumer.texts["loader"][0]["num_workers"])
+        self.assertEqual(self.consumer("print(list(Loader(Seeds(), 4)))").texts["loader"][0]["num_workers"], 0)
+
     def test_what_it_raises(self):
         self.consumer(
             """

@@ -149,10 +149,17 @@ def _environment_integer(name):
         return None
 
 
+def _workers(loader):
+    """None: not known. GraphBolt's are of a loader within its data pipes; it is given 0 itself."""
+    if type(loader).__module__.startswith("dgl.graphbolt."):
+        return None
+    return _integer(getattr(loader, "num_workers", None))
+
+
 def loader(loader_id, loader, iterator):
     """The loader text. Only after its iterator exists: by then torch has chosen the start method itself."""
     iterable = _is_iterable(iterator)
-    workers = _integer(getattr(loader, "num_workers", None))
+    workers = _workers(loader)
     sampler = _effective_sampler(loader)
     return {
         "loader_id": loader_id,

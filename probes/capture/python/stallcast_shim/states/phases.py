@@ -62,7 +62,7 @@ def before_known(current_pass):
     run.last_pass = current_pass
     if is_phased() and not current_pass.is_refused and _is_due(current_pass):
         known = current_pass.known
-        how = "are made by the loop itself" if known.makes_here else "come from threads that cannot be held back"
+        how = "are made by the loop itself" if known.makes_here else "come from threads or processes that cannot be held back"
         _refuse(current_pass, "batches of %s %s" % (known.text["kind"], how))
 
 
