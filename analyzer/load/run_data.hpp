@@ -96,7 +96,7 @@ struct Consumer {
   /// Another thread than the training's takes the batches from the loader. Where it was not seen how it hands them
   /// over, `passes` are over the loader, whose waits are none of the training's.
   bool takes_in_thread = false;
-  bool sees_queue = false;  ///< `passes` are over what batches are handed over by, from a thread or a process
+  bool sees_queue = false;     ///< `passes` are over what batches are handed over by, from a thread or a process
   bool without_files = false;  ///< its batches are made of no file (load/no_files.hpp)
 };
 
