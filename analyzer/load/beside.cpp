@@ -16,8 +16,11 @@ bool started(const Consumer& parent, const Consumer& child) {
   return parent.rank == child.rank && parent.host == child.host && child.parent_pid == parent.pid;
 }
 
-bool had_stepped(const Consumer& parent, const Consumer& child) {
-  return !parent.steps.empty() && parent.steps.front().time_ns < child.born_ns;
+/// A script that trains no more has started the ranks of its next stage.
+bool trains_on(const Consumer& parent, const Consumer& child) {
+  if (parent.steps.empty() || parent.steps.front().time_ns >= child.born_ns) return false;
+  const std::uint64_t begun_ns = child.steps.empty() ? child.born_ns : child.steps.front().time_ns;
+  return parent.steps.back().time_ns > begun_ns;
 }
 
 /// It makes batches for the training that gets them from a queue, and makes no step itself.
@@ -27,7 +30,7 @@ bool fills_queue(const Consumer& one, const Consumer& training) {
 
 bool is_beside(const Consumer& one, const std::vector<Consumer>& all) {
   return std::any_of(all.begin(), all.end(), [&](const Consumer& other) {
-    if (started(other, one)) return had_stepped(other, one) || fills_queue(one, other);
+    if (started(other, one)) return trains_on(other, one) || fills_queue(one, other);
     return started(one, other) && fills_queue(one, other);
   });
 }

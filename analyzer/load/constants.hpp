@@ -29,7 +29,7 @@ inline constexpr double k_clock_was_set_s = 60.0;
 /// (tests/analyzer/load).
 inline constexpr std::int64_t k_most_of_loader_count = 4096;
 
-// no_files.cpp. Held by tests/analyzer/load/no_files_test.cpp.
+// no_files.cpp. Held by tests/analyzer/blocks/without_files_test.cpp.
 
 /// Batches whose making is known, from which it can be said that they read no file. Chosen: fewer may all lie in one
 /// group of rows that was read before.

@@ -1,6 +1,7 @@
 #include "analyzer/load/no_files.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "analyzer/load/constants.hpp"
 
@@ -12,6 +13,7 @@ struct Made {
   double samples = 0.0;
   double bytes = 0.0;
   double opens = 0.0;
+  bool by_itself = false;  ///< some of them in the process that trains
   std::int64_t known = 0;
   std::int64_t unknown = 0;
 };
@@ -23,6 +25,7 @@ Made made_by(const Consumer& consumer) {
       if (delivery.wait.end_ns < consumer.phases_begin_ns) continue;
       ++(delivery.made_known ? made.known : made.unknown);
       if (!delivery.made_known) continue;
+      made.by_itself = made.by_itself || delivery.made.header.aux == UINT32_MAX;
       made.samples += delivery.made.samples;
       made.bytes += static_cast<double>(delivery.made.io.read_bytes) + static_cast<double>(delivery.received_bytes);
       made.opens += delivery.made.io.opens;
@@ -33,14 +36,22 @@ Made made_by(const Consumer& consumer) {
 
 /// By all processes of the job since the phases began; negative: not known.
 double from_storage(const RunData& run, const Consumer& consumer) {
-  double first = -1.0;
-  double last = -1.0;
+  std::vector<double> read;
   for (const Tick& tick : run.log.ticks) {
     if (tick.t_ns < consumer.phases_begin_ns || tick.tree_read_bytes < 0) continue;
-    last = static_cast<double>(tick.tree_read_bytes);
-    if (first < 0.0) first = last;
+    read.push_back(static_cast<double>(tick.tree_read_bytes));
   }
-  return last - (first < 0.0 ? last + 1.0 : first);
+  return read.size() < 2 ? -1.0 : read.back() - read.front();
+}
+
+/// By threads that make no batches, in the processes of the job: where the training process makes its own, what others
+/// of its threads read or receive for a batch is in no record of it.
+double read_aside(const RunData& run) {
+  double bytes = 0.0;
+  for (const record::ProcessRecording& process : run.processes) {
+    bytes += static_cast<double>(process.info.other_read_bytes) + static_cast<double>(process.info.stream_read_bytes);
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -52,6 +63,8 @@ bool reads_no_file(const RunData& run, const Consumer& consumer) {
   const Made made = made_by(consumer);
   if (mapped || made.known < k_fewest_without_file || made.unknown > made.known) return false;
   if (made.bytes > k_no_file_bytes_of_sample * made.samples || made.opens > k_no_file_opens_of_sample * made.samples)
+    return false;
+  if (made.by_itself && read_aside(run) > std::max(k_no_file_bytes_of_sample * made.samples, k_late_imports_bytes))
     return false;
   const double stored = from_storage(run, consumer);
   return stored >= 0.0 && stored <= std::max(k_no_file_bytes_of_sample * made.samples, k_late_imports_bytes);

@@ -133,8 +133,8 @@ void join_run(RunData& run);
 /// ones, and names them. Clocks of one node only.
 void keep_last_start(RunData& run);
 
-/// Of processes of which one started the other, and that no launcher numbered apart: which is the training, and which
-/// trains, evaluates or fills a queue beside it. The latter are left out, with an issue.
+/// Of processes of which one started the other, and that no launcher numbered apart: those that train, evaluate or fill
+/// a queue beside a training that goes on. They are left out, with an issue.
 void leave_out_beside(RunData& run);
 
 }  // namespace stallcast

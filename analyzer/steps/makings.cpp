@@ -60,6 +60,7 @@ std::vector<MakingLevel> levels_of(const std::vector<EpochMaking>& epochs, doubl
   const double first = epochs.front().seconds_per_sample;
   const double last = epochs.back().seconds_per_sample;
   const double change = std::abs(first - last);
+  if (!(step_s > 0.0) || !(std::min(first, last) > 0.0)) return {};
   if (std::max(first, last) < k_other_making * std::min(first, last)) return {};
   if (change * batch / std::max(makers, 1.0) < k_making_matters * step_s) return {};
   const auto is_near = [&](std::size_t at, double level) {

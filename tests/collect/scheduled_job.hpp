@@ -34,6 +34,7 @@ class ScriptedFiles : public FilesAhead {
   std::uint64_t next_first = 0;
   std::uint64_t next_end = 0;  ///< 0: nothing is asked for beside what is held
   bool maps = false;
+  bool shared = false;
   std::uint64_t first = 0;
   std::uint64_t end = 0;
   const std::uint64_t* now_ns = nullptr;
@@ -71,6 +72,7 @@ class ScriptedFiles : public FilesAhead {
   }
   [[nodiscard]] std::uint64_t turns_read_ahead() const override { return read_ahead; }
   [[nodiscard]] bool only_maps() const override { return maps; }
+  [[nodiscard]] bool are_shared() const override { return shared; }
   [[nodiscard]] State state() const override {
     if (!busy_) return State::idle;
     if (!why_.empty()) return State::failed;
@@ -115,9 +117,10 @@ struct Job {
   std::uint64_t pass = 100;
   std::uint32_t workers = 2;
   int ranks = 1;
-  double cold_rate = 0.0;  ///< in cold blocks; 0: as otherwise
-  double waited = 0.0;     ///< share of its time that it waits for batches
-  double hold_s = 0.0;     ///< that it is held at the beginning of each burst
+  double cold_rate = 0.0;    ///< in cold blocks; 0: as otherwise
+  double cached_rate = 0.0;  ///< in blocks from memory; 0: as otherwise
+  double waited = 0.0;       ///< share of its time that it waits for batches
+  double hold_s = 0.0;       ///< that it is held at the beginning of each burst
   record::PhaseSupport support = record::PhaseSupport::all;
 
   Job() { files.now_ns = &now_ns; }
@@ -190,7 +193,9 @@ struct Job {
       return;
     }
     const bool is_cold = here != nullptr && here->phase == static_cast<std::uint32_t>(record::Phase::cold);
-    turn_ += (is_cold && cold_rate > 0.0 ? cold_rate : rate) / 10.0;
+    const bool is_cached = here != nullptr && here->phase == static_cast<std::uint32_t>(record::Phase::cached);
+    const double special = is_cold ? cold_rate : is_cached ? cached_rate : 0.0;
+    turn_ += (special > 0.0 ? special : rate) / 10.0;
     put(turn_);
   }
 

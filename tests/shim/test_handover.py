@@ -147,7 +147,8 @@ import collections, threading
 class Ahead:
     def __init__(self):
         self.batches, self.changed = collections.deque(), threading.Condition()
-        threading.Thread(target=self.feed, daemon=True).start()
+        self.thread = threading.Thread(target=self.feed)
+        self.thread.start()
     def feed(self):
         for batch in [*loader, None]:
             with self.changed:
@@ -218,6 +219,86 @@ for step in range(20):
     kept.get()
 """)
         self.assertEqual([text["dataset_type"] for text in consumer.texts["loader"]], ["get_batch"])
+
+    def test_a_pool_within_the_function_that_makes_batches(self):
+        for collect in ("list(pool.map(load, range(4)))", "[one.result() for one in [pool.submit(load, i) for i in range(4)]]"):
+            (consumer,) = self.both(
+                """
+from concurrent.futures import ThreadPoolExecutor
+pool = ThreadPoolExecutor(2)
+def load(i):
+    return data[i]
+def get_batch():
+    return torch.stack(%s), torch.arange(4) %% 2
+for step in range(25):
+    train(*get_batch())
+"""
+                % collect
+            )
+            self.assertIsNone(self.handed(consumer))
+            self.assertEqual({wait.samples for wait in consumer.deliveries()}, {4})
+
+    def test_a_queue_of_something_else_beside_batches_that_are_moved(self):
+        (consumer,) = self.both(
+            """
+import queue
+kept = queue.Queue()
+def get_batch():
+    return data[:4].clone(), torch.arange(4) % 2
+for step in range(25):
+    kept.put(torch.zeros(7))
+    x, y = get_batch()
+    kept.get()
+    train(x + 0, y)
+"""
+        )
+        self.assertIsNone(self.handed(consumer))
+        self.assertEqual({wait.samples for wait in consumer.deliveries()}, {4})
+
+    def test_a_queue_of_a_manager_is_one_wait(self):
+        (consumer,) = self.both(
+            """
+import multiprocessing
+def feed(handed):
+    for step in range(25):
+        handed.put((data[:4].numpy(), [0, 1, 0, 1]))
+    handed.put(None)
+manager = multiprocessing.get_context("fork").Manager()
+handed = manager.Queue(2)
+process = multiprocessing.get_context("fork").Process(target=feed, args=(handed,))
+process.start()
+for x, y in iter(handed.get, None):
+    train(torch.from_numpy(x), torch.tensor(y))
+process.join()
+manager.shutdown()
+"""
+        )
+        self.assertEqual(self.handed(consumer)[0], "multiprocessing.managers.BaseProxy._callmethod")
+        self.assertEqual(set(self.handed(consumer)[1]), {4})
+        self.assertLessEqual(len(self.handed(consumer)[1]), 25)
+
+    def test_a_wait_in_several_tries_is_one(self):
+        (consumer,) = self.both(LOADER + """
+import queue, threading, time
+handed = queue.Queue(2)
+def feed():
+    for number, batch in enumerate(loader):
+        if number == 20:
+            time.sleep(0.5)
+        handed.put(batch)
+    handed.put(None)
+threading.Thread(target=feed).start()
+while True:
+    try:
+        batch = handed.get(timeout=0.1)
+    except queue.Empty:
+        continue
+    if batch is None:
+        break
+    train(*batch)
+""")
+        self.assert_handed(consumer, "queue.Queue.get")
+        self.assertGreaterEqual(max(wait.end_ns - wait.begin_ns for wait in consumer.deliveries()), 400000000)
 
     def test_a_thread_that_only_steps(self):
         (consumer,) = self.both(LOADER + """

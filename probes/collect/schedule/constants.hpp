@@ -49,7 +49,7 @@ inline constexpr int k_most_not_yet = 8;
 /// turns of the job to those that are read beside it. Chosen: the job reads in larger requests, and keeps two thirds
 inline constexpr double k_stream_beside_reading = 2.0;
 
-/// turns beyond those of a group whose place is known. Chosen: nothing moves it
+/// turns beyond those of a group whose place and length are known. Chosen: nothing moves it
 inline constexpr std::uint64_t k_spare_turns = 2;
 /// times the turns that reading is expected to take. Chosen: what is late has been read for nothing
 inline constexpr double k_gap_slack = 1.2;
@@ -106,6 +106,8 @@ inline constexpr double k_most_unknown_samples = 0.01;
 inline constexpr std::uint64_t k_look_at_positions_every_ns = 1'000'000'000ULL;
 /// of what a stream's readers take in the mean. Chosen: shards' samples differ, and workers are not at one pace
 inline constexpr double k_off_of_stream = 0.05;
+/// files to the samples that were read from them, below which samples share files. Chosen: some may be read twice
+inline constexpr double k_own_files = 0.9;
 /// of a shard, that a block takes. Chosen: of more, all readers hardly ever have so much before them at a time
 inline constexpr double k_most_of_shard = 0.6;
 

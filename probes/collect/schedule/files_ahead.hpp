@@ -41,6 +41,9 @@ class FilesAhead {
   /// Batches are made of maps of files, and no sample is seen to read anything: of which parts, nobody knows.
   [[nodiscard]] virtual bool only_maps() const = 0;
 
+  /// Samples lie in files together: what is held for some of them is there for others.
+  [[nodiscard]] virtual bool are_shared() const = 0;
+
   [[nodiscard]] virtual State state() const = 0;
   [[nodiscard]] virtual std::string why_not() const = 0;
 

@@ -7,6 +7,7 @@
 ///                   (0)    (1)             (1)           (2)     (2)             (2)           (3)
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "probes/collect/schedule/constants.hpp"
 #include "probes/collect/schedule/phase_schedule.hpp"
@@ -23,8 +24,10 @@ bool PhaseSchedule::reads_in_gaps(const View& view) const {
 /// one begins: it needs fewer of them, as nothing else is under way behind a burst.
 void PhaseSchedule::publish_next_cold(const View& view) {
   if (!reads_in_gaps(view) || asked_all_ || asked_from_here_ || !wants(Phase::cold) || spans_) return;
+  if (files_->are_shared()) return;  // cold batches would find some of theirs held
   Group cold = cold_group(view);
-  const std::uint64_t asked = turns_of(cached_group(view, true)) + k_spare_turns;
+  Group cached = cached_group(view, true);
+  const std::uint64_t asked = turns_of(cached) + k_spare_turns;
   const std::uint64_t first = next_turn_ + gap_for(asked, view);
   const std::uint64_t end = first + turns_of(cold);
   if (view.pass_end == UINT64_MAX || end + asked > view.pass_end || bursts(Phase::cold, view) == 0) return;
@@ -32,6 +35,7 @@ void PhaseSchedule::publish_next_cold(const View& view) {
   publish_cold(cold);
   cached_next_ = true;
   next_ = Next::wanted;
+  next_group_ = std::move(cached);
   next_first_ = end;
   next_end_ = end + asked;
 }

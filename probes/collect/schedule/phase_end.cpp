@@ -11,6 +11,12 @@ namespace stallcast::collect {
 using record::Phase;
 using record::Segment;
 
+namespace {
+
+constexpr const char* k_none_fitted = "no block from memory fitted into the budget";
+
+}  // namespace
+
 /// Whether the estimates are tight, and no wanted state is still to come.
 bool PhaseSchedule::has_enough() const {
   if (!enough_ || complete_rounds_ < wants_.fewest_rounds) return false;
@@ -54,13 +60,23 @@ void PhaseSchedule::publish_end(const View& view) {
         view.passes < 2 && !not_in_first_pass_.empty()
             ? "measuring ended within the first pass over the data, in which it was not known which files come next (" +
                   not_in_first_pass_ + ")"
-            : "no block from memory fitted into the budget";
+            : k_none_fitted;
   }
   if (files_ != nullptr && asked_) {
     files_->release_all();
     asked_ = false;
     held_until_turn_ = 0;
   }
+}
+
+/// A round that is not complete took at least the time since the last one.
+std::optional<PhaseSchedule::Short> PhaseSchedule::fell_short() const {
+  const bool was_possible = why_not_cached_.empty() || cached_rounds_ > 0 || why_not_cached_ == k_none_fitted;
+  if (!ended_ || enough_ || !wants(Phase::cached) || !was_possible || memory_from_s_ < 0.0) return std::nullopt;
+  if (cached_rounds_ >= wants_.fewest_rounds) return std::nullopt;
+  const double round_s = (ended_s_ - memory_from_s_) / std::max(1, cached_rounds_);
+  const double more_s = round_s * (wants_.fewest_rounds - cached_rounds_);
+  return Short{cached_rounds_, wants_.fewest_rounds, Seconds(std::max(ended_s_, wants_.budget.value()) + more_s)};
 }
 
 bool PhaseSchedule::is_over(std::uint64_t now_ns) const {

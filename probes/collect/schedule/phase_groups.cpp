@@ -110,7 +110,8 @@ PhaseSchedule::Group PhaseSchedule::cold_group(const View& view) const {
 
 PhaseSchedule::Group PhaseSchedule::cached_group(const View& view, bool behind_burst) const {
   Group group{block(Phase::cached, view)};
-  if (behind_burst) group.front().batches -= view.workers;
+  const auto steps = static_cast<std::uint32_t>(std::max(1.0, std::round(view.batches_a_step)));
+  if (behind_burst) group.front().batches -= view.workers / steps * steps;
   // Of a job of long steps the first groups have no bursts and no further block: they are most of what is to be read
   // into memory, and a single burst tells nothing that those of cold groups do not, as the queue is full.
   const bool is_first = cached_rounds_ < wants_.fewest_rounds;

@@ -23,7 +23,7 @@ bool has_further_block(const std::vector<Segment>& group) {
 /// Asks for the files of the group from memory, and publishes it once they are there.
 void PhaseSchedule::advance_cached(const View& view) {
   if (!may_ask(view)) return;
-  const Group group = cached_group(view, asked_ && as_next_);
+  const Group group = asked_ && as_next_ ? next_group_ : cached_group(view);
   const std::uint64_t from = std::max(next_turn_, earliest_turn(view));
   if (!asked_) {
     ask_for_files(turns_of(group), from, view);
@@ -133,6 +133,7 @@ void PhaseSchedule::files_failed(const View& view) {
   const std::string why = files_->why_not();
   files_->release();
   asked_ = false;
+  if (std::exchange(as_next_, false)) return;  // asked for anew behind its cold group
   cached_before_cold_ = false;
   if (asked_from_here_) {
     asked_from_here_ = false;

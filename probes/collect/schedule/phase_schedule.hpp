@@ -75,6 +75,15 @@ class PhaseSchedule {
   /// Why there are no blocks from memory, or fewer than were wanted; empty where there are.
   [[nodiscard]] const std::string& why_not_cached() const { return why_not_cached_; }
 
+  /// Where the budget ended it before there were the fewest rounds from memory: how many there are, and the budget that
+  /// would hold all of them at the pace so far.
+  struct Short {
+    int rounds = 0;
+    int of = 0;
+    Seconds budget{};
+  };
+  [[nodiscard]] std::optional<Short> fell_short() const;
+
   /// Why no blocks can be run at all; empty otherwise.
   [[nodiscard]] const std::string& obstacle() const { return obstacle_; }
 
@@ -205,6 +214,7 @@ class PhaseSchedule {
   bool asked_ = false;               ///< files are asked for, or held
   bool as_next_ = false;             ///< these are of a group right behind the last cold one
   Next next_ = Next::none;
+  Group next_group_{};            ///< as it was planned; it stays this one when its files have become those in use
   std::uint64_t next_first_ = 0;  ///< its turns
   std::uint64_t next_end_ = 0;
   bool asked_all_ = false;        ///< of the whole data set

@@ -1,5 +1,6 @@
 #include "probes/collect/schedule/phased_run.hpp"
 
+#include <cmath>
 #include <utility>
 
 #include "probes/collect/schedule/constants.hpp"
@@ -101,6 +102,13 @@ std::vector<DataIssue> PhasedRun::issues_at_end() const {
   if (!schedule_.why_not_cached().empty()) {
     issues.push_back({"no-cached-blocks", Severity::info, 1, "no blocks from memory: " + schedule_.why_not_cached(),
                       "what a cache would bring is then told by how long reads took"});
+  }
+  if (const auto few = schedule_.fell_short()) {
+    const auto minutes = static_cast<std::int64_t>(std::ceil(few->budget.value() / 60.0));
+    issues.push_back({"few-rounds", Severity::info, few->rounds,
+                      std::to_string(few->rounds) + " of " + std::to_string(few->of) +
+                          " rounds of blocks from memory fitted into the budget",
+                      "at this pace --budget " + std::to_string(minutes) + "m holds them all"});
   }
   if (const std::uint64_t missed = schedule_.missed(); missed > 0) {
     issues.push_back({"phases-missed", Severity::info, static_cast<std::int64_t>(missed),

@@ -156,10 +156,15 @@ bool RecordedFiles::only_maps() const {
   return control_.maps_read.load(std::memory_order_relaxed) != 0 && samples_.samples() == 0 && !has_stream(control_);
 }
 
+bool RecordedFiles::are_shared() const {
+  return static_cast<double>(samples_.data_file_count()) < k_own_files * static_cast<double>(samples_.samples());
+}
+
 FilesAhead::State RecordedFiles::state() const {
   if (!now_->why_not.empty()) return State::failed;
   if (asking_ == now_) return State::asked;
-  if (!now_->holding) return now_->holder.state().phase == HoldPhase::idle ? State::idle : State::reading;
+  const auto lets_go = [](const Held& held) { return !held.holding && held.holder.state().phase != HoldPhase::idle; };
+  if (!now_->holding) return lets_go(*now_) || lets_go(*next_) ? State::reading : State::idle;
   switch (now_->holder.state().phase) {
     case HoldPhase::held:
       return State::held;

@@ -40,6 +40,7 @@ class RecordedFiles : public FilesAhead {
   bool ask_from_here(std::uint64_t skipped, std::uint64_t turns) override;
   [[nodiscard]] std::uint64_t turns_read_ahead() const override;
   [[nodiscard]] bool only_maps() const override;
+  [[nodiscard]] bool are_shared() const override;
   [[nodiscard]] State state() const override;
   [[nodiscard]] std::string why_not() const override;
   void release() override;

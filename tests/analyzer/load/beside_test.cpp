@@ -55,7 +55,10 @@ TEST_CASE("what was started before the first step, or by another, or with a rank
   RunData numbered = parent_and_child();
   numbered.consumers[1].born_ns = first_step_ns(numbered.consumers[0]) + 1;
   numbered.consumers[1].rank = 1;
-  for (RunData* run : {&before, &by_another, &numbered}) {
+  RunData next_stage = parent_and_child();  // of a script that has made its own steps by then
+  next_stage.consumers[1].born_ns = first_step_ns(next_stage.consumers[0]) + 1;
+  next_stage.consumers[0].steps.resize(1);
+  for (RunData* run : {&before, &by_another, &numbered, &next_stage}) {
     leave_out_beside(*run);
     CHECK(run->consumers.size() == 2);
     CHECK(beside_issue(*run) == nullptr);

@@ -315,6 +315,25 @@ TEST_CASE("files of the next round that are not held in time are let go of, and 
   CHECK(job.published(Phase::cached).size() >= 2);
 }
 
+TEST_CASE(
+    "what is quicker from memory than was planned for fits into what was asked for; shared files are not read ahead") {
+  Job job;
+  slow_job(job);
+  job.files.takes_s = 8.0;
+  job.cached_rate = 20.0;
+  check_rounds(job);
+  CHECK(job.files.asked == 1);
+  CHECK(job.published(Phase::cached).size() >= 4);
+
+  Job shards;
+  slow_job(shards);
+  shards.files.takes_s = 8.0;
+  shards.files.shared = true;
+  check_rounds(shards);
+  CHECK(shards.files.asked_next == 0);
+  CHECK(shards.files.asked >= 2);
+}
+
 TEST_CASE("a job whose bursts last moments leaves no time to read the next round's files in") {
   Job job;
   job.pass = 100'000;

@@ -53,6 +53,34 @@ TEST_CASE("where memory cannot come within the budget, tight estimates end it wi
   CHECK(schedule.why_not_cached().find("first pass") != std::string::npos);
 }
 
+TEST_CASE("where the budget held fewer rounds from memory than wanted, it is told how long they would take") {
+  const auto fell_short = [](double budget_s, double takes_s) {
+    Job job;
+    job.pass = 100'000;
+    job.workers = 8;
+    job.rate = 4.0;
+    job.waited = 0.4;
+    job.files.takes_s = takes_s;
+    PhaseWants wants = usual_wants();
+    wants.budget = Seconds(budget_s);
+    PhaseSchedule schedule(*job.control, wants, &job.files);
+    job.run(schedule, budget_s + 1.0);
+    return schedule.fell_short();
+  };
+  const auto few = fell_short(80.0, 8.0);
+  REQUIRE(few);
+  CHECK(few->rounds >= 1);
+  CHECK(few->rounds < 3);
+  CHECK(few->of == 3);
+  CHECK(few->budget.value() > 80.0);
+  CHECK_FALSE(fell_short(few->budget.value() * 1.2, 8.0));
+  const auto none = fell_short(40.0, 100.0);
+  REQUIRE(none);
+  CHECK(none->rounds == 0);
+  CHECK(none->budget.value() > 80.0);
+  CHECK_FALSE(fell_short(300.0, 8.0));
+}
+
 TEST_CASE("it is over when all ranks are at the end, or 30 s later") {
   Job job;
   job.ranks = 2;

@@ -13,6 +13,7 @@ A thread that calls no model and makes no backward pass trains nothing: waits st
 import os
 import sys
 import threading
+from time import monotonic_ns
 
 from .. import capture, sizes, thread
 from ..capture import calls
@@ -44,6 +45,7 @@ _BLOCKING = (
     ("selectors", "EpollSelector", "select"),
 )
 
+_BLOCKED_NS = 500000  # a call that took less has not waited: get_nowait()
 _state = {"begun": False, "thread": None, "blocked": None, "told": False}
 
 
@@ -113,12 +115,24 @@ def time_sources(codes):
 
 
 def _timed(real, handed):
+    asked = [False]  # in vain until now, as by get(timeout=1): the wait goes on
+
     @unseen
     def get(*args, **kwargs):
         if current.busy or not calls.enabled or threading.get_ident() != _state["thread"]:
             return real(*args, **kwargs)
-        calls.wait_begin()
-        item = real(*args, **kwargs)
+        if not asked[0]:
+            calls.wait_begin()
+        begin_ns = monotonic_ns()
+        current.busy = True  # one may call another
+        try:
+            item = real(*args, **kwargs)
+        except BaseException:
+            asked[0] = monotonic_ns() - begin_ns > _BLOCKED_NS
+            raise
+        finally:
+            current.busy = False
+        asked[0] = False
         try:
             samples = sizes.of_batch(item)
             if samples:
@@ -131,6 +145,7 @@ def _timed(real, handed):
 
 
 def _delivered(handed, samples):
+    phases.before_known(handed)
     loader.announce(None, handed, handed.known.framework)
     number = handed.delivered
     calls.wait_end(handed.iterator_id, number, samples, capture.UNKNOWN, 0 if number else capture.FIRST)

@@ -106,7 +106,7 @@ def _time_found(seen, codes, is_proven, is_taken):
     """Whether something was found that gives batches; it is timed from here on."""
     if is_taken:  # what is called with a batch makes something of it
         codes = seen.fresh(codes) if is_proven else []
-    handed = seen.handed_over([] if is_taken or not is_proven else codes)
+    handed = seen.handed_over() if is_taken else seen.handed_as_is(codes)
     if handed:
         handover.time_sources(handed)
         return True

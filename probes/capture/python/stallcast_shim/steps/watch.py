@@ -10,6 +10,7 @@ arrays and does not train may be. Arrays that a forward pass is then given prove
          -> estimate_loss() -> get_batch("val")               trains inside: looked into; the same function
 """
 
+import collections
 import os
 import sys
 import sysconfig
@@ -62,6 +63,7 @@ class Watch:
         self._numbers = {}  # id of an array -> (weak reference to it, its number): none lives longer because of us
         self._given = set()  # numbers of the arrays that modules were given
         self._forwards = 0  # modules whose call is open
+        self._forward_calls = 0  # of modules within no other
         self._calls = 0
         self._count = 0  # of arrays
         self.is_lost = False  # too many calls, or something of ours failed
@@ -107,6 +109,7 @@ class Watch:
         if code in self._forward:
             if not self._forwards:
                 self._note(list(frame.f_locals.values()), self._given)
+                self._forward_calls += 1
             self._forwards += 1
             self._is_early = False
         elif code in self._steps:
@@ -182,14 +185,23 @@ class Watch:
             return proven + beside, True
         return [code for code, nodes in found.items() if not any(node.needs_gradients for node in nodes)], False
 
-    def handed_over(self, others):
-        """Code that handed batches over, unless what makes batches (`others`) has nothing from there."""
+    def handed_over(self):
+        """Code that handed over what looks like batches."""
+        return list(dict.fromkeys(node.code for node in self._outermost()))
+
+    def handed_as_is(self, makers):
+        """Code that handed over whole batches: what a forward pass was given, or what one of `makers` returned. Parts that
+        make up a batch (results of a pool) are more than those. Where nothing makes batches, all that looks like some."""
+        makings = [node for code in makers for node in self._found[code]]
+        wanted = self._given.union(*(node.made for node in makings))
+        handed = [node for node in self._outermost() if not makings or node.made & wanted]
+        calls = collections.Counter(node.code for node in handed)
+        return [code for code, count in calls.items() if count <= max(len(makings), self._forward_calls)]
+
+    def _outermost(self):
         handed = [node for node in self._handed if node.is_batch]
-        made = set().union(*(node.made for node in handed)) if handed else set()
-        for node in (node for code in others for node in self._found[code]):
-            if not node.taken & made and not any(child.is_batch for child in _below(node)):
-                return []
-        return list({node.code: None for node in handed})
+        inner = {id(child) for node in handed for child in _below(node)}
+        return [node for node in handed if id(node) not in inner]
 
     def fresh(self, codes):
         """Those that make batches of no other arrays."""

@@ -40,6 +40,7 @@ def one(real, asked, iterator, announce):
     current_pass = iterator.__dict__.get(ATTRIBUTE)
     if current_pass is None or current.busy or not calls.enabled:
         return real(asked)
+    jax_steps.before_wait()
     measured = None
     try:
         announce(iterator, current_pass)
@@ -54,7 +55,6 @@ def one(real, asked, iterator, announce):
 @unseen
 def _wait(real, asked, iterator, current_pass, measured):
     """One wait, recorded. `measured`: of the pass, where states are made of it."""
-    jax_steps.before_wait()
     try:
         before = _before(iterator, current_pass)
     except Exception as error:
