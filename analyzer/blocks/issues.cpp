@@ -8,6 +8,7 @@
 #include "analyzer/blocks/constants.hpp"
 #include "analyzer/blocks/rounds.hpp"
 #include "analyzer/load/phase_name.hpp"
+#include "analyzer/statistics/statistics.hpp"
 
 namespace stallcast::sections {
 namespace {
@@ -57,9 +58,7 @@ std::string range_of(std::vector<double> shares, const char* words) {
 void name_outliers(const PhaseRounds& data, Profile& profile) {
   for (const auto& [setting, rounds] : data.settings) {
     if (rounds.size() < k_fewest_rounds_for_outlier) continue;
-    std::vector<double> logs = log_rates(rounds);
-    std::nth_element(logs.begin(), logs.begin() + static_cast<std::ptrdiff_t>(logs.size() / 2), logs.end());
-    const double median = logs[logs.size() / 2];
+    const double median = median_of(log_rates(rounds));
     std::string numbers;
     std::vector<double> more;
     std::vector<double> less;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "analyzer/load/no_files.hpp"
@@ -82,12 +81,6 @@ void take_issues(const Profile& of_state, Profile& profile) {
                                    [&](const DataIssue& other) { return other.id == issue.id; });
     if (!known) profile.issues.push_back(issue);
   }
-}
-
-std::string milliseconds(double seconds) {
-  char text[32] = "";
-  std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
-  return text;
 }
 
 }  // namespace
@@ -172,8 +165,9 @@ void join_states(const std::vector<StateSpan>& spans, const std::vector<Profile>
 void note_makings(const std::vector<StateSpan>& spans, bool told, std::vector<DataIssue>& issues) {
   const StateSpan& first = spans.front();
   const StateSpan& last = spans.back();
-  std::string detail = "a sample took " + milliseconds(first.making_s) + " to make in " + epochs_in_words(first) +
-                       ", " + milliseconds(last.making_s) + " in " + epochs_in_words(last) + ", its reads apart";
+  std::string detail = "a sample took " + sections::milliseconds(first.making_s) + " to make in " +
+                       epochs_in_words(first) + ", " + sections::milliseconds(last.making_s) + " in " +
+                       epochs_in_words(last) + ", its reads apart";
   if (last.making_s < first.making_s) detail += ": the data set seems to keep what it has made";
   std::string hint =
       told ? "what is told is of " + epochs_in_words(last) + " alone; a run of few epochs is like the first"

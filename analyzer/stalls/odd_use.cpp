@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <string>
 
 #include "analyzer/stalls/constants.hpp"
@@ -32,12 +31,6 @@ void tell_steps_alone(const JobTimes& times, Profile& profile) {
   const double own = 1.0 - times.wait.mean;
   profile.rates.synthetic = rate_estimate(times.rate / own, times.rate_half / times.rate, times.n);
   add_point(profile, "synthetic", "attributed", profile.rates.synthetic);
-}
-
-std::string milliseconds(double seconds) {
-  char text[32] = "";
-  std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
-  return text;
 }
 
 std::string named(const LoaderFacts& loader) {
@@ -120,11 +113,9 @@ void divide_overlapped(const std::vector<RankView>& ranks, const JobTimes& times
 void leave_iterators(const JobTimes& times, Profile& profile) {
   absent_split(profile, "the script makes an iterator for each step, whose workers are started for one batch");
   tell_steps_alone(times, profile);
-  char waited[32] = "";
-  std::snprintf(waited, sizeof waited, "%.3g ms", 1e3 * times.step_s * times.wait.mean);
   add_issue(profile.issues,
             {"iterator-per-step", Severity::warning, 1,
-             std::string("an iterator is made for each step: ") + waited +
+             "an iterator is made for each step: " + milliseconds(times.step_s * times.wait.mean) +
                  " of it go into starting workers, waiting for their first batch, and sending them away",
              "make the iterator once (batches = iter(loader), then next(batches)), or loop over the loader"});
 }

@@ -53,6 +53,12 @@ double student_t(double confidence, double degrees) {
   return boost::math::quantile(distribution, 0.5 + confidence / 2.0);
 }
 
+double median_of(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
 Estimate<double> mean_of(std::span<const double> values) {
   return mean_of(values, Scatter{});
 }

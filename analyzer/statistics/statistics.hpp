@@ -12,6 +12,9 @@ namespace stallcast {
 /// Two-sided quantile of Student's t for `confidence` (0.95) with `degrees` >= 1 degrees of freedom.
 [[nodiscard]] double student_t(double confidence, double degrees);
 
+/// The upper one of the two in the middle where their number is even. Not empty.
+[[nodiscard]] double median_of(std::vector<double> values);
+
 /// Mean of independent values with Student's t interval at 95 %. values.size() >= 2.
 [[nodiscard]] Estimate<double> mean_of(std::span<const double> values);
 

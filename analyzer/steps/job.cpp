@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -88,6 +89,12 @@ int world_of(const Consumer& consumer) {
 }
 
 }  // namespace
+
+std::string milliseconds(double seconds) {
+  char text[32] = "";
+  std::snprintf(text, sizeof text, "%.3g ms", 1e3 * seconds);
+  return text;
+}
 
 bool uses_cuda(const RankView& rank) {
   return rank.consumer->description.find("\"cuda\": true") != std::string::npos ||

@@ -1,6 +1,7 @@
 /// Who ran what: the job and its ranks.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "analyzer/profile/profile.hpp"
@@ -13,6 +14,9 @@ namespace stallcast::sections {
 
 /// Rank table: deliveries, rate and wait share of each.
 [[nodiscard]] std::vector<Rank> ranks_of(const std::vector<RankView>& ranks);
+
+/// In words: "12.3 ms".
+[[nodiscard]] std::string milliseconds(double seconds);
 
 /// Whether the rank's torch could use a GPU.
 [[nodiscard]] bool uses_cuda(const RankView& rank);

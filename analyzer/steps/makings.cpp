@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <utility>
 
+#include "analyzer/statistics/statistics.hpp"
 #include "analyzer/steps/constants.hpp"
 
 namespace stallcast::sections {
@@ -18,12 +20,6 @@ double own_seconds(const Delivery& delivery) {
   if (made.run_delay_ns != UINT64_MAX) other_ns += made.run_delay_ns;
   const std::uint64_t all_ns = made.end_ns - made.begin_ns;
   return static_cast<double>(all_ns > other_ns ? all_ns - other_ns : 0) * 1e-9 / made.samples;
-}
-
-double median_of(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 }  // namespace
@@ -49,7 +45,7 @@ std::vector<EpochMaking> makings_by_epoch(const std::vector<RankView>& ranks) {
   std::vector<EpochMaking> known;
   for (auto& [number, epoch] : epochs) {
     if (seconds[number].size() < k_fewest_made_in_epoch) continue;
-    epoch.seconds_per_sample = median_of(seconds[number]);
+    epoch.seconds_per_sample = median_of(std::move(seconds[number]));
     known.push_back(epoch);
   }
   return known;

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/statistics/statistics.hpp"
 #include "analyzer/steps/constants.hpp"
 
 namespace stallcast {
@@ -349,12 +350,10 @@ void drop_warm_up(SteadyWindow& window) {
   const auto bunch = static_cast<std::size_t>(std::max<std::int64_t>(window.loader.num_workers, 1));
   if (steps.size() < std::max(k_fewest_steps_for_warm_up, k_fewest_turns_for_warm_up * bunch)) return;
   const std::vector<double> lengths = smoothed(steps, bunch);
-  std::vector<double> later(lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2), lengths.end());
-  const auto middle = later.begin() + static_cast<std::ptrdiff_t>(later.size() / 2);
-  std::nth_element(later.begin(), middle, later.end());
+  const double median = median_of({lengths.begin() + static_cast<std::ptrdiff_t>(lengths.size() / 2), lengths.end()});
   std::size_t last_slow = 0;
   for (std::size_t i = 0; i < std::min(steps.size() / 4, lengths.size()); ++i) {
-    if (lengths[i] > k_slow_warm_up_step * *middle && i <= last_slow + 2) last_slow = i + 1;
+    if (lengths[i] > k_slow_warm_up_step * median && i <= last_slow + 2) last_slow = i + 1;
   }
   window.warm_up_steps = static_cast<std::int64_t>(last_slow);
   steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(last_slow));

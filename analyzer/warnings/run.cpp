@@ -30,12 +30,6 @@ std::map<std::uint32_t, std::vector<double>> makings_of(const RankView& rank) {
   return makings;
 }
 
-double median_of(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
 /// "; there are none of ranks 4 to 7, 9"; empty where ranks do not say which they are.
 std::string numbers_missing(const Evidence& e) {
   std::set<std::int64_t> seen;

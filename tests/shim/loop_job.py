@@ -18,3 +18,13 @@ def train(x, y):
 TAIL = """
 print(sum(float(p.detach().sum()) for p in model.parameters()).hex(), torch.rand(1).item())
 """
+
+
+def both(test, content):
+    """The recordings of the script with the shim, which is held against the same without it."""
+    path = test.write("script.py", HEAD + content + TAIL)
+    plain, result = test.python(path, shim=False), test.python(path)
+    test.assertEqual((plain.status, plain.err), (0, ""))
+    test.assert_fine(result)
+    test.assertEqual((result.out, result.err), (plain.out, plain.err))
+    return result.run.recordings

@@ -1,11 +1,20 @@
 """Batches that the training gets from another thread or process: where it waits for them is found, and timed."""
 
+import loop_job
 from harness import ShimTest, main
-from loop_job import HEAD, TAIL
 
 LOADER = """
 from torch.utils.data import DataLoader, TensorDataset
 loader = DataLoader(TensorDataset(data, torch.arange(100) % 2), batch_size=4)
+"""
+FED = """
+import queue, threading
+handed = queue.Queue(2)
+def feed():
+    for batch in loader:
+        handed.put(batch)
+    handed.put(None)
+threading.Thread(target=feed).start()
 """
 
 
@@ -13,13 +22,8 @@ class HandoverTest(ShimTest):
     NEEDS = "torch"
 
     def both(self, content):
-        """The consumers of the script with the shim, which is held against the same without it."""
-        path = self.write("script.py", HEAD + content + TAIL)
-        plain, result = self.python(path, shim=False), self.python(path)
-        self.assertEqual((plain.status, plain.err), (0, ""))
-        self.assert_fine(result)
-        self.assertEqual((result.out, result.err), (plain.out, plain.err))
-        return [recording for recording in result.run.recordings if recording.steps]
+        """The processes of the script that train."""
+        return [recording for recording in loop_job.both(self, content) if recording.steps]
 
     def marks(self, consumer):
         return [mark for mark in consumer.texts["mark"] if mark["what"] == "loader in thread"]
@@ -40,14 +44,8 @@ class HandoverTest(ShimTest):
         self.assertEqual(self.handed(consumer), (where, [4] * batches))
 
     def test_queue(self):
-        (consumer,) = self.both(LOADER + """
-import inspect, queue, threading
-handed = queue.Queue(2)
-def feed():
-    for batch in loader:
-        handed.put(batch)
-    handed.put(None)
-threading.Thread(target=feed).start()
+        (consumer,) = self.both(LOADER + FED + """
+import inspect
 for x, y in iter(handed.get, None):
     train(x, y)
 try:
@@ -142,6 +140,7 @@ asyncio.run(run())
         self.assertIn(sum(self.handed(consumer)[1]), (4 * 19, 4 * 20))
 
     def test_a_class_of_the_script(self):
+        # No daemon thread: torch aborts where one frees tensors while the interpreter ends, whoever watches.
         (consumer,) = self.both(LOADER + """
 import collections, threading
 class Ahead:
@@ -332,14 +331,8 @@ for x, y in loader:
         self.assertEqual([text["kind"] for text in consumer.texts["loader"]], ["map"])
 
     def test_forked_children_are_left_alone(self):
-        (consumer,) = self.both(LOADER + """
-import os, queue, threading
-handed = queue.Queue(2)
-def feed():
-    for batch in loader:
-        handed.put(batch)
-    handed.put(None)
-threading.Thread(target=feed).start()
+        (consumer,) = self.both(LOADER + FED + """
+import os
 for number, (x, y) in enumerate(iter(handed.get, None)):
     train(x, y)
     if number == 12:
@@ -355,7 +348,7 @@ for number, (x, y) in enumerate(iter(handed.get, None)):
 
     def test_a_training_beside_the_training_is_not_waited_for(self):
         """Each would be held until the other one is, and they are at different turns."""
-        path = self.write("beside.py", HEAD + """
+        path = self.write("beside.py", loop_job.HEAD + """
 import os
 from torch.utils.data import DataLoader, TensorDataset
 loader = DataLoader(TensorDataset(data, torch.arange(100) % 2), batch_size=2, num_workers=1)

@@ -1,7 +1,8 @@
 """Loops without a loader: the function of the script that makes the batches is found, and its calls are timed."""
 
+import loop_job
 from harness import ShimTest, has_module, main
-from loop_job import HEAD, TAIL
+from loop_job import HEAD
 from recording import UNKNOWN
 
 GET_BATCH = """
@@ -15,13 +16,7 @@ class OwnLoopTest(ShimTest):
     NEEDS = "torch"
 
     def both(self, content):
-        """The script with the shim, held against the same without it."""
-        path = self.write("script.py", HEAD + content + TAIL)
-        plain, result = self.python(path, shim=False), self.python(path)
-        self.assertEqual((plain.status, plain.err), (0, ""))
-        self.assert_fine(result)
-        self.assertEqual((result.out, result.err), (plain.out, plain.err))
-        (recording,) = result.run.recordings
+        (recording,) = loop_job.both(self, content)
         return recording
 
     def marks(self, consumer, what):

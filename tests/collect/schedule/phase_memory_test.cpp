@@ -13,6 +13,16 @@ using namespace stallcast::collect;
 using record::Phase;
 using record::Segment;
 
+/// Of the blocks from memory that were published since: their files are held.
+void check_held(const Job& job, std::size_t& seen) {
+  const auto cached = job.published(Phase::cached);
+  for (; seen < cached.size(); ++seen) {
+    CHECK(job.files.state() == FilesAhead::State::held);
+    CHECK(cached[seen].first >= job.files.first);
+    CHECK(cached[seen].first + cached[seen].batches <= job.files.end);
+  }
+}
+
 TEST_CASE("where it can be told in the first pass which files come next, blocks from memory are in it") {
   Job job;
   job.pass = 100'000;
@@ -63,12 +73,7 @@ TEST_CASE("a block from memory lies in turns whose files were asked for, and the
   std::size_t seen = 0;
   for (int step = 0; step < 1000; ++step) {
     job.run(schedule, 0.1);
-    const auto cached = job.published(Phase::cached);
-    for (; seen < cached.size(); ++seen) {
-      CHECK(job.files.state() == FilesAhead::State::held);
-      CHECK(cached[seen].first >= job.files.first);
-      CHECK(cached[seen].first + cached[seen].batches <= job.files.end);
-    }
+    check_held(job, seen);
     const std::uint64_t turn = job.control->phases[0].turns.load();
     for (const Segment& segment : job.published()) {
       const bool is_cold = is(segment, Phase::cold) || segment.made_as == static_cast<std::uint32_t>(Phase::cold);
@@ -268,12 +273,7 @@ void check_rounds(Job& job) {
   std::size_t seen = 0;
   for (int step = 0; step < 3000; ++step) {
     job.run(schedule, 0.1);
-    const auto cached = job.published(Phase::cached);
-    for (; seen < cached.size(); ++seen) {
-      CHECK(job.files.state() == FilesAhead::State::held);
-      CHECK(cached[seen].first >= job.files.first);
-      CHECK(cached[seen].first + cached[seen].batches <= job.files.end);
-    }
+    check_held(job, seen);
     const std::uint64_t turn = job.control->phases[0].turns.load();
     for (const Segment& block : job.published(Phase::cold)) {
       if (block.first <= turn && turn < block.first + block.batches) CHECK_FALSE(job.files.is_reading());

@@ -59,27 +59,6 @@ TEST_CASE("without workers the consumer's CPU time holds the making, which is ta
   CHECK(job.device_s == doctest::Approx(0.1).epsilon(0.05));
 }
 
-TEST_CASE("a moment in reads, where no byte of data was seen, is no reading of storage") {
-  Profile profile = profile_of(TrueJob{});
-  profile.resources.bytes_from_storage = Measured<Fraction>::absent("no read of a file was seen");
-  profile.resources.read_from_memory = MeasuredEstimate<SecondsPerSample>::absent("no read of a file was seen");
-  const auto noted = [](const JobModel& job) {
-    return std::any_of(job.notes.begin(), job.notes.end(), [](const std::string& note) {
-      return note.find("every read is taken to have come from there") != std::string::npos;
-    });
-  };
-  const auto reading = [wall = profile.resources.worker_wall->mean.value()](double share) {
-    const SecondsPerSample each(share * wall);
-    return Estimate<SecondsPerSample>{each, each, each, 100};
-  };
-  profile.resources.read = reading(0.001);
-  CHECK_FALSE(noted(read(profile)));
-  CHECK(read(profile).storage_s.value_or(0.0) == 0.0);
-  profile.resources.read = reading(0.02);
-  CHECK(noted(read(profile)));
-  CHECK(*read(profile).storage_s > 0.0);
-}
-
 TEST_CASE("other jobs on the cores are seen, and said") {
   TrueJob truth;
   truth.workers = 1;

@@ -24,6 +24,27 @@ Profile of_maps() {
   return profile;
 }
 
+TEST_CASE("a moment in reads, where no byte of data was seen, is no reading of storage") {
+  Profile profile = made::profile_of(made::TrueJob{});
+  profile.resources.bytes_from_storage = Measured<Fraction>::absent("no read of a file was seen");
+  profile.resources.read_from_memory = MeasuredEstimate<SecondsPerSample>::absent("no read of a file was seen");
+  const auto noted = [](const JobModel& job) {
+    return std::any_of(job.notes.begin(), job.notes.end(), [](const std::string& note) {
+      return note.find("every read is taken to have come from there") != std::string::npos;
+    });
+  };
+  const auto reading = [wall = profile.resources.worker_wall->mean.value()](double share) {
+    const SecondsPerSample each(share * wall);
+    return Estimate<SecondsPerSample>{each, each, each, 100};
+  };
+  profile.resources.read = reading(0.001);
+  CHECK_FALSE(noted(job_model(profile).value()));
+  CHECK(job_model(profile).value().storage_s.value_or(0.0) == 0.0);
+  profile.resources.read = reading(0.02);
+  CHECK(noted(job_model(profile).value()));
+  CHECK(*job_model(profile).value().storage_s > 0.0);
+}
+
 }  // namespace
 
 TEST_CASE("what would change where mapped bytes come from is refused with the reason") {
