@@ -9,7 +9,7 @@ namespace stallcast {
 namespace {
 
 /// What the making of batches read since the phases began.
-struct Made {
+struct BatchesMade {
   double samples = 0.0;
   double bytes = 0.0;
   double opens = 0.0;
@@ -18,8 +18,8 @@ struct Made {
   std::int64_t unknown = 0;
 };
 
-Made made_by(const Consumer& consumer) {
-  Made made;
+BatchesMade made_by(const Consumer& consumer) {
+  BatchesMade made;
   for (const Pass& pass : consumer.passes) {
     for (const Delivery& delivery : pass.deliveries) {
       if (delivery.wait.end_ns < consumer.phases_begin_ns) continue;
@@ -60,7 +60,7 @@ bool reads_no_file(const RunData& run, const Consumer& consumer) {
   if (consumer.phases_begin_ns == UINT64_MAX) return false;
   const bool mapped = std::any_of(run.processes.begin(), run.processes.end(),
                                   [](const auto& process) { return !process.mapped.empty(); });
-  const Made made = made_by(consumer);
+  const BatchesMade made = made_by(consumer);
   if (mapped || made.known < k_fewest_without_file || made.unknown > made.known) return false;
   if (made.bytes > k_no_file_bytes_of_sample * made.samples || made.opens > k_no_file_opens_of_sample * made.samples)
     return false;
