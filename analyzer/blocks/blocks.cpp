@@ -115,11 +115,34 @@ bool mostly_waits(std::span<const Delivery> deliveries) {
   return late_s >= k_mostly_waits_for_making * static_cast<double>(all_ns) * 1e-9;
 }
 
-/// Where the job waits for most of a block and its workers never rest, the block's rate is that of what they made.
-/// False where it does not, or that is not known.
+/// Whether the script comes to wait for batches to be made, by workers that mostly wait for storage themselves: from
+/// those that compute the step may take time, and more of it while there is a stock. Up to the end, for a batch of each
+/// worker: what lay ready when the block began has run out then, and none of it comes back.
+///
+/// Worked example. 8 workers bring 8 batches in 3.3 s, in which the steps take 2.0 s. Behind a block from memory 16 lie
+/// ready, and the script waits for 0, 0 and 39 % of the time of each 8.
+bool comes_to_wait(std::span<const Delivery> deliveries, std::size_t workers) {
+  double made_s = 0.0;
+  double cpu_s = 0.0;
+  for (const Delivery& delivery : deliveries) {
+    if (!delivery.made_known || delivery.made.end_ns <= delivery.made.begin_ns) return false;
+    made_s += static_cast<double>(delivery.made.end_ns - delivery.made.begin_ns) * 1e-9;
+    cpu_s += static_cast<double>(delivery.made.cpu_ns) * 1e-9;
+  }
+  if (cpu_s > k_computes_most * made_s || deliveries.size() <= workers) return false;
+  double late_s = 0.0;
+  for (const Delivery& delivery : deliveries.last(workers)) late_s += seconds_until_made(delivery);
+  const std::uint64_t begin_ns = deliveries[deliveries.size() - workers - 1].wait.end_ns;
+  return late_s >= k_least_wait_for_making * static_cast<double>(deliveries.back().wait.end_ns - begin_ns) * 1e-9;
+}
+
+/// Where the job waits for most of a block, or comes to wait in it, and its workers never rest, the block's rate is
+/// that of what they made. False where it does not, or that is not known.
 bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBlock& block) {
   const std::span<const Delivery> deliveries = m.course.block;
-  if (block.run.at_once > 0 || deliveries.size() < 2 || !mostly_waits(deliveries)) return false;
+  if (block.run.at_once > 0 || deliveries.size() < 2) return false;
+  const bool mostly = mostly_waits(deliveries);
+  if (!mostly && !comes_to_wait(deliveries, block.run.workers)) return false;
   const auto produced = [&](std::uint64_t from_ns) {
     const auto batch = static_cast<double>(m.loader.batch_size);
     return production_of(m.pass, m.course.alike, block.run.workers, batch, from_ns, window.closed_ns);
@@ -137,13 +160,14 @@ bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBloc
     count_delivery(deliveries[i - 1], deliveries[i], m.loader, block);
     own_s += static_cast<double>(deliveries[i].wait.begin_ns - deliveries[i - 1].wait.end_ns) * 1e-9;
   }
-  if (block.batches < k_fewest_in_block) {
+  const double scale = block.samples > 0.0 ? made->samples / block.samples : 0.0;
+  const bool too_quick = !mostly && made->seconds - scale * own_s < k_least_wait_for_making * made->seconds;
+  if (block.batches < k_fewest_in_block || too_quick) {
     const SegmentRun run = block.run;
     block = {};
     block.run = run;
     return false;
   }
-  const double scale = made->samples / block.samples;
   const double receive_s = block.wait_seconds - block.late_seconds;
   for (double* sum : {&block.cpu_seconds, &block.made_cpu_s, &block.made_wall_s}) *sum *= *sum > 0.0 ? scale : 1.0;
   block.samples = made->samples;

@@ -38,6 +38,9 @@ inline constexpr std::int64_t k_fewest_in_block = 4;
 /// Of the time between deliveries, that a script waits for batches to be made, from which a block's rate is that of its
 /// workers. Chosen: batches do not pile up beside a job that waits so much.
 inline constexpr double k_mostly_waits_for_making = 0.5;
+/// The same, of workers that wait for storage, in the last batch of each of them and by what they made. Chosen: a wait
+/// of less may be a hand-over, and a stock may grow.
+inline constexpr double k_least_wait_for_making = 0.05;
 /// Of a stream's cold block, that must be waiting for its time to be that of the bytes from storage. Chosen: what waits
 /// less is not as slow as its storage.
 inline constexpr double k_waits_for_storage = 0.1;
@@ -57,6 +60,10 @@ inline constexpr double k_most_read_ahead_of_block = 0.3;
 
 /// Of the time, from which a worker made batches all along: handing one over and taking the next list is no rest.
 inline constexpr double k_busy_all_the_time = 0.95;
+/// The same, where all workers in the mean did for k_busy_in_the_mean. Chosen: one of eight that is ahead by a quarter
+/// of a batch rests for a tenth of a block of three
+inline constexpr double k_busy_for_most = 0.85;
+inline constexpr double k_busy_in_the_mean = 0.97;  ///< Chosen: what is not made meanwhile is as much
 /// Times the time, beyond which a worker made two at once, and times do not add up. Chosen: clocks and rounding are
 /// less.
 inline constexpr double k_two_at_once = 1.01;

@@ -34,8 +34,9 @@ inline constexpr double k_rate_over_s = 0.2;
 inline constexpr double k_read_slack = 1.3;
 inline constexpr double k_first_read_s = 2.0;  ///< taken for it before anything was read. Chosen: files of a block
 inline constexpr double k_least_read_s = 0.5;  ///< taken for it. Chosen: what took no time was in memory
-/// turns of a job that waits for storage to those that are read beside it. Chosen: two readers for each of its own
-inline constexpr double k_files_beside_reading = 0.5;
+/// turns of a job that waits for storage to those that are read beside it. Chosen: there are four readers for each
+/// of its own, which get four fifths where all are served alike, and got eight ninths by a limit of the kernel
+inline constexpr double k_files_beside_reading = 0.2;
 inline constexpr double k_slowest_lead_rate = 0.1;  ///< turns a second. Chosen: a job without a rate has some lead, too
 
 /// that bringing all files in took. Chosen: longer than what a round has from memory
@@ -60,6 +61,8 @@ inline constexpr double k_gap_slack = 1.2;
 inline constexpr double k_cached_block_s = 2.0;
 /// of a block of a stream: read ahead by 8 MiB its batches come in lumps, and blocks of 1.5 s told 6 % low
 inline constexpr double k_stream_block_s = 4.0;
+/// of one batch from each worker, in a cold block of slow batches. Chosen: two, and what was begun before the block
+inline constexpr std::uint64_t k_bunches_of_slow_block = 3;
 /// of what the kernel reads ahead of a stream's readers, in a cold block. Chosen: a block begins and ends in the midst
 /// of one, and of five of them (80 MB of 8 MiB windows) some had 160 % of what they read from storage
 inline constexpr std::uint64_t k_windows_of_cold_block = 8;
@@ -97,9 +100,10 @@ inline constexpr std::uint64_t k_dense_stretches = 20;
 inline constexpr std::uint64_t k_progress_every_ns = 1'000'000'000ULL;
 
 // recorded_files.cpp
-/// threads that read what is to be held, for each worker of the job: two thirds of what storage gives then are theirs
-inline constexpr std::size_t k_readers_of_a_worker = 2;
-inline constexpr std::size_t k_most_readers = 32;  ///< Chosen: more in flight bring nothing from a disk
+/// threads that read what is to be held, for each worker of the job: four fifths of what storage gives then are theirs,
+/// and what they read the job need not read later
+inline constexpr std::size_t k_readers_of_a_worker = 4;
+inline constexpr std::size_t k_most_readers = 64;  ///< Chosen: four for each of sixteen workers
 /// of the samples of a block, that the job has never read. A block from memory with more would fail its premise
 inline constexpr double k_most_unknown_samples = 0.01;
 /// Chosen: a reader's pace over minutes is wanted, and a look opens some files of /proc

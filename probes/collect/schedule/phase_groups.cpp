@@ -35,6 +35,11 @@ Segment PhaseSchedule::block(Phase phase, const View& view) const {
   if (phase == Phase::cold && rate > 0.0 && rate < rate_as_found_) {
     batches = std::min(batches, transients_ + std::max<std::uint64_t>(measured_batches(rate), view.workers));
   }
+  // What its workers make tells the rate of a job that waits for each bunch of them, whatever was under way before.
+  if (phase == Phase::cold && reads_in_gaps(view)) {
+    const std::uint64_t bunches = k_bunches_of_slow_block * view.workers + 1;
+    batches = std::min(batches, std::max(measured_batches(rate_as_found_), bunches));
+  }
   if (phase == Phase::cached && rate > rate_as_found_) {
     const auto wanted = static_cast<std::uint64_t>(std::ceil(rate * k_cached_block_s)) + transients_;
     batches = std::clamp(wanted, batches, std::min(2 * batches, k_most_block_batches));

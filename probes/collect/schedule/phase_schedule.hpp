@@ -120,6 +120,8 @@ class PhaseSchedule {
     std::uint64_t from_turn = 0;    ///< the fastest rank's, when they were asked for
     double from_s = 0.0;            ///< when that was, since arming
     double took_s = 0.0;            ///< until they were held, the last time
+    bool in_burst = false;          ///< it began in one the last time, whose turns count
+    bool asked_in_burst = false;    ///< this time
     bool under_way = false;
   };
 

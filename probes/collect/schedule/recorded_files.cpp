@@ -271,7 +271,7 @@ FoundFiles RecordedFiles::files_of_told() const {
   return found;
 }
 
-/// Storage serves each reader alike: with two for each worker of the job, two thirds of what it gives are theirs.
+/// Storage serves each reader alike: with four for each worker of the job, four fifths of what it gives are theirs.
 std::size_t RecordedFiles::readers() const {
   std::size_t workers = 0;
   for (const record::PhaseSlot& slot : control_.phases) {

@@ -2,6 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <vector>
+
+#include "analyzer/blocks/blocks.hpp"
+
 using namespace stallcast;
 
 namespace {
@@ -40,7 +45,61 @@ struct Workshop {
   }
 };
 
+/// A job in its steady state, in ms: 4 workers, each of which takes `make` for a batch of 8, so that 4 come at a time;
+/// 2 prefetched by each.
+struct Bunches {
+  double step = 10.0;
+  double make = 60.0;
+  double computing = 0.05;  ///< share of the making
+
+  /// Of 13 batches from the 17th on.
+  [[nodiscard]] PhaseBlock block() const {
+    constexpr std::size_t k_crew = 4;
+    Consumer consumer;
+    consumer.passes.push_back({0, 1, 0, {}, {}});
+    std::vector<record::ProcessRecording> processes(1);
+    consumer.pid = processes[0].info.pid = 100;
+    processes[0].texts.push_back(
+        {record::TextKind::segment,
+         R"({"segment":1,"phase":1,"round":0,"iterator_id":0,"first":16,"batches":13,"workers":4})"});
+    std::vector<double> got;
+    std::vector<double> free(k_crew, 0.0);
+    for (std::size_t i = 0; i < 40; ++i) {
+      const double given = i < 2 * k_crew ? 0.0 : got[i - 2 * k_crew];
+      const double begun = std::max(free[i % k_crew], given);
+      const double made = free[i % k_crew] = begun + make;
+      const double asked = i == 0 ? 0.0 : got.back() + step;
+      got.push_back(std::max(asked, made));
+      Delivery delivery;
+      delivery.wait.batch = i;
+      delivery.wait.samples = 8;
+      delivery.wait.begin_ns = at(asked);
+      delivery.wait.end_ns = at(got.back());
+      delivery.made_known = true;
+      delivery.made.header.aux = static_cast<std::uint32_t>(i % k_crew);
+      delivery.made.begin_ns = at(begun);
+      delivery.made.end_ns = delivery.made.put_ns = at(made);
+      delivery.made.cpu_ns = at(computing * make) - at(0.0);
+      consumer.passes[0].deliveries.push_back(delivery);
+    }
+    return phase_blocks(consumer, processes).at(0);
+  }
+
+  static std::uint64_t at(double ms) { return 1'000'000'000 + static_cast<std::uint64_t>(ms * k_ns_per_ms); }
+};
+
 }  // namespace
+
+TEST_CASE("a job that waits for each bunch is as fast as its workers, who wait for storage, make batches") {
+  const PhaseBlock block = Bunches().block();
+  REQUIRE(block.produced);
+  CHECK(block.samples / block.seconds == doctest::Approx(8 / 0.015));
+  CHECK(block.wait_seconds / block.seconds == doctest::Approx(1.0 / 3.0).epsilon(0.1));
+
+  CHECK_FALSE(Bunches{.step = 14.9}.block().produced);  // it hardly waits: a stock may grow
+  CHECK_FALSE(Bunches{.step = 20.0}.block().produced);
+  CHECK_FALSE(Bunches{.computing = 0.6}.block().produced);
+}
 
 TEST_CASE("what workers made is their whole batches and the passed shares of those in the making") {
   const auto made = Workshop().made();
@@ -62,6 +121,16 @@ TEST_CASE("what workers made is not told where one of them rested or made someth
   Workshop rested;
   rested.pass.deliveries[2].made.begin_ns += 10 * k_ns_per_ms;
   CHECK_FALSE(rested.made().has_value());
+
+  Workshop hardly;  // one of four for a tenth of the time
+  for (std::uint32_t worker = 2; worker < 4; ++worker) {
+    hardly.add(worker, 90, 150);
+    hardly.add(worker, 150, 220);
+  }
+  hardly.pass.deliveries[2].made.begin_ns += 10 * k_ns_per_ms;
+  CHECK(hardly.made(4).has_value());
+  hardly.pass.deliveries[2].made.begin_ns += 10 * k_ns_per_ms;
+  CHECK_FALSE(hardly.made(4).has_value());
 
   Workshop twice;
   twice.pass.deliveries[4].made.begin_ns -= 10 * k_ns_per_ms;

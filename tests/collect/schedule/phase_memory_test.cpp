@@ -259,8 +259,8 @@ namespace {
 void slow_job(Job& job) {
   job.pass = 100'000;
   job.workers = 8;
-  job.rate = 4.0;
-  job.cold_rate = 2.6;
+  job.rate = 2.6;
+  job.cached_rate = 4.0;
   job.waited = 0.4;
   job.hold_s = 5.0;
 }
