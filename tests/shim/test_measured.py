@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import sys
 import time
+import unittest
 
 import harness
 
@@ -151,6 +153,57 @@ class Measured(harness.ShimTest):
         plain = self.python(script, shim=False)
         self.assertIn("Length of IterableDataset", plain.err)
         self.assertEqual(self.python(script, segments=dense(40)).err, plain.err)
+
+    @unittest.skipIf(sys.version_info < (3, 11), "a frame of ours stays before Python 3.11")
+    def test_tracebacks_are_as_without_us(self):
+        script = self.write("raises.py", """
+            import traceback
+            from torch.utils.data import DataLoader, Sampler
+
+            class Data:
+                def __init__(self, at): self.at = at
+                def __len__(self): return 40
+                def __getitem__(self, index):
+                    if index == self.at:
+                        raise KeyError("of a sample")
+                    return index
+
+            class Raises(Sampler):
+                def __init__(self): pass
+                def __iter__(self):
+                    yield from range(24)
+                    raise ValueError("of the sampler")
+
+            def collate(samples):
+                if 20 in samples:
+                    raise RuntimeError("of the collate")
+                return samples
+
+            def tell(**options):
+                try:
+                    for batch in DataLoader(batch_size=8, **options):
+                        pass
+                except Exception:
+                    traceback.print_exc()
+
+            for workers in (0, 1):
+                tell(dataset=Data(20), num_workers=workers)
+                tell(dataset=Data(-1), sampler=Raises(), num_workers=workers)
+                tell(dataset=Data(-1), collate_fn=collate, num_workers=workers)
+            for batch in DataLoader(Data(9), batch_size=8):
+                pass
+            """)
+        plain = self.python(script, shim=False)
+        self.assertEqual(plain.status, 1)
+        self.assertGreaterEqual(plain.err.count("Traceback"), 7)
+        def without_addresses(text):
+            return re.sub("0x[0-9a-f]+", "0x", text)
+
+        self.maxDiff = None
+        for segments in (None, dense(40)):
+            measured = self.python(script, segments=segments)
+            self.assertEqual(measured.status, 1)
+            self.assertMultiLineEqual(without_addresses(measured.err), without_addresses(plain.err))
 
     def test_a_tool_that_has_died_is_let_go_of(self):
         job = [json.dumps([{"workers": 2, "epochs": 30, "step_s": 0.08}])]  # some 17 s

@@ -280,8 +280,17 @@ std::size_t RecordedFiles::readers() const {
   return std::clamp(k_readers_of_a_worker * workers, PageHolder::k_fewest_readers, k_most_readers);
 }
 
+/// Whether samples come more than once, as where they are drawn with replacement.
+bool RecordedFiles::samples_repeat() const {
+  const std::unordered_set<std::int64_t> once(indices_.begin(), indices_.end());
+  return once.size() < indices_.size();
+}
+
 void RecordedFiles::hold_what_was_told() {
   Held& held = *std::exchange(asking_, nullptr);
+  if (&held == next_ && samples_repeat()) {
+    return fail(held, "samples come more than once: cold batches before them might find theirs held");
+  }
   names_.learn(samples_);
   FoundFiles found = files_of_told();
   const double unknown =

@@ -1,9 +1,14 @@
-"""Our functions stand between a script and torch's, which warn about what called them (stacklevel). Python leaves out
-the frames of its own import machinery there, which it knows by their file's name: ours say that name as well, so that a
-warning is of the script's line with us as without.
+"""Our functions stand between a script and torch's. What Python shows of who called whom is as without them.
+
+Warnings look at what called them (stacklevel), and leave out the frames of Python's own import machinery, which they
+know by their file's name: ours say that name as well. Of an error's traceback ours are taken out.
 """
 
+import os
+import sys
+
 _LEFT_OUT = " (importlib._bootstrap)"
+_RAISE_ADDS = sys.version_info < (3, 11)  # `raise` alone goes back to the traceback that the error had when it came
 
 
 def unseen(function):
@@ -12,3 +17,28 @@ def unseen(function):
     if hasattr(code, "replace"):  # since Python 3.8
         function.__code__ = code.replace(co_filename=code.co_filename + _LEFT_OUT)
     return function
+
+
+_OURS = os.path.dirname(unseen.__code__.co_filename) + os.sep
+
+
+def leave_out(error):
+    """Takes our frames out of the traceback of an error that a function of ours is about to raise again, by `raise`
+    alone. Before Python 3.11 its own frame stays."""
+    first = last = None
+    at = error.__traceback__
+    outermost = at
+    while at is not None:
+        if not at.tb_frame.f_code.co_filename.startswith(_OURS):
+            if last is None:
+                first = at
+            elif last.tb_next is not at:
+                last.tb_next = at
+            last = at
+        at = at.tb_next
+    if last is not None:
+        last.tb_next = None
+    if not _RAISE_ADDS:
+        error.__traceback__ = first
+    elif outermost is not first:
+        outermost.tb_next = first

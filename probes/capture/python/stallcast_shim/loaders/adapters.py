@@ -13,7 +13,7 @@ from time import monotonic_ns
 
 from .. import capture, describe
 from ..capture import calls
-from ..frames import unseen
+from ..frames import leave_out, unseen
 from ..thread import current
 from ..torch_loader import loader
 from . import passes
@@ -180,7 +180,11 @@ def wrap_next(owner, library, name="__next__"):
             capture.fail("starting a pass over " + library, error)
         if current_pass is None:
             return real(self, *args, **kwargs)
-        return passes.wait(current_pass, functools.partial(real, self, *args, **kwargs))
+        try:
+            return passes.wait(current_pass, functools.partial(real, self, *args, **kwargs))
+        except BaseException as error:
+            leave_out(error)
+            raise
 
     setattr(pull, _WRAPPED, True)
     setattr(owner, name, pull)

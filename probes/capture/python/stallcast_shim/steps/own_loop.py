@@ -16,7 +16,7 @@ import types
 
 from .. import capture, sizes
 from ..capture import calls
-from ..frames import unseen
+from ..frames import leave_out, unseen
 from ..loaders import passes
 from ..thread import current
 from . import handover, replace, watch
@@ -188,7 +188,11 @@ class _Timed:
 
     @unseen
     def call(self, *args, **kwargs):
-        return self.wait(functools.partial(self._original, *args, **kwargs))
+        try:
+            return self.wait(functools.partial(self._original, *args, **kwargs))
+        except BaseException as error:
+            leave_out(error)
+            raise
 
     def generate(self, *args, **kwargs):
         return _through(self._original(*args, **kwargs), self.wait)

@@ -6,7 +6,7 @@ from time import monotonic_ns
 
 from .. import capture
 from ..capture import calls
-from ..frames import unseen
+from ..frames import leave_out, unseen
 from ..thread import current
 
 _FEW = 3  # batches: of longer passes it does not matter
@@ -22,7 +22,11 @@ def patch(owner, attribute):
     @unseen
     def _shutdown_workers(self, *args, **kwargs):
         begin_ns = monotonic_ns()
-        result = real(self, *args, **kwargs)
+        try:
+            result = real(self, *args, **kwargs)
+        except BaseException as error:
+            leave_out(error)
+            raise
         try:
             current_pass = self.__dict__.get(attribute)
             is_given_up = current_pass is not None and not current_pass.is_given_up and current_pass.delivered <= _FEW

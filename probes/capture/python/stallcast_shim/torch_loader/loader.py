@@ -15,7 +15,7 @@ import weakref
 
 from .. import capture, describe
 from ..capture import calls
-from ..frames import unseen
+from ..frames import leave_out, unseen
 from ..states import phases
 from ..thread import current
 from . import ending, fetcher, override, sampler, wait, worker
@@ -109,6 +109,9 @@ def _wrap_creation(owner, name):
         try:
             result = real(self, *args, **kwargs)
             _end(self, loader)
+        except BaseException as error:
+            leave_out(error)
+            raise
         finally:
             current.iterator, current.current_pass = outer
         return result

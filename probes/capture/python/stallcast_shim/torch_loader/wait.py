@@ -10,7 +10,7 @@ from time import monotonic_ns
 
 from .. import capture, describe, sizes
 from ..capture import calls
-from ..frames import unseen
+from ..frames import leave_out, unseen
 from ..states import jax_steps, phases
 from ..thread import current, took
 
@@ -29,7 +29,11 @@ def _wrap_next(base, announce):
     @functools.wraps(real)
     @unseen
     def __next__(self):
-        return one(real, self, self, announce)
+        try:
+            return one(real, self, self, announce)
+        except BaseException as error:
+            leave_out(error)
+            raise
 
     base.__next__ = __next__
 
