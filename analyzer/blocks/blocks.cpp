@@ -189,7 +189,8 @@ bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBloc
 void measure_deliveries(const Measuring& m, const BlockWindow& window, PhaseBlock& block) {
   const std::span<const Delivery> deliveries = m.course.block;
   const bool by_workers = block.run.workers > 0;
-  const std::size_t bunch = by_workers ? static_cast<std::size_t>(block.run.makers()) : 1;
+  const bool in_bunches = by_workers && !window.full;
+  const std::size_t bunch = in_bunches ? static_cast<std::size_t>(block.run.makers()) : 1;
   const bool is_long = !window.empty && window.last > window.first;
   const auto interrupted =
       is_long ? interrupted_steps(deliveries, window, m.interruptions) : std::vector<std::size_t>{};

@@ -22,6 +22,7 @@ struct BlockWindow {
   std::size_t first = 0;  ///< first delivery inside
   std::size_t last = 0;   ///< last delivery inside
   bool empty = true;
+  bool full = false;                        ///< all that was under way lay ready from its first to its last delivery
   std::uint64_t opened_ns = 0;              ///< the script came to the block
   std::uint64_t all_at_it_ns = UINT64_MAX;  ///< each worker makes batches of this block; UINT64_MAX: not known
   std::uint64_t closed_ns = 0;              ///< until then workers had it to make; 0 or UINT64_MAX: not known

@@ -12,7 +12,7 @@
 namespace stallcast::record {
 
 inline constexpr char k_control_magic[8] = {'S', 'T', 'A', 'L', 'L', 'C', 'T', 'L'};
-inline constexpr std::uint32_t k_control_abi = 5;
+inline constexpr std::uint32_t k_control_abi = 6;
 inline constexpr std::uint32_t k_max_ranks = 64;  ///< consuming processes of one node
 inline constexpr std::uint32_t k_max_segments = 8192;
 
@@ -137,6 +137,8 @@ struct ControlBlock {
   std::atomic<std::uint64_t> ahead_first;
   std::atomic<std::uint32_t> ahead_batches;
   std::atomic<std::uint32_t> ahead_serial;
+  std::atomic<std::uint64_t> made_batches;  ///< by all workers, in a measured run
+  std::atomic<std::uint64_t> made_cpu_ns;   ///< CPU time that making these took
   std::atomic<std::uint32_t> shared_reads;  ///< of files of a stream that several processes read at a time
   StreamReader stream_readers[k_stream_readers];
 };

@@ -61,6 +61,8 @@ inline constexpr double k_gap_slack = 1.2;
 inline constexpr double k_cached_block_s = 2.0;
 /// of a block of a stream: read ahead by 8 MiB its batches come in lumps, and blocks of 1.5 s told 6 % low
 inline constexpr double k_stream_block_s = 4.0;
+/// batches whose making tells what one takes. Chosen: a slow job has made as many when its blocks are planned
+inline constexpr std::uint64_t k_fewest_made = 12;
 /// of one batch from each worker, in a cold block of slow batches. Chosen: two, and what was begun before the block
 inline constexpr std::uint64_t k_bunches_of_slow_block = 3;
 /// of what the kernel reads ahead of a stream's readers, in a cold block. Chosen: a block begins and ends in the midst

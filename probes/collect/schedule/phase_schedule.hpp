@@ -33,6 +33,7 @@ struct PhaseWants {
   bool extras = true;                   ///< half-cached, perturbed and fewer-at-a-time blocks, one a round
   Seconds budget = Seconds(300.0);      ///< from the moment when the job is armed
   int fewest_rounds = 3;                ///< before the estimates may end the measuring
+  std::size_t cores = 1;                ///< that the job may use
   bool stop = false;                    ///< ranks wait at the end to be ended
 };
 
@@ -176,10 +177,15 @@ class PhaseSchedule {
 
   // What groups consist of (schedule/phase_groups.cpp)
   [[nodiscard]] record::Segment block(record::Phase phase, const View& view) const;
+  [[nodiscard]] record::Segment cached_block(const View& view, bool behind_burst) const;
+  [[nodiscard]] record::Segment segment_of(record::Phase phase, std::uint64_t batches, const View& view) const;
   [[nodiscard]] record::Segment burst(record::Phase made_as, const View& view) const;
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
   [[nodiscard]] int bursts(record::Phase made_as, const View& view) const;
   [[nodiscard]] bool reads_in_gaps(const View& view) const;
+  /// Turns until all that is under way lies ready, where files are in memory and nothing was ready before; 0: not
+  /// known, or a job that need not be measured so shortly.
+  [[nodiscard]] std::uint64_t turns_to_fill(const View& view) const;
   /// Whether its batches are so long that what a round holds must be counted.
   [[nodiscard]] bool is_slow(const View& view) const;
   /// Whether the fewest rounds, and one for what goes wrong, would take longer than the budget at the pace so far. What

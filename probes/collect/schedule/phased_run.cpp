@@ -1,14 +1,21 @@
 #include "probes/collect/schedule/phased_run.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "probes/collect/schedule/constants.hpp"
+#include "probes/collect/system/cpu_limit.hpp"
 
 namespace stallcast::collect {
 namespace {
 
 namespace fs = std::filesystem;
+
+PhaseWants with_cores(PhaseWants wants) {
+  wants.cores = std::max<std::size_t>(1, allowed_cpus().size());
+  return wants;
+}
 
 }  // namespace
 
@@ -16,7 +23,7 @@ PhasedRun::PhasedRun(const RunFolder& folder, const PhasedOptions& options)
     : options_(options),
       control_(folder.control()),
       files_(std::make_unique<RecordedFiles>(folder.path(), folder.control())),
-      schedule_(folder.control(), options.wants, files_.get()),
+      schedule_(folder.control(), with_cores(options.wants), files_.get()),
       run_folder_(folder.path()) {
   control_.evict = static_cast<std::uint32_t>(options.evict);
   control_.mode = static_cast<std::uint32_t>(record::RunMode::phased);

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "analyzer/blocks/blocks.hpp"
@@ -51,17 +52,19 @@ struct Bunches {
   double step = 10.0;
   double make = 60.0;
   double computing = 0.05;  ///< share of the making
+  int phase = 1;
 
   /// Of 13 batches from the 17th on.
   [[nodiscard]] PhaseBlock block() const {
     constexpr std::size_t k_crew = 4;
     Consumer consumer;
+    consumer.loaders[1].prefetch_factor = 2;
     consumer.passes.push_back({0, 1, 0, {}, {}});
     std::vector<record::ProcessRecording> processes(1);
     consumer.pid = processes[0].info.pid = 100;
     processes[0].texts.push_back(
-        {record::TextKind::segment,
-         R"({"segment":1,"phase":1,"round":0,"iterator_id":0,"first":16,"batches":13,"workers":4})"});
+        {record::TextKind::segment, R"({"segment":1,"phase":)" + std::to_string(phase) +
+                                        R"(,"round":0,"iterator_id":0,"first":16,"batches":13,"workers":4})"});
     std::vector<double> got;
     std::vector<double> free(k_crew, 0.0);
     for (std::size_t i = 0; i < 40; ++i) {
@@ -99,6 +102,15 @@ TEST_CASE("a job that waits for each bunch is as fast as its workers, who wait f
   CHECK_FALSE(Bunches{.step = 14.9}.block().produced);  // it hardly waits: a stock may grow
   CHECK_FALSE(Bunches{.step = 20.0}.block().produced);
   CHECK_FALSE(Bunches{.computing = 0.6}.block().produced);
+}
+
+TEST_CASE("of a job that takes batches more slowly than they are made, what it takes while all lie ready is its rate") {
+  Bunches job{.step = 20.0, .make = 3.0};
+  job.phase = 2;
+  const PhaseBlock block = job.block();
+  CHECK_FALSE(block.produced);
+  CHECK(block.batches == 5);  // from the first to the sixth of 13: later, others are under way
+  CHECK(block.samples / block.seconds == doctest::Approx(8 / 0.020));
 }
 
 TEST_CASE("what workers made is their whole batches and the passed shares of those in the making") {

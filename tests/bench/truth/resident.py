@@ -15,9 +15,18 @@ MAP_LOCKED = 0x2000
 MAP_POPULATE = 0x8000
 
 
+MOST_MAPS = 50_000  # of one process: vm.max_map_count is 65530 by default
+
+
 @contextlib.contextmanager
 def resident(paths):
-    """Holds the files in memory; raises if they could not be locked (RLIMIT_MEMLOCK)."""
+    """Holds the files in memory; raises if they could not be locked (RLIMIT_MEMLOCK). The bytes of all of them."""
+    with contextlib.ExitStack() as held:
+        yield sum(held.enter_context(_holder(paths[at : at + MOST_MAPS])) for at in range(0, len(paths), MOST_MAPS))
+
+
+@contextlib.contextmanager
+def _holder(paths):
     here = pathlib.Path(__file__)
     holder = subprocess.Popen([sys.executable, "-m", f"{here.parent.name}.{here.stem}"], cwd=here.parent.parent,
                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

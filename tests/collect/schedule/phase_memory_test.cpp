@@ -305,6 +305,30 @@ TEST_CASE("files of a slow job's next round are read while those of this one are
   CHECK(cached[1].batches < cached[0].batches);
 }
 
+TEST_CASE(
+    "where batches are made quickly from memory, blocks of a slow job are as short as what is under way lets them") {
+  const auto lengths = [](std::uint64_t cpu_ms, std::size_t cores) {
+    Job job;
+    slow_job(job);
+    job.files.takes_s = 6.0;
+    job.control->made_batches = 100;
+    job.control->made_cpu_ns = 100 * cpu_ms * 1'000'000;
+    PhaseWants wants = usual_wants();
+    wants.budget = Seconds(300.0);
+    wants.cores = cores;
+    PhaseSchedule schedule(*job.control, wants, &job.files);
+    job.run(schedule, 200.0);
+    std::vector<std::uint64_t> found;
+    for (const Segment& block : job.published(Phase::cached)) found.push_back(block.batches);
+    REQUIRE(found.size() >= 3);
+    return found;
+  };
+  // 16 of 41 ms on 2 cores are made within 2 steps of 0.23 s: those, twice, and 13 that count, and 16 that are next.
+  for (const std::uint64_t batches : lengths(41, 2)) CHECK(std::abs(static_cast<int>(batches) - 33) <= 1);
+  CHECK(lengths(300, 2)[0] > 45);  // it takes ten steps to make them
+  CHECK(lengths(300, 8)[0] < 45);
+}
+
 TEST_CASE("files of the next round that are not held in time are let go of, and asked for behind its cold group") {
   Job job;
   slow_job(job);
