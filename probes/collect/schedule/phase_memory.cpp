@@ -50,6 +50,8 @@ void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const
   const bool in_burst = reads_in_gaps(view) && view.slowest_turn < next_turn_ && rests(cold_, view);
   if (view.slowest_turn < next_turn_ && !in_burst) return;
   if (memory_from_s_ < 0.0) memory_from_s_ = elapsed_s_;
+  // By the time that they are read it will be behind the burst.
+  if (in_burst) from = std::max(from, next_turn_ + (earliest_turn(view) - view.fastest_turn));
   if (goes_by_position(view)) return ask_from_here(turns, from, view);
   // What comes next is known within a pass alone: where reading and the group hardly fit into one, all files are held.
   const std::uint64_t read = is_slow(view) ? turns + turns / 4 : turns;  // with the slack below
