@@ -248,6 +248,15 @@ void take_off_read_ahead(PhaseBlock& block) {
   block.late_seconds = std::max(0.0, block.late_seconds + more);
 }
 
+/// A pause fills the queue: between two of them it may be full at both ends, and not on the way.
+BlockWindow longest_window(const Measuring& m, const SegmentRun& run, const BlockWindow& window) {
+  const auto full = full_window(m.pass, m.course, run, m.loader, window);
+  if (!full) return window;
+  const std::uint64_t from_ns = m.course.block[full->first].wait.end_ns;
+  const std::uint64_t to_ns = m.course.block[full->last].wait.end_ns;
+  return interrupted_between(m.interruptions, from_ns, to_ns) ? window : *full;
+}
+
 PhaseBlock block_of(const Measuring& m, const SegmentRun& run) {
   PhaseBlock block;
   block.run = run;
@@ -262,7 +271,7 @@ PhaseBlock block_of(const Measuring& m, const SegmentRun& run) {
   const bool whole = in_most_steps(deliveries, m.interruptions) ||
                      !interrupted_between(m.interruptions, deliveries.front().wait.end_ns, until_ns);
   block.produced = run.workers > 0 && whole && measure_production(m, window, block);
-  if (!block.produced) measure_deliveries(m, window, block);
+  if (!block.produced) measure_deliveries(m, longest_window(m, run, window), block);
   if (block.rejected.empty()) take_off_read_ahead(block);
   return block;
 }

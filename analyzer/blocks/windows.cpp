@@ -93,30 +93,6 @@ bool all_ready(std::span<const Delivery> alike, std::size_t asked, std::size_t u
   });
 }
 
-/// Of a job that takes batches more slowly than they are made: from the first to the last delivery before which all
-/// that was under way lay ready. As many were made as were delivered between the two, whatever the block began with.
-///
-/// Worked example. 2 workers, 2 prefetched by each, behind a burst; a batch is made in 3 ms, a step takes 10 ms. Before
-/// the first delivery nothing is ready, before the second all four are. A window by what fills a queue would open with
-/// the fifth.
-std::optional<BlockWindow> full_window(const BlockCourse& course, const SegmentRun& run, const LoaderFacts& loader,
-                                       const BlockWindow& other) {
-  if (run.at_once > 0 || run.iterable || loader.prefetch_factor < 1) return std::nullopt;
-  const auto prefetch = static_cast<std::size_t>(loader.prefetch_factor);
-  BlockWindow window = other;
-  window.empty = true;
-  window.full = true;
-  for (std::size_t i = 0; i < course.block.size(); ++i) {
-    if (!all_ready(course.alike, i, run.workers * prefetch)) continue;
-    if (window.empty) window.first = i;
-    window.empty = false;
-    window.last = i;
-  }
-  const std::size_t others = other.empty ? 0 : other.last - other.first;
-  if (window.empty || window.last - window.first <= others) return std::nullopt;
-  return window;
-}
-
 BlockWindow pulled_window(const Pass& pass, const BlockCourse& course, const SegmentRun& run,
                           const LoaderFacts& loader) {
   const std::span<const Delivery> block = course.block;
@@ -204,8 +180,25 @@ BlockWindow window_of(const Consumer& consumer, const Pass& pass, const BlockCou
   if (!run.stream.empty() && !making_is_known(pass.deliveries)) {
     return unseen_window(course.block, waited_before(consumer, pass.loader_id, consumer.phases_begin_ns));
   }
-  const BlockWindow window = pulled_window(pass, course, run, loader);
-  return full_window(course, run, loader, window).value_or(window);
+  return pulled_window(pass, course, run, loader);
+}
+
+std::optional<BlockWindow> full_window(const Pass& pass, const BlockCourse& course, const SegmentRun& run,
+                                       const LoaderFacts& loader, const BlockWindow& other) {
+  if (run.workers == 0 || run.at_once > 0 || run.iterable || loader.prefetch_factor < 1) return std::nullopt;
+  const std::size_t under_way = run.workers * static_cast<std::size_t>(loader.prefetch_factor);
+  BlockWindow window = other;
+  window.empty = true;
+  window.full = true;
+  for (std::size_t i = begins_pass(course.block) ? under_way : 0; i < course.block.size(); ++i) {
+    if (course.block[i].wait.batch < pass.filling || !all_ready(course.alike, i, under_way)) continue;
+    if (window.empty) window.first = i;
+    window.empty = false;
+    window.last = i;
+  }
+  const std::size_t others = other.empty ? 0 : other.last - other.first;
+  if (window.empty || window.last - window.first <= others) return std::nullopt;
+  return window;
 }
 
 std::string lived_on_stock(const Consumer& consumer, const Pass& pass, const SegmentRun& run, double waited) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -22,7 +23,7 @@ struct BlockWindow {
   std::size_t first = 0;  ///< first delivery inside
   std::size_t last = 0;   ///< last delivery inside
   bool empty = true;
-  bool full = false;                        ///< all that was under way lay ready from its first to its last delivery
+  bool full = false;                        ///< all that was under way lay ready before its first and its last delivery
   std::uint64_t opened_ns = 0;              ///< the script came to the block
   std::uint64_t all_at_it_ns = UINT64_MAX;  ///< each worker makes batches of this block; UINT64_MAX: not known
   std::uint64_t closed_ns = 0;              ///< until then workers had it to make; 0 or UINT64_MAX: not known
@@ -31,6 +32,16 @@ struct BlockWindow {
 /// The deliveries of the block, one of `pass`, that count.
 [[nodiscard]] BlockWindow window_of(const Consumer& consumer, const Pass& pass, const BlockCourse& course,
                                     const SegmentRun& run, const LoaderFacts& loader);
+
+/// Of a job that takes batches more slowly than they are made: from the first to the last delivery before which all
+/// that was under way lay ready. As many were made as were delivered between the two, whatever the block began with,
+/// unless the script paused. Absent where `other` is as long.
+///
+/// Worked example. 2 workers, 2 prefetched by each, behind a burst; a batch is made in 3 ms, a step takes 10 ms. Before
+/// the first delivery nothing is ready, before the second all four are. A window by what fills a queue would open with
+/// the fifth.
+[[nodiscard]] std::optional<BlockWindow> full_window(const Pass& pass, const BlockCourse& course, const SegmentRun& run,
+                                                     const LoaderFacts& loader, const BlockWindow& other);
 
 /// Why a stream's block as found does not tell the job's rate, where nobody saw how its batches were made: the loader
 /// went on while the script was given a burst, and what it had ready may have lasted through the block. Empty if it

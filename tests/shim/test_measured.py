@@ -174,9 +174,13 @@ class Measured(harness.ShimTest):
                     yield from range(24)
                     raise ValueError("of the sampler")
 
+            class Frozen(Exception):
+                def __setattr__(self, name, value):
+                    raise AttributeError("frozen")
+
             def collate(samples):
                 if 20 in samples:
-                    raise RuntimeError("of the collate")
+                    raise Frozen("of the collate")
                 return samples
 
             def tell(**options):
@@ -203,6 +207,7 @@ class Measured(harness.ShimTest):
         for segments in (None, dense(40)):
             measured = self.python(script, segments=segments)
             self.assertEqual(measured.status, 1)
+            self.assertTrue(any(recording.waits for recording in measured.run.recordings))
             self.assertMultiLineEqual(without_addresses(measured.err), without_addresses(plain.err))
 
     def test_a_tool_that_has_died_is_let_go_of(self):

@@ -26,6 +26,8 @@ inline constexpr std::uint64_t k_many_block_batches = 24;
 inline constexpr std::uint64_t k_most_block_batches = 400;
 
 // phase_schedule.cpp
+/// of the time as found that ranks waited, at most. Chosen: what they waited before is not theirs to count
+inline constexpr double k_most_waited_share = 0.99;
 /// times that files were held later than foreseen. Chosen: once is chance; from then on all files are held
 inline constexpr int k_most_late_holds = 2;
 /// between looks. Chosen: turns of less come in bunches, which are no rate
@@ -34,8 +36,8 @@ inline constexpr double k_rate_over_s = 0.2;
 inline constexpr double k_read_slack = 1.3;
 inline constexpr double k_first_read_s = 2.0;  ///< taken for it before anything was read. Chosen: files of a block
 inline constexpr double k_least_read_s = 0.5;  ///< taken for it. Chosen: what took no time was in memory
-/// turns of a job that waits for storage to those that are read beside it. Chosen: there are four readers for each
-/// of its own, which get four fifths where all are served alike, and got eight ninths by a limit of the kernel
+/// turns of a job that waits for storage to those that are read beside it. Chosen: four readers for each of its own
+/// leave it a quarter as much as they get where all are served alike; by a limit of the kernel they left it an eighth
 inline constexpr double k_files_beside_reading = 0.2;
 inline constexpr double k_slowest_lead_rate = 0.1;  ///< turns a second. Chosen: a job without a rate has some lead, too
 
@@ -63,11 +65,11 @@ inline constexpr double k_cached_block_s = 2.0;
 inline constexpr double k_stream_block_s = 4.0;
 /// batches whose making tells what one takes. Chosen: a slow job has made as many when its blocks are planned
 inline constexpr std::uint64_t k_fewest_made = 12;
-/// of one batch from each worker, in a cold block of slow batches. Chosen: two, and what was begun before the block
-inline constexpr std::uint64_t k_bunches_of_slow_block = 3;
 /// of what the kernel reads ahead of a stream's readers, in a cold block. Chosen: a block begins and ends in the midst
 /// of one, and of five of them (80 MB of 8 MiB windows) some had 160 % of what they read from storage
 inline constexpr std::uint64_t k_windows_of_cold_block = 8;
+/// of a hold in which slow batches are made. Chosen: it ends after 10 s at most, and storage is not always as quick
+inline constexpr double k_hold_s = 7.0;
 /// of the time so far that the script has been held. Chosen: from here on a group has one burst
 inline constexpr double k_most_held_time = 1.0 / 3.0;
 inline constexpr std::uint64_t k_burst_batches = 8;  ///< of a group's bursts together. Chosen: enough to tell a rate by

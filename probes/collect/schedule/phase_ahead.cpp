@@ -49,7 +49,8 @@ void PhaseSchedule::publish_next_cold(const View& view) {
 /// other 18 take 3.6 turns; 5 are left to them.
 std::uint64_t PhaseSchedule::gap_for(std::uint64_t asked, const View& view) const {
   const bool behind_burst = cold_.end >= held_first_;
-  const std::uint64_t from = behind_burst ? held_first_ - view.in_flight : std::max(view.fastest_turn, cold_.end);
+  const std::uint64_t burst = burst_batches(Phase::cold, view);
+  const std::uint64_t from = behind_burst ? held_first_ - burst : std::max(view.fastest_turn, cold_.end);
   const std::uint64_t to = std::max(from, held_until_turn_ - view.in_flight);
   const std::uint64_t begun = std::min(held_first_, from + view.in_flight);  // what is found before is read from there
   const double alone_s = static_cast<double>(to - from) * (1.0 - waited_share_) / rate_as_found_;
@@ -86,7 +87,7 @@ std::uint64_t PhaseSchedule::lead_after_burst(std::uint64_t turns, const View& v
     const std::uint64_t lead = lead_for(turns, view);
     return lead - std::min(lead, next_turn_ - std::min(next_turn_, view.fastest_turn));
   }
-  const double read = static_cast<double>(view.in_flight) * (1.0 - waited_share_);
+  const double read = burst_batches(Phase::cold, view) * (1.0 - waited_share_);
   const double left = std::clamp(1.0 - read / static_cast<double>(turns), 0.0, 1.0);
   return static_cast<std::uint64_t>(std::ceil(left * static_cast<double>(lead_for(turns, view))));
 }

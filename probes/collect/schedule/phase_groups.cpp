@@ -35,10 +35,11 @@ Segment PhaseSchedule::block(Phase phase, const View& view) const {
   if (phase == Phase::cold && rate > 0.0 && rate < rate_as_found_) {
     batches = std::min(batches, transients_ + std::max<std::uint64_t>(measured_batches(rate), view.workers));
   }
-  // What its workers make tells the rate of a job that waits for each bunch of them, whatever was under way before.
-  if (phase == Phase::cold && reads_in_gaps(view)) {
-    const std::uint64_t bunches = k_bunches_of_slow_block * view.workers + 1;
-    batches = std::min(batches, std::max(measured_batches(rate_as_found_), bunches));
+  // What workers that wait for storage make tells the rate of a job that waits for them. Most of what was under way
+  // when the block began was begun before it.
+  if (phase == Phase::cold && reads_in_gaps(view) && makers_mostly_wait()) {
+    const std::uint64_t fewest = std::uint64_t{view.in_flight} + view.workers + 1;
+    batches = std::min(batches, std::max(measured_batches(rate_as_found_), fewest));
   }
   if (phase == Phase::cached && rate > rate_as_found_) {
     const auto wanted = static_cast<std::uint64_t>(std::ceil(rate * k_cached_block_s)) + transients_;
@@ -72,21 +73,41 @@ Segment PhaseSchedule::segment_of(Phase phase, std::uint64_t batches, const View
   return segment;
 }
 
+bool PhaseSchedule::makers_mostly_wait() const {
+  const std::uint64_t cpu_ns = control_.made_cpu_ns.load(std::memory_order_relaxed);
+  return control_.made_batches.load(std::memory_order_relaxed) >= k_fewest_made &&
+         2 * cpu_ns < control_.made_wall_ns.load(std::memory_order_relaxed);
+}
+
 /// By the CPU time that making a batch took so far: from memory it takes no longer than that on a core of its own. With
-/// a margin of as much again, as the script computes beside it.
+/// a margin of as much again, as the script computes beside it. The batch that is given last is to be made within a
+/// step, or all never lie ready.
 ///
 /// Worked example. 16 batches under way of 41 ms each, on 2 cores: 0.33 s, with the margin 0.66 s, in which a job of
 /// steps of 250 ms takes 3 turns.
 std::uint64_t PhaseSchedule::turns_to_fill(const View& view) const {
   const std::uint64_t made = control_.made_batches.load(std::memory_order_relaxed);
-  if (!reads_in_gaps(view) || made < k_fewest_made || spans_) return 0;
+  if (!reads_in_gaps(view) || made < k_fewest_made || spans_ || view.not_ahead) return 0;
   const double cpu_ns = static_cast<double>(control_.made_cpu_ns.load(std::memory_order_relaxed));
   const double batch_s = cpu_ns / static_cast<double>(made) / k_second_ns;
   const auto cores = static_cast<double>(std::min<std::size_t>(wants_.cores, view.workers));
   const double step_s = (1.0 - waited_share_) / rate_as_found_;
   const double turns = 2.0 * static_cast<double>(view.in_flight * view.ranks) * batch_s / cores / step_s;
-  const auto filling = static_cast<std::uint64_t>(std::ceil(turns)) + 1;
-  return 2 * filling <= view.in_flight ? filling : 0;
+  const double filling = std::ceil(turns) + 1.0;
+  const bool is_quick = 2.0 * batch_s <= step_s && 2.0 * filling <= static_cast<double>(view.in_flight);
+  return is_quick ? static_cast<std::uint64_t>(filling) : 0;
+}
+
+/// Batches of a burst: all that is under way, or of slow ones from storage as many as are made before the script has
+/// been held for too long. One of each worker at least: of its other ones there is one in the making until the hold.
+///
+/// Worked example. 16 workers with 2 batches each bring 1.6 a second: in 7 s 11, and half of each that is being made is
+/// done already. 19 of 32.
+std::uint32_t PhaseSchedule::burst_batches(Phase made_as, const View& view) const {
+  if (made_as == Phase::cached || rate_as_found_ <= 0.0) return view.in_flight;
+  const double rate = std::min(rate_as_found_, costs_.batches_per_s(made_as));
+  const double made = k_hold_s * (rate > 0.0 ? rate : rate_as_found_) + view.workers / 2.0;
+  return static_cast<std::uint32_t>(std::clamp(made, double(view.workers), double(view.in_flight)));
 }
 
 /// A hold, and what was made in it at once.
@@ -95,7 +116,7 @@ Segment PhaseSchedule::burst(Phase made_as, const View& view) const {
   segment.phase = static_cast<std::uint32_t>(Phase::synthetic);
   segment.made_as = static_cast<std::uint32_t>(made_as);
   segment.round = round_;
-  segment.batches = view.in_flight;
+  segment.batches = burst_batches(made_as, view);
   const auto steps = static_cast<std::uint32_t>(std::max(1.0, std::round(view.batches_a_step)));
   if (steps > 1 && steps <= segment.batches) segment.batches -= segment.batches % steps;
   return segment;

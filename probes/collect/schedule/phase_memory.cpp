@@ -104,12 +104,10 @@ void PhaseSchedule::note_reading(const View& view) {
 }
 
 /// As far as it got the last time. A job that waits for storage takes all that it gives: the first time it is taken to
-/// keep a fifth beside the readers of files, of whom there are four for each of its workers, and two thirds of a
-/// stream.
+/// go on by one turn for five that are read beside it, and to keep two thirds of a stream.
 ///
-/// Worked example. It takes 4 batches/s; the files of 40 turns are then read at four fifths of that, in 12.5 s, in
-/// which the job itself goes on by 8 turns. Where a batch takes long, what comes late costs no more than what comes
-/// early.
+/// Worked example. It takes 4 batches/s; the files of 40 turns are then read in 12 s, in which the job itself goes on
+/// by 8 turns. Where a batch takes long, what comes late costs no more than what comes early.
 std::uint64_t PhaseSchedule::lead_for(std::uint64_t turns, const View& view) const {
   const double rate = std::max(rate_as_found_, k_slowest_lead_rate);
   const bool is_stream = goes_by_position(view);

@@ -96,7 +96,7 @@ void PhaseSchedule::plan_blocks(const View& view) {
   }
   rate_as_found_ = static_cast<double>(view.slowest_turn - first_turn_) / elapsed_s_;
   const double share = static_cast<double>(view.waited_ns - waited_before_) / (elapsed_s_ * k_second_ns);
-  waited_share_ = share / std::max(1U, view.ranks);
+  waited_share_ = std::clamp(share / std::max(1U, view.ranks), 0.0, k_most_waited_share);
   const std::uint64_t measured = std::max<std::uint64_t>(measured_batches(rate_as_found_), view.workers);
   transients_ = view.workers == 0 ? 1 : view.in_flight + view.workers;
   block_batches_ = std::min(measured + transients_, k_most_block_batches);

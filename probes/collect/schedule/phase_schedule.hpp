@@ -179,10 +179,13 @@ class PhaseSchedule {
   [[nodiscard]] record::Segment block(record::Phase phase, const View& view) const;
   [[nodiscard]] record::Segment cached_block(const View& view, bool behind_burst) const;
   [[nodiscard]] record::Segment segment_of(record::Phase phase, std::uint64_t batches, const View& view) const;
+  [[nodiscard]] std::uint32_t burst_batches(record::Phase made_as, const View& view) const;
   [[nodiscard]] record::Segment burst(record::Phase made_as, const View& view) const;
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
   [[nodiscard]] int bursts(record::Phase made_as, const View& view) const;
   [[nodiscard]] bool reads_in_gaps(const View& view) const;
+  /// Whether workers have waited for most of the time in which they made batches.
+  [[nodiscard]] bool makers_mostly_wait() const;
   /// Turns until all that is under way lies ready, where files are in memory and nothing was ready before; 0: not
   /// known, or a job that need not be measured so shortly.
   [[nodiscard]] std::uint64_t turns_to_fill(const View& view) const;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "probes/collect/schedule/constants.hpp"
+#include "probes/collect/system/cgroup_limits.hpp"
 #include "probes/collect/system/cpu_limit.hpp"
 
 namespace stallcast::collect {
@@ -13,7 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 PhaseWants with_cores(PhaseWants wants) {
-  wants.cores = std::max<std::size_t>(1, allowed_cpus().size());
+  const double quota = read_cgroup_limits("/").cpus.value_or(static_cast<double>(allowed_cpus().size()));
+  const double usable = std::min(quota, static_cast<double>(allowed_cpus().size()));
+  wants.cores = std::max<std::size_t>(1, static_cast<std::size_t>(usable));
   return wants;
 }
 

@@ -130,6 +130,8 @@ bool RecordedFiles::is_next_held() const {
 void RecordedFiles::ask_ranks(Held& held, std::uint64_t first, std::uint32_t batches) {
   answered_.clear();
   indices_.clear();
+  told_.clear();
+  repeated_ = false;
   asking_ = &held;
   serial_ = control_.ahead_serial.load(std::memory_order_relaxed) + 1;
   control_.ahead_first.store(first, std::memory_order_relaxed);
@@ -233,6 +235,7 @@ void RecordedFiles::take_answer(const AheadText& text) {
       for (const json& index : list) {
         if (!index.is_number_integer()) return fail(*asking_, "the sampler gives no whole numbers");
         indices_.push_back(index.get<std::int64_t>());
+        repeated_ = !told_[text.pid].insert(indices_.back()).second || repeated_;
       }
     }
   }
@@ -280,15 +283,9 @@ std::size_t RecordedFiles::readers() const {
   return std::clamp(k_readers_of_a_worker * workers, PageHolder::k_fewest_readers, k_most_readers);
 }
 
-/// Whether samples come more than once, as where they are drawn with replacement.
-bool RecordedFiles::samples_repeat() const {
-  const std::unordered_set<std::int64_t> once(indices_.begin(), indices_.end());
-  return once.size() < indices_.size();
-}
-
 void RecordedFiles::hold_what_was_told() {
   Held& held = *std::exchange(asking_, nullptr);
-  if (&held == next_ && samples_repeat()) {
+  if (&held == next_ && repeated_) {
     return fail(held, "samples come more than once: cold batches before them might find theirs held");
   }
   names_.learn(samples_);

@@ -61,7 +61,6 @@ class RecordedFiles : public FilesAhead {
   void take_answer(const AheadText& text);
   void take_names(const nlohmann::json& answer);
   void hold_what_was_told();
-  [[nodiscard]] bool samples_repeat() const;
   [[nodiscard]] std::size_t readers() const;
   [[nodiscard]] FoundFiles files_of_told() const;
   void fail(Held& held, std::string why);
@@ -86,6 +85,8 @@ class RecordedFiles : public FilesAhead {
   std::uint32_t serial_ = 0;
   std::unordered_set<std::int32_t> answered_{};  ///< ranks, by pid
   std::vector<std::int64_t> indices_{};
+  std::unordered_map<std::int32_t, std::unordered_set<std::int64_t>> told_{};  ///< the same, by rank
+  bool repeated_ = false;  ///< a rank has told one more than once, as where samples are drawn with replacement
 };
 
 }  // namespace stallcast::collect

@@ -119,9 +119,10 @@ TEST_CASE("files ahead: samples that come more than once are not held beside oth
   REQUIRE(rank.settled() == State::held);
   rank.files->ask_next(80, 3);
   rank.answer(R"("indices":[[5,6],[6,7]],"done":true})");
-  CHECK_FALSE(rank.files->is_next_held());
-  rank.files->release_next();
   CHECK(rank.files->state() == State::held);
+  rank.files->release();  // the next ones are in their place
+  CHECK(rank.files->state() == State::failed);
+  CHECK(rank.files->why_not() == "samples come more than once: cold batches before them might find theirs held");
 }
 
 TEST_CASE("files ahead: refusals, unknown samples and stale answers") {

@@ -25,9 +25,15 @@ _OURS = os.path.dirname(unseen.__code__.co_filename) + os.sep
 def leave_out(error):
     """Takes our frames out of the traceback of an error that a function of ours is about to raise again, by `raise`
     alone. Before Python 3.11 its own frame stays."""
+    try:
+        _leave_out(error)
+    except Exception:
+        pass  # the script's error goes on as it is
+
+
+def _leave_out(error):
     first = last = None
-    at = error.__traceback__
-    outermost = at
+    outermost = at = error.__traceback__
     while at is not None:
         if not at.tb_frame.f_code.co_filename.startswith(_OURS):
             if last is None:
@@ -39,6 +45,6 @@ def leave_out(error):
     if last is not None:
         last.tb_next = None
     if not _RAISE_ADDS:
-        error.__traceback__ = first
+        BaseException.with_traceback(error, first)  # its class may refuse that attributes are set
     elif outermost is not first:
         outermost.tb_next = first

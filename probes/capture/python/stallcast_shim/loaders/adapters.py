@@ -207,6 +207,9 @@ def through(generator, source):
             item = pull() if current_pass is None else passes.wait(current_pass, pull)
         except StopIteration as end:
             return end.value
+        except BaseException as error:
+            leave_out(error)
+            raise
         try:
             sent = yield item
         except GeneratorExit:

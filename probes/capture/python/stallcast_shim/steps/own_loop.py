@@ -211,6 +211,9 @@ def _through(generator, wait):
             item = wait(pull)
         except StopIteration as end:
             return end.value
+        except BaseException as error:
+            leave_out(error)
+            raise
         try:
             sent = yield item
         except GeneratorExit:
