@@ -115,13 +115,9 @@ bool mostly_waits(std::span<const Delivery> deliveries) {
   return late_s >= k_mostly_waits_for_making * static_cast<double>(all_ns) * 1e-9;
 }
 
-/// Whether the script comes to wait for batches to be made, by workers that mostly wait for storage themselves: from
-/// those that compute the step may take time, and more of it while there is a stock. Up to the end, for a batch of each
-/// worker: what lay ready when the block began has run out then, and none of it comes back.
-///
-/// Worked example. 8 workers bring 8 batches in 3.3 s, in which the steps take 2.0 s. Behind a block from memory 16 lie
-/// ready, and the script waits for 0, 0 and 39 % of the time of each 8.
-bool comes_to_wait(std::span<const Delivery> deliveries, std::size_t workers) {
+/// Whether the workers mostly wait themselves while they make batches: the step takes no time from these then, and
+/// makes them no slower while it goes through a stock.
+bool makers_wait(std::span<const Delivery> deliveries) {
   double made_s = 0.0;
   double cpu_s = 0.0;
   for (const Delivery& delivery : deliveries) {
@@ -129,20 +125,20 @@ bool comes_to_wait(std::span<const Delivery> deliveries, std::size_t workers) {
     made_s += static_cast<double>(delivery.made.end_ns - delivery.made.begin_ns) * 1e-9;
     cpu_s += static_cast<double>(delivery.made.cpu_ns) * 1e-9;
   }
-  if (cpu_s > k_computes_most * made_s || deliveries.size() <= workers) return false;
-  double late_s = 0.0;
-  for (const Delivery& delivery : deliveries.last(workers)) late_s += seconds_until_made(delivery);
-  const std::uint64_t begin_ns = deliveries[deliveries.size() - workers - 1].wait.end_ns;
-  return late_s >= k_least_wait_for_making * static_cast<double>(deliveries.back().wait.end_ns - begin_ns) * 1e-9;
+  return cpu_s <= k_computes_most * made_s;
 }
 
-/// Where the job waits for most of a block, or comes to wait in it, and its workers never rest, the block's rate is
-/// that of what they made. False where it does not, or that is not known.
+/// Where the job waits for most of a block, or its workers wait and make fewer batches than its steps take, and they
+/// never rest, the block's rate is that of what they made. False where it does not, or that is not known.
+///
+/// Worked example. 8 workers make 8 batches in 3.3 s, steps take 2.0 s for as many. Behind a block from memory 16 lie
+/// ready, and the script waits for none of the first 16. What was made meanwhile is its rate all the same: 2.4
+/// batches/s.
 bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBlock& block) {
   const std::span<const Delivery> deliveries = m.course.block;
   if (block.run.at_once > 0 || deliveries.size() < 2) return false;
   const bool mostly = mostly_waits(deliveries);
-  if (!mostly && !comes_to_wait(deliveries, block.run.workers)) return false;
+  if (!mostly && !makers_wait(deliveries)) return false;
   const auto produced = [&](std::uint64_t from_ns) {
     const auto batch = static_cast<double>(m.loader.batch_size);
     return production_of(m.pass, m.course.alike, block.run.workers, batch, from_ns, window.closed_ns);
@@ -152,8 +148,8 @@ bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBloc
   if (!made && !window.empty) made = produced(deliveries[window.first].wait.end_ns);
   const auto fewest = std::max<std::size_t>(k_fewest_in_block, block.run.workers);
   if (!made || made->groups.size() < fewest) return false;
-  std::size_t first = 1;
-  while (first < deliveries.size() && deliveries[first].made.begin_ns < window.opened_ns) ++first;
+  std::size_t first = 1;  // those before the block's are made in its state, too, while the script was in another
+  while (mostly && first < deliveries.size() && deliveries[first].made.begin_ns < window.opened_ns) ++first;
   const BlockWindow piece{first, deliveries.size() - 1, false};
   double own_s = 0.0;
   for (std::size_t i = first; i < deliveries.size(); ++i) {

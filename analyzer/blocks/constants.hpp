@@ -38,8 +38,8 @@ inline constexpr std::int64_t k_fewest_in_block = 4;
 /// Of the time between deliveries, that a script waits for batches to be made, from which a block's rate is that of its
 /// workers. Chosen: batches do not pile up beside a job that waits so much.
 inline constexpr double k_mostly_waits_for_making = 0.5;
-/// The same, of workers that wait for storage, in the last batch of each of them and by what they made. Chosen: a wait
-/// of less may be a hand-over, and a stock may grow.
+/// Of the time in which workers that wait for storage make batches, that its steps leave over. Chosen: of less it is
+/// not sure that the job waits for them.
 inline constexpr double k_least_wait_for_making = 0.05;
 /// Of a stream's cold block, that must be waiting for its time to be that of the bytes from storage. Chosen: what waits
 /// less is not as slow as its storage.

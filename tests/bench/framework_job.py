@@ -19,7 +19,7 @@ import torch
 from job_parts import Files
 from torch.utils.data import DataLoader, DistributedSampler
 
-BATCH, SKIPPED, REUSED, VALUES = 8, 12, 400, 4096
+SKIPPED, REUSED, VALUES = 12, 400, 4096
 
 
 class Reused:
@@ -38,8 +38,8 @@ class Reused:
 class Clock:
     """When each step began; of every epoch the first and the last steps do not count."""
 
-    def __init__(self):
-        self.epochs = []
+    def __init__(self, batch_size):
+        self.batch_size, self.epochs = batch_size, []
 
     def step(self, number):
         if number == 0:
@@ -49,7 +49,7 @@ class Clock:
     def rate(self):
         whole = [times for times in self.epochs if len(times) > 3 * SKIPPED]
         seconds = sum(times[-SKIPPED] - times[SKIPPED] for times in whole)
-        return BATCH * sum(len(times) - 2 * SKIPPED for times in whole) / seconds
+        return self.batch_size * sum(len(times) - 2 * SKIPPED for times in whole) / seconds
 
 
 def files_of(args):
@@ -57,7 +57,7 @@ def files_of(args):
 
 
 def make_loader(args, sampler=None):
-    loader = DataLoader(files_of(args), batch_size=BATCH, shuffle=sampler is None, sampler=sampler,
+    loader = DataLoader(files_of(args), batch_size=args.batch_size, shuffle=sampler is None, sampler=sampler,
                         num_workers=args.workers, persistent_workers=args.persistent_workers)
     return Reused(loader) if args.synthetic else loader
 
@@ -74,7 +74,7 @@ def train_plain(args, loader, clock, model, backward=lambda loss: loss.backward(
 
 
 def plain(args):
-    clock = Clock()
+    clock = Clock(args.batch_size)
     train_plain(args, make_loader(args), clock, torch.nn.Linear(1, 1))
     return clock.rate()
 
@@ -82,7 +82,7 @@ def plain(args):
 def accelerate(args):
     from accelerate import Accelerator
 
-    accelerator, clock = Accelerator(cpu=True), Clock()
+    accelerator, clock = Accelerator(cpu=True), Clock(args.batch_size)
     loader = make_loader(args)
     model = accelerator.prepare(torch.nn.Linear(1, 1))
     if not args.synthetic:
@@ -94,7 +94,7 @@ def accelerate(args):
 def lightning(args):
     import lightning as L
 
-    clock = Clock()
+    clock = Clock(args.batch_size)
 
     class Module(L.LightningModule):
         def __init__(self):
@@ -119,7 +119,7 @@ def rank_of_ddp(args, rank, rates):
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{args.port}", rank=rank,
                                          world_size=args.ranks)
-    clock = Clock()
+    clock = Clock(args.batch_size)
     sampler = DistributedSampler(files_of(args), args.ranks, rank)
     model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(1, 1))
     train_plain(args, make_loader(args, sampler), clock, model)
@@ -158,6 +158,7 @@ def main():
     parser.add_argument("job", choices=list(JOBS))
     parser.add_argument("folder")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--work-ms", type=float, default=0.0)
     parser.add_argument("--step-ms", type=float, default=20.0)

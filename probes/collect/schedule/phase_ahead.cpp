@@ -28,7 +28,8 @@ void PhaseSchedule::publish_next_cold(const View& view) {
   Group cold = cold_group(view);
   Group cached = cached_group(view, true);
   const std::uint64_t asked = turns_of(cached) + k_spare_turns;
-  const std::uint64_t first = next_turn_ + gap_for(asked, view);
+  // Beyond what is held for this round's group: some of its files may be there to the last.
+  const std::uint64_t first = std::max(next_turn_ + gap_for(asked, view), held_end_);
   const std::uint64_t end = first + turns_of(cold);
   if (view.pass_end == UINT64_MAX || end + asked > view.pass_end || bursts(Phase::cold, view) == 0) return;
   if (place(cold, first, view) != first || !has_time_for(cold, view)) return;
@@ -49,12 +50,15 @@ void PhaseSchedule::publish_next_cold(const View& view) {
 /// other 18 take 3.6 turns; 5 are left to them.
 std::uint64_t PhaseSchedule::gap_for(std::uint64_t asked, const View& view) const {
   const bool behind_burst = cold_.end >= held_first_;
-  const std::uint64_t burst = burst_batches(Phase::cold, view);
-  const std::uint64_t from = behind_burst ? held_first_ - burst : std::max(view.fastest_turn, cold_.end);
+  const std::uint64_t before = behind_burst ? burst_batches(Phase::cold, view) : view.workers;
+  const std::uint64_t from = std::max(view.fastest_turn, held_first_ - std::min(held_first_, before));
   const std::uint64_t to = std::max(from, held_until_turn_ - view.in_flight);
-  const std::uint64_t begun = std::min(held_first_, from + view.in_flight);  // what is found before is read from there
-  const double alone_s = static_cast<double>(to - from) * (1.0 - waited_share_) / rate_as_found_;
-  const double left = static_cast<double>(asked + (held_first_ - begun)) - rate_as_found_ * alone_s;
+  const double step_s = (1.0 - waited_share_) / rate_as_found_;
+  const double rate = costs_.batches_per_s(Phase::cached);
+  const std::uint64_t held = std::clamp(held_first_, from, to);
+  const double alone_s =
+      static_cast<double>(held - from) * step_s + static_cast<double>(to - held) * (rate > 0.0 ? 1.0 / rate : step_s);
+  const double left = static_cast<double>(asked) - rate_as_found_ * alone_s;
   return static_cast<std::uint64_t>(std::ceil(std::max(0.0, left) * k_files_beside_reading * k_gap_slack));
 }
 
@@ -62,10 +66,17 @@ bool PhaseSchedule::rests(const ColdTurns& cold, const View& view) {
   return view.slowest_turn >= cold.end || (cold.burst > 0 && view.ready >= cold.burst);
 }
 
+/// Whether the job leaves storage alone from now on: in the burst before the block from memory that comes next, or,
+/// where none is right before it, once all that is under way but one batch a worker is of that.
+bool PhaseSchedule::leaves_storage(const View& view) const {
+  const bool behind_burst = cold_before_.end >= held_first_;
+  return rests(cold_before_, view) && (behind_burst || view.slowest_turn + view.workers >= held_first_);
+}
+
 /// Asks for the next round's files once the cold batches before them are made, and gives them up where they are not
 /// held when the script comes to those behind. What cold batches are begun before that does not count.
 void PhaseSchedule::follow_next(const View& view) {
-  if (next_ == Next::wanted && rests(cold_before_, view)) {
+  if (next_ == Next::wanted && leaves_storage(view)) {
     files_->ask_next(next_first_, static_cast<std::uint32_t>(next_end_ - next_first_));
     next_ = Next::asked;
   }

@@ -35,8 +35,8 @@ Segment PhaseSchedule::block(Phase phase, const View& view) const {
   if (phase == Phase::cold && rate > 0.0 && rate < rate_as_found_) {
     batches = std::min(batches, transients_ + std::max<std::uint64_t>(measured_batches(rate), view.workers));
   }
-  // What workers that wait for storage make tells the rate of a job that waits for them. Most of what was under way
-  // when the block began was begun before it.
+  // What workers that wait for storage make tells the rate of a job that comes to wait for them. What was under way
+  // when the block began may have been ready.
   if (phase == Phase::cold && reads_in_gaps(view) && makers_mostly_wait()) {
     const std::uint64_t fewest = std::uint64_t{view.in_flight} + view.workers + 1;
     batches = std::min(batches, std::max(measured_batches(rate_as_found_), fewest));

@@ -47,7 +47,7 @@ bool PhaseSchedule::holds_for_too_long() const {
 void PhaseSchedule::ask_for_files(std::uint64_t turns, std::uint64_t from, const View& view) {
   // Reading beside cold batches would slow them, and what it brings in would not be cold. In the burst behind them
   // nobody else reads.
-  const bool in_burst = reads_in_gaps(view) && view.slowest_turn < next_turn_ && rests(cold_, view);
+  const bool in_burst = reads_in_gaps(view) && view.slowest_turn < next_turn_ && cold_.burst > 0 && rests(cold_, view);
   if (view.slowest_turn < next_turn_ && !in_burst) return;
   if (memory_from_s_ < 0.0) memory_from_s_ = elapsed_s_;
   // By the time that they are read it will be behind the burst.
@@ -179,6 +179,7 @@ void PhaseSchedule::publish_cached(Group group, std::uint64_t from, const View& 
   ++cached_rounds_;
   publish_next_cached(group, view);
   held_first_ = group.front().first;
+  held_end_ = asked_all_ || as_next_ ? 0 : asked_end_;
   held_until_turn_ = next_turn_;
   last_burst_ = ends_with_burst ? control_.segment_count.load(std::memory_order_relaxed) : 0;
   end_round();

@@ -169,6 +169,7 @@ class PhaseSchedule {
   void publish_next_cold(const View& view);
   [[nodiscard]] std::uint64_t gap_for(std::uint64_t asked, const View& view) const;
   void follow_next(const View& view);
+  [[nodiscard]] bool leaves_storage(const View& view) const;
   /// Whether no batch of the cold group is made any more.
   [[nodiscard]] static bool rests(const ColdTurns& cold, const View& view);
   void release_when_passed(const View& view);
@@ -240,6 +241,7 @@ class PhaseSchedule {
   std::uint64_t held_until_turn_ = 0;  ///< they are needed until this turn is taken; 0: no block of them is published
   std::uint32_t last_burst_ = 0;       ///< 1 + the segment after whose hold they are needed no more; 0: none
   std::uint64_t held_first_ = 0;       ///< the first of these turns
+  std::uint64_t held_end_ = 0;         ///< behind the last turn whose files are held; 0: all, or hardly more
   ColdTurns cold_{};                   ///< of the last cold group that is published
   ColdTurns cold_before_{};            ///< of the one before it
   int late_ = 0;                       ///< times that reading took longer than was foreseen

@@ -371,7 +371,8 @@ TEST_CASE(
   job.files.takes_s = 8.0;
   job.cached_rate = 20.0;
   check_rounds(job);
-  CHECK(job.files.asked == 1);
+  CHECK(job.files.asked <= 2);  // how quick it is from memory is not known when the first one is planned
+  CHECK(job.files.asked_next >= 3);
   CHECK(job.published(Phase::cached).size() >= 4);
 
   Job shards;
