@@ -115,15 +115,16 @@ bool mostly_waits(std::span<const Delivery> deliveries) {
   return late_s >= k_mostly_waits_for_making * static_cast<double>(all_ns) * 1e-9;
 }
 
-/// Whether the workers mostly wait themselves while they make batches: the step takes no time from these then, and
-/// makes them no slower while it goes through a stock.
+/// Whether the workers mostly wait themselves, and not for a core, while they make batches: the step takes no time from
+/// these then, and makes them no slower while it goes through a stock.
 bool makers_wait(std::span<const Delivery> deliveries) {
   double made_s = 0.0;
   double cpu_s = 0.0;
   for (const Delivery& delivery : deliveries) {
     if (!delivery.made_known || delivery.made.end_ns <= delivery.made.begin_ns) return false;
     made_s += static_cast<double>(delivery.made.end_ns - delivery.made.begin_ns) * 1e-9;
-    cpu_s += static_cast<double>(delivery.made.cpu_ns) * 1e-9;
+    const std::uint64_t delay_ns = delivery.made.run_delay_ns;
+    cpu_s += static_cast<double>(delivery.made.cpu_ns + (delay_ns != UINT64_MAX ? delay_ns : 0)) * 1e-9;
   }
   return cpu_s <= k_computes_most * made_s;
 }
@@ -157,7 +158,8 @@ bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBloc
     own_s += static_cast<double>(deliveries[i].wait.begin_ns - deliveries[i - 1].wait.end_ns) * 1e-9;
   }
   const double scale = block.samples > 0.0 ? made->samples / block.samples : 0.0;
-  const bool too_quick = !mostly && made->seconds - scale * own_s < k_least_wait_for_making * made->seconds;
+  const double taken_s = scale * (own_s + block.wait_seconds - block.late_seconds);  // receiving batches as well
+  const bool too_quick = !mostly && made->seconds - taken_s < k_least_wait_for_making * made->seconds;
   if (block.batches < k_fewest_in_block || too_quick) {
     const SegmentRun run = block.run;
     block = {};

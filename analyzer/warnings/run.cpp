@@ -97,9 +97,7 @@ std::optional<NodeWaits> waits_of_node(const Place& place, const Evidence& e) {
 
 }  // namespace
 
-/// Where states were made, their blocks tell the rates, and how sure these are.
 std::string few_steps(const Evidence& e, double threshold) {
-  if (e.profile.stalls.method.rfind("differential", 0) == 0) return {};
   std::size_t steps = 0;
   for (const RankView& rank : e.ranks) steps += rank.window.steps.size();
   if (static_cast<double>(steps) >= threshold) return {};

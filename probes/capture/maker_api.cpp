@@ -23,10 +23,12 @@ bool is_received(const Batch& made) {
 }
 
 /// What the schedule plans by: how quickly batches would be made if nothing had to be waited for.
-void count_made(std::uint64_t cpu_ns, std::uint64_t wall_ns) {
+void count_made(std::uint64_t cpu_ns, std::uint64_t delay_ns, std::uint64_t wall_ns) {
   record::ControlBlock* control = process().writer.control;
   if (control == nullptr || control->mode != static_cast<std::uint32_t>(record::RunMode::phased)) return;
   control->made_cpu_ns.fetch_add(cpu_ns, std::memory_order_relaxed);
+  const std::uint64_t busy_ns = cpu_ns + delay_ns;
+  control->made_blocked_ns.fetch_add(wall_ns > busy_ns ? wall_ns - busy_ns : 0, std::memory_order_relaxed);
   control->made_wall_ns.fetch_add(wall_ns, std::memory_order_relaxed);
   control->made_batches.fetch_add(1, std::memory_order_relaxed);
 }
@@ -56,7 +58,7 @@ void write_batch(Thread& thread, std::uint64_t end_ns, std::uint32_t samples) {
   const std::uint64_t delay_ns = delay_known ? now.run_delay_ns - made.at_begin.run_delay_ns : 0;
   const std::uint64_t wall_ns = end_ns - made.begin_ns;
   complete_times(thread, io, wall_ns, wall_ns > cpu_ns + delay_ns ? wall_ns - cpu_ns - delay_ns : 0);
-  count_made(cpu_ns, wall_ns);
+  count_made(cpu_ns, delay_ns, wall_ns);
   write_received(thread);
   auto* batch = reserve<record::BatchRecord>(thread, record::Kind::batch, made.worker);
   if (batch == nullptr) return;

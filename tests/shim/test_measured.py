@@ -157,12 +157,12 @@ class Measured(harness.ShimTest):
     @unittest.skipIf(sys.version_info < (3, 11), "a frame of ours stays before Python 3.11")
     def test_tracebacks_are_as_without_us(self):
         script = self.write("raises.py", """
-            import traceback
+            import gc, traceback
             from torch.utils.data import DataLoader, Sampler
 
             class Data:
                 def __init__(self, at): self.at = at
-                def __len__(self): return 40
+                def __len__(self): return 320
                 def __getitem__(self, index):
                     if index == self.at:
                         raise KeyError("of a sample")
@@ -171,7 +171,7 @@ class Measured(harness.ShimTest):
             class Raises(Sampler):
                 def __init__(self): pass
                 def __iter__(self):
-                    yield from range(24)
+                    yield from range(264)
                     raise ValueError("of the sampler")
 
             class Frozen(Exception):
@@ -179,7 +179,7 @@ class Measured(harness.ShimTest):
                     raise AttributeError("frozen")
 
             def collate(samples):
-                if 20 in samples:
+                if 260 in samples:
                     raise Frozen("of the collate")
                 return samples
 
@@ -189,12 +189,13 @@ class Measured(harness.ShimTest):
                         pass
                 except Exception:
                     traceback.print_exc()
+                gc.collect()  # an iterator that dies in a later worker complains of that, plainly as well
 
             for workers in (0, 1):
-                tell(dataset=Data(20), num_workers=workers)
+                tell(dataset=Data(260), num_workers=workers)
                 tell(dataset=Data(-1), sampler=Raises(), num_workers=workers)
                 tell(dataset=Data(-1), collate_fn=collate, num_workers=workers)
-            for batch in DataLoader(Data(9), batch_size=8):
+            for batch in DataLoader(Data(250), batch_size=8):
                 pass
             """)
         plain = self.python(script, shim=False)

@@ -70,6 +70,8 @@ inline constexpr std::uint64_t k_fewest_made = 12;
 inline constexpr std::uint64_t k_windows_of_cold_block = 8;
 /// of a hold in which slow batches are made. Chosen: it ends after 10 s at most, and storage is not always as quick
 inline constexpr double k_hold_s = 7.0;
+/// of a burst. Chosen: fewer steps tell no rate
+inline constexpr std::uint32_t k_fewest_burst_batches = 6;
 /// of the time so far that the script has been held. Chosen: from here on a group has one burst
 inline constexpr double k_most_held_time = 1.0 / 3.0;
 inline constexpr std::uint64_t k_burst_batches = 8;  ///< of a group's bursts together. Chosen: enough to tell a rate by

@@ -74,13 +74,13 @@ bool PhaseSchedule::leaves_storage(const View& view) const {
 }
 
 /// Asks for the next round's files once the cold batches before them are made, and gives them up where they are not
-/// held when the script comes to those behind. What cold batches are begun before that does not count.
+/// held while workers still have a batch each to make before those that count behind.
 void PhaseSchedule::follow_next(const View& view) {
   if (next_ == Next::wanted && leaves_storage(view)) {
     files_->ask_next(next_first_, static_cast<std::uint32_t>(next_end_ - next_first_));
     next_ = Next::asked;
   }
-  const bool begins = view.fastest_turn >= cold_.first && view.slowest_turn < cold_.end;
+  const bool begins = view.fastest_turn + view.workers >= cold_.first && view.slowest_turn < cold_.end;
   if (!begins) return;
   if (next_ == Next::asked && !files_->is_next_held()) {
     files_->release_next();

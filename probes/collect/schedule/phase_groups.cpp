@@ -74,9 +74,9 @@ Segment PhaseSchedule::segment_of(Phase phase, std::uint64_t batches, const View
 }
 
 bool PhaseSchedule::makers_mostly_wait() const {
-  const std::uint64_t cpu_ns = control_.made_cpu_ns.load(std::memory_order_relaxed);
+  const std::uint64_t blocked_ns = control_.made_blocked_ns.load(std::memory_order_relaxed);
   return control_.made_batches.load(std::memory_order_relaxed) >= k_fewest_made &&
-         2 * cpu_ns < control_.made_wall_ns.load(std::memory_order_relaxed);
+         2 * blocked_ns > control_.made_wall_ns.load(std::memory_order_relaxed);
 }
 
 /// By the CPU time that making a batch took so far: from memory it takes no longer than that on a core of its own. With
@@ -99,15 +99,20 @@ std::uint64_t PhaseSchedule::turns_to_fill(const View& view) const {
 }
 
 /// Batches of a burst: all that is under way, or of slow ones from storage as many as are made before the script has
-/// been held for too long. One of each worker at least: of its other ones there is one in the making until the hold.
+/// been held for too long, in whole steps. 0: too few are.
 ///
-/// Worked example. 16 workers with 2 batches each bring 1.6 a second: in 7 s 11, and half of each that is being made is
-/// done already. 19 of 32.
+/// Worked example. 16 workers with 2 batches each bring 1.6 a second: 11 of 32 in 7 s.
 std::uint32_t PhaseSchedule::burst_batches(Phase made_as, const View& view) const {
-  if (made_as == Phase::cached || rate_as_found_ <= 0.0) return view.in_flight;
-  const double rate = std::min(rate_as_found_, costs_.batches_per_s(made_as));
-  const double made = k_hold_s * (rate > 0.0 ? rate : rate_as_found_) + view.workers / 2.0;
-  return static_cast<std::uint32_t>(std::clamp(made, double(view.workers), double(view.in_flight)));
+  std::uint32_t batches = view.in_flight;
+  if (made_as != Phase::cached && rate_as_found_ > 0.0 && makers_mostly_wait()) {
+    const double cold = costs_.batches_per_s(made_as);
+    const double made = k_hold_s * (cold > 0.0 ? std::min(cold, rate_as_found_) : rate_as_found_);
+    if (made < view.in_flight) batches = static_cast<std::uint32_t>(made);
+    if (batches < std::min(k_fewest_burst_batches, view.in_flight)) return 0;
+  }
+  const auto steps = static_cast<std::uint32_t>(std::max(1.0, std::round(view.batches_a_step)));
+  if (steps <= 1 || steps > view.in_flight) return batches;
+  return batches < steps ? 0 : batches - batches % steps;
 }
 
 /// A hold, and what was made in it at once.
@@ -117,8 +122,6 @@ Segment PhaseSchedule::burst(Phase made_as, const View& view) const {
   segment.made_as = static_cast<std::uint32_t>(made_as);
   segment.round = round_;
   segment.batches = burst_batches(made_as, view);
-  const auto steps = static_cast<std::uint32_t>(std::max(1.0, std::round(view.batches_a_step)));
-  if (steps > 1 && steps <= segment.batches) segment.batches -= segment.batches % steps;
   return segment;
 }
 
@@ -127,6 +130,7 @@ Segment PhaseSchedule::burst(Phase made_as, const View& view) const {
 /// held for its share.
 int PhaseSchedule::bursts(Phase made_as, const View& view) const {
   if (view.workers == 0 || !(wants(Phase::synthetic) || wants(Phase::supply_cached))) return 0;
+  if (burst_batches(made_as, view) == 0) return 0;
   if (static_cast<double>(view.held_ns) > k_most_held_time * elapsed_s_ * k_second_ns) return 1;
   const auto for_turns = static_cast<int>((k_burst_batches + view.in_flight - 1) / view.in_flight);
   const bool may_be_full = made_as == Phase::cached || waited_share_ < k_hardly_waited_share;
@@ -176,7 +180,7 @@ PhaseSchedule::Group PhaseSchedule::cached_group(const View& view, bool behind_b
   const bool is_first = cached_rounds_ < wants_.fewest_rounds;
   const bool is_lean = (is_first && (is_slow(view) || is_behind())) || ends_soon();
   int count = bursts(Phase::cached, view);
-  if (is_slow(view) && (is_first || count < 2)) count = 0;
+  if (is_slow(view) && (is_first || count < 2) && bursts(Phase::cold, view) > 0) count = 0;
   for (int i = count; i > 0; --i) group.push_back(burst(Phase::cached, view));
   // Of a stream it would take as much again of shards that end.
   const bool has_extra = wants_.extras && !spans_ && !is_lean && !goes_by_position(view);

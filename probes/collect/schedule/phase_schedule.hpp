@@ -185,7 +185,7 @@ class PhaseSchedule {
   [[nodiscard]] std::optional<record::Segment> extra(const View& view) const;
   [[nodiscard]] int bursts(record::Phase made_as, const View& view) const;
   [[nodiscard]] bool reads_in_gaps(const View& view) const;
-  /// Whether workers have waited for most of the time in which they made batches.
+  /// Whether workers have waited, and not for a core, for most of the time in which they made batches.
   [[nodiscard]] bool makers_mostly_wait() const;
   /// Turns until all that is under way lies ready, where files are in memory and nothing was ready before; 0: not
   /// known, or a job that need not be measured so shortly.

@@ -283,9 +283,17 @@ std::size_t RecordedFiles::readers() const {
   return std::clamp(k_readers_of_a_worker * workers, PageHolder::k_fewest_readers, k_most_readers);
 }
 
+/// Whether a rank's samples come more than once, as where they are drawn with replacement, or several ranks have the
+/// same ones: more than are repeated so that all have as many.
+bool RecordedFiles::samples_repeat() const {
+  const std::unordered_set<std::int64_t> once(indices_.begin(), indices_.end());
+  const auto repeated = static_cast<double>(indices_.size() - once.size());
+  return repeated_ || repeated > k_most_unknown_samples * static_cast<double>(indices_.size());
+}
+
 void RecordedFiles::hold_what_was_told() {
   Held& held = *std::exchange(asking_, nullptr);
-  if (&held == next_ && repeated_) {
+  if (&held == next_ && samples_repeat()) {
     return fail(held, "samples come more than once: cold batches before them might find theirs held");
   }
   names_.learn(samples_);

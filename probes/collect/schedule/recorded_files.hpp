@@ -61,6 +61,7 @@ class RecordedFiles : public FilesAhead {
   void take_answer(const AheadText& text);
   void take_names(const nlohmann::json& answer);
   void hold_what_was_told();
+  [[nodiscard]] bool samples_repeat() const;
   [[nodiscard]] std::size_t readers() const;
   [[nodiscard]] FoundFiles files_of_told() const;
   void fail(Held& held, std::string why);

@@ -51,7 +51,9 @@ struct Workshop {
 struct Bunches {
   double step = 10.0;
   double make = 60.0;
-  double computing = 0.05;  ///< share of the making
+  double computing = 0.05;   ///< share of the making
+  double receive = 0.0;      ///< that next() takes of a batch that lies ready
+  double until_block = 0.0;  ///< that making took less before: a stock lies ready then
   int phase = 1;
 
   /// Of 13 batches from the 17th on.
@@ -70,9 +72,10 @@ struct Bunches {
     for (std::size_t i = 0; i < 40; ++i) {
       const double given = i < 2 * k_crew ? 0.0 : got[i - 2 * k_crew];
       const double begun = std::max(free[i % k_crew], given);
-      const double made = free[i % k_crew] = begun + make;
+      const double took = i < 16 && until_block > 0.0 ? until_block : make;
+      const double made = free[i % k_crew] = begun + took;
       const double asked = i == 0 ? 0.0 : got.back() + step;
-      got.push_back(std::max(asked, made));
+      got.push_back(std::max(asked, made) + receive);
       Delivery delivery;
       delivery.wait.batch = i;
       delivery.wait.samples = 8;
@@ -99,7 +102,12 @@ TEST_CASE("a job that waits for each bunch is as fast as its workers, who wait f
   CHECK(block.samples / block.seconds == doctest::Approx(8 / 0.015));
   CHECK(block.wait_seconds / block.seconds == doctest::Approx(1.0 / 3.0).epsilon(0.1));
 
+  const PhaseBlock behind_stock = Bunches{.until_block = 3.0}.block();
+  REQUIRE(behind_stock.produced);
+  CHECK(behind_stock.samples / behind_stock.seconds == doctest::Approx(8 / 0.015));
+
   CHECK_FALSE(Bunches{.step = 14.9}.block().produced);  // it hardly waits: a stock may grow
+  CHECK_FALSE(Bunches{.step = 10.0, .receive = 5.0}.block().produced);
   CHECK_FALSE(Bunches{.step = 20.0}.block().produced);
   CHECK_FALSE(Bunches{.computing = 0.6}.block().produced);
 }

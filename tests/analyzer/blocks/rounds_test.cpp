@@ -104,13 +104,3 @@ TEST_CASE("workers that mostly compute may have been slowed by the step: holds a
   REQUIRE(profile.rates.cold);
   CHECK(profile.rates.supply_cold->mean.value() != doctest::Approx(profile.rates.cold->mean.value()).epsilon(1e-4));
 }
-
-TEST_CASE("few steps as found are not warned of where states tell the rates") {
-  PhasedSpec spec = waiting_job();
-  spec.as_is = 20;
-  const RunData run = make_phased_run(spec);
-  REQUIRE(steady_window(run.consumers.front()).steps.size() < 30);
-  const Profile profile = analyze_run(run);
-  REQUIRE(profile.stalls.method == "differential");
-  for (const DataIssue& issue : profile.issues) CHECK(issue.id != "few-steps");
-}
