@@ -1,7 +1,6 @@
 #include "analyzer/blocks/blocks.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <iterator>
 #include <map>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "analyzer/blocks/constants.hpp"
 #include "analyzer/blocks/interruptions.hpp"
 #include "analyzer/blocks/production.hpp"
+#include "analyzer/blocks/read_ahead.hpp"
 #include "analyzer/blocks/sums.hpp"
 #include "analyzer/blocks/windows.hpp"
 #include "analyzer/steps/first_reads.hpp"
@@ -158,7 +158,8 @@ bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBloc
     own_s += static_cast<double>(deliveries[i].wait.begin_ns - deliveries[i - 1].wait.end_ns) * 1e-9;
   }
   const double scale = block.samples > 0.0 ? made->samples / block.samples : 0.0;
-  const double taken_s = scale * (own_s + block.wait_seconds - block.late_seconds);  // receiving batches as well
+  const double receive_s = block.wait_seconds - block.late_seconds;
+  const double taken_s = scale * (own_s + receive_s);
   const bool too_quick = !mostly && made->seconds - taken_s < k_least_wait_for_making * made->seconds;
   if (block.batches < k_fewest_in_block || too_quick) {
     const SegmentRun run = block.run;
@@ -166,7 +167,6 @@ bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBloc
     block.run = run;
     return false;
   }
-  const double receive_s = block.wait_seconds - block.late_seconds;
   for (double* sum : {&block.cpu_seconds, &block.made_cpu_s, &block.made_wall_s}) *sum *= *sum > 0.0 ? scale : 1.0;
   block.samples = made->samples;
   block.seconds = made->seconds;
@@ -208,42 +208,6 @@ void measure_deliveries(const Measuring& m, const BlockWindow& window, PhaseBloc
       block.rejected = stock;
   }
   if (block.rejected.empty()) take_evidence(m, pieces, bunch, block);
-}
-
-/// Of a stream the kernel reads ahead, which lasts beyond a block: one that began with little of it has waited for more
-/// than it read, one that began with much for less. Where the job waits for storage, its time is that of the bytes that
-/// came from there. Files that come in a few requests are the exception: a worker waits for all of one, and until it
-/// has come nothing of it is read ahead. Of what was asked for beyond what was read, that share counts as come in which
-/// workers compute.
-///
-/// Worked example. 60 MB were read in 4.0 s, and 66 MB came from storage: what was read took 3.64 s of them. With files
-/// of two requests each, and workers that compute for half of the time that a batch takes, 63 MB count: 3.81 s.
-void take_off_read_ahead(PhaseBlock& block) {
-  const PhaseEvidence& seen = block.evidence;
-  if (!block.run.iterable || block.run.phase != Phase::cold || !seen.storage_known || seen.read_bytes <= 0.0) return;
-  if (block.late_seconds < k_waits_for_storage * block.seconds) return;
-  const double share = seen.storage_bytes / seen.read_bytes;
-  if (share < 1.0 - k_most_read_ahead_of_block)
-    return;  // its bytes were in memory, for whatever reason: its premise says so
-  if (share > 1.0 + k_most_read_ahead_of_block) {
-    char text[160];
-    std::snprintf(
-        text, sizeof text,
-        "far more came from storage than it read (%.0f %%): what the kernel reads ahead is not small beside it",
-        100.0 * share);
-    block.rejected = text;
-    return;
-  }
-  const bool made_known = block.made_cpu_s > 0.0 && block.made_wall_s > 0.0;
-  const double computes = made_known ? std::min(1.0, block.made_cpu_s / block.made_wall_s) : 1.0;
-  if (made_known && computes > k_computes_most) return;
-  const double requested = k_few_requests * seen.largest_storage_bytes * static_cast<double>(seen.opens);
-  const double come =
-      seen.opened_bytes > 0.0 && seen.opened_bytes <= requested ? 1.0 + computes * (share - 1.0) : share;
-  const double more = block.seconds * (1.0 / come - 1.0);
-  block.seconds += more;
-  block.wait_seconds = std::max(0.0, block.wait_seconds + more);
-  block.late_seconds = std::max(0.0, block.late_seconds + more);
 }
 
 /// A pause fills the queue: between two of them it may be full at both ends, and not on the way.

@@ -112,6 +112,9 @@ inline constexpr std::size_t k_readers_of_a_worker = 4;
 inline constexpr std::size_t k_most_readers = 64;  ///< Chosen: four for each of sixteen workers
 /// of the samples of a block, that the job has never read. A block from memory with more would fail its premise
 inline constexpr double k_most_unknown_samples = 0.01;
+/// of the samples that ranks tell, that several of them have. Chosen: DistributedSampler repeats fewer so that all
+/// ranks have as many; more are had in common, and one rank's cold batches would find them held for another
+inline constexpr double k_most_shared_samples = 0.01;
 /// Chosen: a reader's pace over minutes is wanted, and a look opens some files of /proc
 inline constexpr std::uint64_t k_look_at_positions_every_ns = 1'000'000'000ULL;
 /// of what a stream's readers take in the mean. Chosen: shards' samples differ, and workers are not at one pace

@@ -288,7 +288,7 @@ std::size_t RecordedFiles::readers() const {
 bool RecordedFiles::samples_repeat() const {
   const std::unordered_set<std::int64_t> once(indices_.begin(), indices_.end());
   const auto repeated = static_cast<double>(indices_.size() - once.size());
-  return repeated_ || repeated > k_most_unknown_samples * static_cast<double>(indices_.size());
+  return repeated_ || repeated > k_most_shared_samples * static_cast<double>(indices_.size());
 }
 
 void RecordedFiles::hold_what_was_told() {
