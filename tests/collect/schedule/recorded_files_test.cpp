@@ -125,6 +125,32 @@ TEST_CASE("files ahead: samples that come more than once are not held beside oth
   CHECK(rank.files->why_not() == "samples come more than once: cold batches before them might find theirs held");
 }
 
+TEST_CASE("files ahead: what several ranks have in common is not held beside others either") {
+  Rank rank(8);
+  rank.control->phases[1].armed.store(1);
+  record::ProcessInfo info;
+  info.run_id = "ahead";
+  info.pid = k_pid + 1;
+  record::RecordingEncoder second(info);
+  const auto both = [&](const std::string& one, const std::string& other) {
+    second.add_text(record::TextKind::ahead,
+                    fmt::format(R"({{"serial":{},)", rank.control->ahead_serial.load()) + other);
+    const std::vector<std::byte> bytes = second.bytes();
+    rank.run.put("ahead.0.host.71.rec", {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    rank.answer(one);
+  };
+  rank.files->ask(40, 1);
+  both(R"("indices":[[1,2]],"done":true})", R"("indices":[[3,4]],"done":true})");
+  REQUIRE(rank.settled() == State::held);
+  rank.files->ask_next(80, 1);
+  both(R"("indices":[[4,5]],"done":true})", R"("indices":[[6,7]],"done":true})");
+  CHECK(rank.is_next_held());
+  rank.files->ask_next(80, 1);
+  both(R"("indices":[[4,5]],"done":true})", R"("indices":[[5,6]],"done":true})");
+  rank.files->release();
+  CHECK(rank.files->state() == State::failed);
+}
+
 TEST_CASE("files ahead: refusals, unknown samples and stale answers") {
   Rank rank(8);
   rank.files->ask(40, 2);
