@@ -30,7 +30,8 @@ constexpr char k_overhead_variable[] = "STALLCAST_OVERHEAD";
 /// off: no samples of CPU time, for who watches the job with perf already or wants nothing but the recording.
 constexpr char k_cpu_variable[] = "STALLCAST_CPU_PROBE";
 
-/// off: no records of the GPU, for who traces it already or doubts what it costs.
+/// off: no records of the GPU, for who traces it already or doubts what it costs. always: all of the run, not windows
+/// of it, for benchmarks of the probe.
 constexpr char k_gpu_variable[] = "STALLCAST_GPU_PROBE";
 
 /// What the storage is looked at for, once the job has ended. None where the run is not to be told of storage, or has
@@ -54,11 +55,12 @@ Status take_overhead_duty(RecordOptions& record) {
   return {};
 }
 
-/// on (where it is not set) or off.
-Result<bool> switched_on(const char* variable) {
+/// on (where it is not set) or off; `more`: a further word that means on.
+Result<bool> switched_on(const char* variable, std::string_view more = {}) {
   const char* name = std::getenv(variable);
   const std::string_view wanted = name == nullptr ? "on" : name;
   if (wanted == "on" || wanted == "off") return wanted == "on";
+  if (!more.empty() && wanted == more) return true;
   return Error{ErrorCode::usage, fmt::format("{}={} is not known", variable, wanted), "use on or off"};
 }
 
@@ -66,7 +68,7 @@ Status take_probes(RecordOptions& record) {
   const auto cpu = switched_on(k_cpu_variable);
   if (!cpu) return cpu.error();
   record.cpu_probe = cpu.value();
-  const auto gpu = switched_on(k_gpu_variable);  // child_environment() reads it again
+  const auto gpu = switched_on(k_gpu_variable, "always");  // child_environment() reads it again
   return gpu ? Status{} : gpu.error();
 }
 

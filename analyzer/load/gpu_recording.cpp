@@ -67,10 +67,17 @@ bool take_line(const json& line, GpuRecording& recording) {
     recording.library = word(line, "library");
     recording.run_folder = word(line, "run_folder");
     recording.begin_ns = natural(line, "begin_ns");
+    const auto always = line.find("always");
+    recording.always = always == line.end() || !always->is_boolean() || always->get<bool>();
   } else if (kind == "device") {
     take_device(line, recording);
   } else if (kind == "bins") {
     return take_bins(line, recording);
+  } else if (kind == "window") {
+    const GpuWindow window{natural(line, "open_ns"), natural(line, "begin_ns"), natural(line, "end_ns")};
+    const std::uint64_t before = recording.windows.empty() ? 0 : recording.windows.back().end_ns;
+    if (window.open_ns < before || window.begin_ns < window.open_ns || window.end_ns <= window.begin_ns) return false;
+    recording.windows.push_back(window);
   } else if (kind == "covered") {
     recording.covered_ns = std::max(recording.covered_ns, natural(line, "until_ns"));
     recording.records = count(line, "records");

@@ -48,12 +48,21 @@ struct GpuCourse {
   std::uint64_t bins_end_ns = 0;  ///< of the last that was read: what lies before it is in order
 };
 
+/// A stretch in which CUPTI recorded; from `begin_ns` on all is told.
+struct GpuWindow {
+  std::uint64_t open_ns = 0;
+  std::uint64_t begin_ns = 0;
+  std::uint64_t end_ns = 0;
+};
+
 struct GpuRecording {
   std::int64_t pid = 0;
   std::string run_folder{};
   std::string library{};         ///< of CUPTI; empty: none was found
-  std::uint64_t begin_ns = 0;    ///< from when on all is told,
+  std::uint64_t begin_ns = 0;    ///< from when on all is told if `always`, else within the windows;
   std::uint64_t covered_ns = 0;  ///< and until when
+  bool always = true;
+  std::vector<GpuWindow> windows{};  ///< in order
   std::int64_t records = 0;
   std::int64_t dropped = 0;
   std::int64_t late = 0;

@@ -18,7 +18,7 @@ namespace stallcast::sections {
 /// In words: "12.3 ms".
 [[nodiscard]] std::string milliseconds(double seconds);
 
-/// Whether the rank's torch could use a GPU.
+/// Whether the rank's torch could use a GPU, and gave it work as far as a probe was there to see.
 [[nodiscard]] bool uses_cuda(const RankView& rank);
 
 }  // namespace stallcast::sections

@@ -1,6 +1,7 @@
 #include "analyzer/steps/steady.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -385,6 +386,22 @@ SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>&
   drop_interrupted(groups, training, window);
   drop_warm_up(window);
   return window;
+}
+
+void set_traced_apart(const GpuRecording& gpu, SteadyWindow& window) {
+  const auto touches = [&](const SteadyStep& step) {
+    return std::any_of(gpu.windows.begin(), gpu.windows.end(), [&](const GpuWindow& traced) {
+      return step.begin_ns < traced.end_ns && step.end_ns > traced.open_ns;
+    });
+  };
+  const auto lies_within = [&](const SteadyStep& step) {
+    return std::any_of(gpu.windows.begin(), gpu.windows.end(), [&](const GpuWindow& traced) {
+      return step.begin_ns >= traced.begin_ns && step.end_ns <= traced.end_ns;
+    });
+  };
+  std::copy_if(window.steps.begin(), window.steps.end(), std::back_inserter(window.traced), lies_within);
+  const auto touched = std::count_if(window.steps.begin(), window.steps.end(), touches);
+  if (2 * touched <= std::ssize(window.steps)) std::erase_if(window.steps, touches);
 }
 
 std::vector<std::uint64_t> waits_beside_training(const Consumer& consumer) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "analyzer/load/gpu_recording.hpp"
 #include "analyzer/load/run_data.hpp"
 
 namespace stallcast {
@@ -46,6 +47,7 @@ struct SteadyWindow {
   int loaders_seen = 0;
   std::vector<SteadyStep> steps{};
   std::int64_t deliveries = 0;         ///< of the training loader, all of them
+  std::vector<SteadyStep> traced{};    ///< while the GPU was being traced: not among `steps`, as that takes time
   std::int64_t warm_up_steps = 0;      ///< left out because the job was still getting up to speed
   std::int64_t interrupted_steps = 0;  ///< left out because another loader was iterated within them (evaluation);
                                        ///< none where most steps have that: it is part of the step then
@@ -69,6 +71,10 @@ struct Stretch {
 /// are left out, as far as the pass is long enough (DESIGN.md section 6).
 /// `found_again`: stretches after the first phase in which the job ran as found, with their own ends cut.
 [[nodiscard]] SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>& found_again = {});
+
+/// Moves the steps that a window of `gpu` touches from `steps` to `traced`: those that lie within what it tells are
+/// kept there. Where that would leave fewer than half of the steps, all stay, and `traced` has copies.
+void set_traced_apart(const GpuRecording& gpu, SteadyWindow& window);
 
 /// When the script asked other loaders than the training loader for batches (CLOCK_MONOTONIC, sorted): evaluation.
 [[nodiscard]] std::vector<std::uint64_t> waits_beside_training(const Consumer& consumer);

@@ -42,7 +42,8 @@ std::string quoted(const std::string& text) {
 std::string to_line(const FirstLine& first) {
   return "{\"kind\":\"gpu\",\"version\":" + number(k_gpu_version) + ",\"pid\":" + std::to_string(first.pid) +
          ",\"run_folder\":" + quoted(first.run_folder) + ",\"begin_ns\":" + number(first.begin_ns) +
-         ",\"library\":" + quoted(first.library) + ",\"cupti_version\":" + number(first.cupti_version) + "}\n";
+         ",\"library\":" + quoted(first.library) + ",\"cupti_version\":" + number(first.cupti_version) +
+         ",\"always\":" + (first.always ? "true" : "false") + "}\n";
 }
 
 std::string to_line(const DeviceFacts& device) {
@@ -71,6 +72,11 @@ std::string to_line(const Coverage& coverage) {
   return "{\"kind\":\"covered\",\"until_ns\":" + number(coverage.until_ns) +
          ",\"records\":" + number(coverage.records) + ",\"dropped\":" + number(coverage.dropped) +
          ",\"late\":" + number(coverage.late) + "}\n";
+}
+
+std::string to_line(const Window& window) {
+  return "{\"kind\":\"window\",\"open_ns\":" + number(window.open_ns) + ",\"begin_ns\":" + number(window.begin_ns) +
+         ",\"end_ns\":" + number(window.end_ns) + "}\n";
 }
 
 std::string absent_line(std::uint64_t t_ns, const std::string& reason) {

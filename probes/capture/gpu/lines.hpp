@@ -3,10 +3,11 @@
 ///
 /// | kind | when | content |
 /// |---|---|---|
-/// | gpu | first | version, pid, the CUPTI that is used |
+/// | gpu | first | version, pid, the CUPTI that is used, whether it records always or in windows |
 /// | device | when it is first seen | number, name, memory, multiprocessors, PCI address and link |
-/// | bins | every half second | a run of bins of one device (timeline.hpp), a list for each member |
-/// | covered | every half second | until when bins tell all; what was dropped, came late, or is pending so far |
+/// | bins | every half second of recording | a run of bins of one device (timeline.hpp), a list for each member |
+/// | covered | likewise | until when bins tell all; what was dropped, came late, or is pending so far |
+/// | window | when its records have come | when recording was on, and from when on that tells all |
 /// | absent | once | why there is nothing (more): somebody else holds CUPTI, an error, the job's own profiler |
 #pragma once
 
@@ -17,7 +18,7 @@
 
 namespace stallcast::gpu {
 
-inline constexpr int k_gpu_version = 1;
+inline constexpr int k_gpu_version = 2;
 
 struct FirstLine {
   long pid = 0;
@@ -25,6 +26,7 @@ struct FirstLine {
   std::uint64_t begin_ns = 0;  ///< from when on bins tell all
   std::string library{};       ///< path of libcupti; empty: there is none
   std::uint32_t cupti_version = 0;
+  bool always = false;  ///< records from `begin_ns` on, else in windows
 };
 
 struct DeviceFacts {
@@ -44,6 +46,14 @@ struct Coverage {
   std::uint64_t late = 0;     ///< cut at what was settled before they came
 };
 
+/// A stretch in which CUPTI recorded. What was launched before it runs on in it, unrecorded: bins tell all from the
+/// first kernel's beginning on.
+struct Window {
+  std::uint64_t open_ns = 0;
+  std::uint64_t begin_ns = 0;  ///< from when on bins tell all
+  std::uint64_t end_ns = 0;
+};
+
 /// `text` as a JSON string, quotes included; control characters and bytes beyond ASCII are escaped as Latin-1.
 [[nodiscard]] std::string quoted(const std::string& text);
 
@@ -52,6 +62,7 @@ struct Coverage {
 [[nodiscard]] std::string to_line(const DeviceFacts& device);
 [[nodiscard]] std::string to_line(const Bins& bins);
 [[nodiscard]] std::string to_line(const Coverage& coverage);
+[[nodiscard]] std::string to_line(const Window& window);
 [[nodiscard]] std::string absent_line(std::uint64_t t_ns, const std::string& reason);
 
 }  // namespace stallcast::gpu

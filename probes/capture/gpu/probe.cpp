@@ -1,12 +1,15 @@
 /// libstallcast_cupti.so: the CUDA driver loads it into a process that uses a GPU (CUDA_INJECTION64_PATH) and calls
-/// InitializeInjection() from within cuInit. From then on CUPTI hands over records of kernels, copies and waits; a
-/// thread of ours folds them into bins twice a second and appends those to gpu-PID.jsonl in the run's folder.
+/// InitializeInjection() from within cuInit. In short windows (windows.hpp) CUPTI then hands over records of kernels,
+/// copies and waits; a thread of ours folds them into bins and appends those to gpu-PID.jsonl in the run's folder.
+/// With STALLCAST_GPU_PROBE=always it records all the time: for benchmarks, and at their cost.
 ///
 /// A guest's rules: memory is bounded (buffers, intervals that are kept), what does not fit is dropped and counted; an
 /// error of CUPTI's ends our part and leaves its words; the job's own profiler comes first (stallcast_gpu_yield).
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -15,6 +18,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -28,6 +32,7 @@
 #include "probes/capture/gpu/decode.hpp"
 #include "probes/capture/gpu/devices.hpp"
 #include "probes/capture/gpu/lines.hpp"
+#include "probes/capture/gpu/windows.hpp"
 #include "probes/record/control.hpp"
 #include "probes/record/gpu_file.hpp"
 
@@ -36,15 +41,46 @@ namespace {
 
 constexpr std::size_t k_buffer_bytes = 1U << 20U;
 constexpr std::size_t k_most_buffers = 16;
-constexpr std::size_t k_most_pending = 400'000;  ///< intervals of 56 bytes
-constexpr auto k_period = std::chrono::milliseconds(500);
-constexpr std::uint64_t k_patience_ns = 1'000'000'000;  ///< after which an interval that ended has come
+constexpr std::size_t k_most_pending = 400'000;                  ///< intervals of 56 bytes
+constexpr std::uint64_t k_period_ns = 500'000'000;               ///< of asking for records
+constexpr std::uint64_t k_patience_ns = 1'000'000'000;           ///< after which an interval that ended has come
+constexpr auto k_look_open = std::chrono::milliseconds(20);      ///< a block that begins ends a window
+constexpr auto k_look_at_rest = std::chrono::milliseconds(100);  ///< between windows
+constexpr char k_switch[] = "STALLCAST_GPU_PROBE";
 constexpr std::array k_kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                 CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
 
 std::uint64_t now_ns() {
   return monotonic_ns();
 }
+
+bool records_always() {
+  const char* set = std::getenv(k_switch);
+  return set != nullptr && std::strcmp(set, "always") == 0;
+}
+
+/// The run's control block, to read; null where there is none of our version.
+const record::ControlBlock* map_control(const std::string& run_folder) {
+  const int fd = open((run_folder + "/" + record::k_control_file).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return nullptr;
+  struct stat file {};
+  void* at = MAP_FAILED;
+  if (fstat(fd, &file) == 0 && file.st_size >= static_cast<off_t>(sizeof(record::ControlBlock)))
+    at = mmap(nullptr, sizeof(record::ControlBlock), PROT_READ, MAP_SHARED, fd, 0);
+  close(fd);
+  if (at == MAP_FAILED) return nullptr;
+  const auto* control = static_cast<const record::ControlBlock*>(at);
+  const bool ours = std::memcmp(control->magic, record::k_control_magic, sizeof control->magic) == 0 &&
+                    control->abi == record::k_control_abi;
+  return ours ? control : nullptr;
+}
+
+/// A window whose records are coming in.
+struct Traced {
+  std::uint64_t open_ns = 0;
+  std::uint64_t first_kernel_ns = UINT64_MAX;
+  std::uint64_t end_ns = UINT64_MAX;  ///< while it is open
+};
 
 class Probe {
  public:
@@ -60,13 +96,22 @@ class Probe {
 
  private:
   void run();
+  void look();
+  CUptiResult switch_on();
+  void switch_off();
+  void ask(std::uint64_t at_ns);
   void flush(std::uint64_t horizon_ns);
+  [[nodiscard]] std::string settled_windows();
   void write(const std::string& text);
   [[nodiscard]] std::int64_t clock_offset() const;
 
   pid_t pid_ = getpid();
   std::string folder_;  ///< last component of the run's folder
   Cupti cupti_ = load_cupti();
+  const record::ControlBlock* control_ = nullptr;  ///< null: it records always
+  OwnSlot own_{};                                  ///< this and the next of the thread alone
+  TraceWindows windows_{now_ns()};
+  std::uint64_t asked_ns_ = now_ns();
   int fd_ = -1;
   bool own_clock_ = false;
   std::atomic<bool> ended_{false};
@@ -78,6 +123,8 @@ class Probe {
   std::condition_variable wake_{};
   Timeline timeline_{now_ns()};
   Coverage coverage_{};
+  std::uint64_t kernels_ = 0;
+  std::vector<Traced> traced_{};
   std::set<std::uint32_t> devices_{};
   std::set<std::uint32_t> described_{};
   std::vector<std::unique_ptr<std::uint8_t[]>> buffers_{};
@@ -98,6 +145,7 @@ void buffer_completed(CUcontext context, std::uint32_t stream, std::uint8_t* buf
 Probe::Probe(const std::string& run_folder) : folder_(run_folder.substr(run_folder.rfind('/') + 1)) {
   const std::string path = run_folder + "/" + record::gpu_file(pid_);
   fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (!records_always()) control_ = map_control(run_folder);
 }
 
 /// A line that does not fit on the disk is torn: the last one that can be read says until when all is told.
@@ -118,11 +166,12 @@ void Probe::write(const std::string& text) {
 void Probe::start() {
   std::uint32_t version = 0;
   if (cupti_.reason.empty()) cupti_.version(&version);
-  write(to_line(FirstLine{pid_, folder_, now_ns(), cupti_.path, version}));
+  write(to_line(FirstLine{pid_, folder_, now_ns(), cupti_.path, version, records_always()}));
   if (!cupti_.reason.empty()) return stop(cupti_.reason);
+  if (control_ == nullptr && !records_always()) return stop("the run's control block could not be read");
   own_clock_ = cupti_.register_clock != nullptr && cupti_.register_clock(now_ns) == CUPTI_SUCCESS;
   CUptiResult result = cupti_.register_callbacks(buffer_requested, buffer_completed);
-  for (std::size_t i = 0; result == CUPTI_SUCCESS && i < k_kinds.size(); ++i) result = cupti_.enable(k_kinds[i]);
+  if (result == CUPTI_SUCCESS) result = switch_on();
   if (result != CUPTI_SUCCESS) return stop("CUPTI gives no records: " + cupti_.words(result));
   sigset_t all;
   sigset_t before;
@@ -136,7 +185,7 @@ void Probe::stop(const std::string& reason) {
   if (ended_.exchange(true)) return;
   if (cupti_.reason.empty()) {
     cupti_.flush_all(0);
-    for (const CUpti_ActivityKind kind : k_kinds) cupti_.disable(kind);
+    switch_off();
   }
   flush(now_ns());
   write(absent_line(now_ns(), reason));
@@ -150,18 +199,83 @@ void Probe::finish() {
   wake_.notify_all();
 }
 
+CUptiResult Probe::switch_on() {
+  {
+    std::lock_guard lock(mutex_);
+    traced_.push_back({.open_ns = now_ns()});
+  }
+  CUptiResult result = CUPTI_SUCCESS;
+  for (std::size_t i = 0; result == CUPTI_SUCCESS && i < k_kinds.size(); ++i) result = cupti_.enable(k_kinds[i]);
+  return result;
+}
+
+void Probe::switch_off() {
+  {
+    std::lock_guard lock(mutex_);
+    if (!traced_.empty()) traced_.back().end_ns = std::min(traced_.back().end_ns, now_ns());
+  }
+  for (const CUpti_ActivityKind kind : k_kinds) cupti_.disable(kind);
+}
+
 void Probe::run() {
   while (!ended_) {
     {
       std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, k_period, [this] { return ended_.load(); });
+      wake_.wait_for(lock, windows_.open() ? k_look_open : k_look_at_rest, [this] { return ended_.load(); });
     }
     if (ended_) return;
-    if (!own_clock_) offset_ns_ = clock_offset();
-    const std::uint64_t begin_ns = now_ns();
-    cupti_.flush_all(0);  // calls take_buffer(): the lock must be free
-    if (!ended_) flush(begin_ns - k_patience_ns);
+    if (control_ != nullptr) look();
+    const std::uint64_t at_ns = now_ns();
+    bool coming = false;
+    {
+      std::lock_guard lock(mutex_);
+      coming = !traced_.empty();
+    }
+    if (coming && at_ns >= asked_ns_ + k_period_ns && !ended_) ask(at_ns);
   }
+}
+
+/// Begins a window, or ends one.
+void Probe::look() {
+  Look look = look_at(*control_, static_cast<std::uint64_t>(pid_), now_ns(), own_);
+  {
+    std::lock_guard lock(mutex_);
+    look.kernels = kernels_;
+  }
+  const Change change = windows_.next(look);
+  if (change == Change::end) {
+    ask(now_ns());  // what is done now is not left to when the driver next thinks of it
+    switch_off();
+  }
+  if (change != Change::begin) return;
+  const CUptiResult result = switch_on();
+  if (result != CUPTI_SUCCESS) stop("CUPTI gives no records: " + cupti_.words(result));
+}
+
+/// Has CUPTI hand over what it has; everything that ended a while ago is told then.
+void Probe::ask(std::uint64_t at_ns) {
+  asked_ns_ = at_ns;
+  if (!own_clock_) offset_ns_ = clock_offset();
+  cupti_.flush_all(0);  // calls take_buffer(): the lock must be free
+  if (!ended_) flush(at_ns - k_patience_ns);
+}
+
+/// Of the windows that are told by now, their lines. The mutex is held.
+std::string Probe::settled_windows() {
+  std::string text;
+  const std::uint64_t width = timeline_.width_ns();
+  const std::uint64_t settled = timeline_.settled_ns();
+  for (Traced& window : traced_) {
+    const bool last = ended_ && window.first_kernel_ns < settled;  // no more records come
+    if (window.end_ns > settled && !last) continue;
+    const std::uint64_t begin =
+        (window.first_kernel_ns / width + (window.first_kernel_ns == UINT64_MAX ? 0 : 1)) * width;
+    const std::uint64_t end = std::min(window.end_ns, settled) / width * width;
+    if (begin < end) text += to_line(Window{window.open_ns, begin, end});
+    window.end_ns = 0;
+  }
+  std::erase_if(traced_, [](const Traced& window) { return window.end_ns == 0; });
+  return text;
 }
 
 /// CLOCK_MONOTONIC minus CUPTI's clock: of the try that took least.
@@ -194,6 +308,7 @@ void Probe::flush(std::uint64_t horizon_ns) {
   for (const Bins& bins : timeline_.settle(horizon_ns)) text += to_line(bins);
   coverage_.until_ns = timeline_.settled_ns();
   coverage_.late = timeline_.late();
+  if (control_ != nullptr) text += settled_windows();
   write(text + to_line(coverage_));
 }
 
@@ -235,6 +350,13 @@ void Probe::take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* b
       continue;
     }
     if (interval.what != Activity::wait) devices_.insert(interval.device);
+    if (interval.kernel) {
+      ++kernels_;
+      for (Traced& window : traced_) {
+        if (interval.begin_ns >= window.open_ns && interval.begin_ns < window.end_ns)
+          window.first_kernel_ns = std::min(window.first_kernel_ns, interval.begin_ns);
+      }
+    }
     timeline_.add(interval);
   }
   free_.push_back(buffer);

@@ -144,7 +144,7 @@ std::vector<Bins> Timeline::settle(std::uint64_t horizon_ns) {
     fold(device, pending, until, out);
     for (const auto& intervals : pending.of) pending_count_ += intervals.size();
   }
-  made_ += (until - settled_ns_) / width_ns_;
+  for (const Bins& run : out) made_ += run.bins.size();
   settled_ns_ = until;
   if (made_ >= coarsen_after_ && width_ns_ < k_wide_ns) {
     width_ns_ *= 10;

@@ -56,8 +56,8 @@ struct Bins {
 
 class Timeline {
  public:
-  /// Bins begin 2 ms wide and become ten times as wide after `coarsen_after` of them, twice: a day of training stays
-  /// within bounds.
+  /// Bins begin 2 ms wide and become ten times as wide after `coarsen_after` of them with something in them, twice: a
+  /// day of training stays within bounds.
   explicit Timeline(std::uint64_t begin_ns, std::uint64_t coarsen_after = 60'000);
 
   /// An interval as it was seen. One that began before what is settled is cut there; `late` counts it.
@@ -68,6 +68,7 @@ class Timeline {
   [[nodiscard]] std::vector<Bins> settle(std::uint64_t horizon_ns);
 
   [[nodiscard]] std::uint64_t settled_ns() const { return settled_ns_; }
+  [[nodiscard]] std::uint64_t width_ns() const { return width_ns_; }
   [[nodiscard]] std::uint64_t late() const { return late_; }
   [[nodiscard]] std::size_t pending() const { return pending_count_; }
 

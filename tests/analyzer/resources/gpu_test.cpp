@@ -73,6 +73,70 @@ TEST_CASE("busy, exposed and starved shares of a step add up with the truth") {
   CHECK(gpu.devices[0].link == "32.0 GT/s PCIe x16");
 }
 
+/// Steps `first` to `last` were traced, which made each 10 ms longer; the device did the same in them.
+RunData traced_between(std::size_t first, std::size_t last) {
+  RunData run = with_gpu(fetch_bound(), 750'000, 100'000);
+  const auto& deliveries = run.consumers[0].passes[0].deliveries;
+  run.gpus[0].always = false;
+  run.gpus[0].windows.push_back(
+      {deliveries[first].wait.end_ns - 1, deliveries[first].wait.end_ns, deliveries[last].wait.end_ns});
+  return run;
+}
+
+TEST_CASE("of a GPU that was traced in a window, the steps in it tell; the job's rates are of the others") {
+  const RunData run = traced_between(40, 60);
+  const Profile profile = analyze_run(run);
+  const Profile always = analyze_run(with_gpu(fetch_bound(), 750'000, 100'000));
+  REQUIRE(profile.gpu.busy.has_value());
+  CHECK(profile.gpu.busy->n == 20);
+  CHECK(near(profile.gpu.busy_time->mean.value(), 0.030, 0.01));
+  CHECK(near(profile.gpu.busy->mean, always.gpu.busy->mean, 0.05));
+  CHECK(near(profile.gpu.idle->mean, always.gpu.idle->mean, 0.05));
+  CHECK(profile.rates.as_is->n == always.rates.as_is->n - 21);  // and the one in which it was switched on
+}
+
+TEST_CASE("what tracing adds to a step is no idleness of the device") {
+  RunData run = traced_between(40, 60);
+  const Profile before = analyze_run(run);
+  // The script takes 20 ms more in each traced step, so that all after it comes later.
+  std::uint64_t later = 0;
+  auto& deliveries = run.consumers[0].passes[0].deliveries;
+  for (std::size_t i = 0; i < deliveries.size(); ++i) {
+    if (i > 40 && i <= 60) later += 20'000'000;
+    deliveries[i].wait.begin_ns += later;
+    deliveries[i].wait.end_ns += later;
+  }
+  RunData slower = run;
+  slower.gpus.clear();
+  slower.gpus.push_back(parse_gpu_recording(recorded(slower, 750'000, 100'000)));
+  slower.gpus[0].always = false;
+  slower.gpus[0].windows.push_back(
+      {deliveries[40].wait.end_ns - 1, deliveries[40].wait.end_ns, deliveries[60].wait.end_ns});
+  const Profile after = analyze_run(slower);
+  CHECK(near(after.gpu.busy->mean, before.gpu.busy->mean, 0.02));
+  CHECK(near(after.gpu.idle->mean, before.gpu.idle->mean, 0.02));
+  CHECK(near(after.rates.as_is->mean.value(), before.rates.as_is->mean.value(), 0.01));
+}
+
+TEST_CASE("where most steps were traced, they are the job's, too") {
+  const Profile profile = analyze_run(traced_between(10, 150));
+  const Profile always = analyze_run(with_gpu(fetch_bound(), 750'000, 100'000));
+  CHECK(profile.rates.as_is->n == always.rates.as_is->n);
+}
+
+TEST_CASE("lines of windows that cannot be are damaged ones") {
+  const std::string good = R"({"kind":"window","open_ns":10,"begin_ns":12,"end_ns":20})";
+  CHECK(parse_gpu_recording(good + "\n").windows.size() == 1);
+  for (const char* bad : {R"({"kind":"window","open_ns":10,"begin_ns":9,"end_ns":20})",
+                          R"({"kind":"window","open_ns":10,"begin_ns":20,"end_ns":20})",
+                          R"({"kind":"window","open_ns":15,"begin_ns":22,"end_ns":30})"}) {
+    CAPTURE(bad);
+    const GpuRecording recording = parse_gpu_recording(good + "\n" + bad + "\n");
+    CHECK(recording.windows.size() == 1);
+    CHECK(recording.bad_lines == 1);
+  }
+}
+
 TEST_CASE("no GPU, no section; a GPU that nobody could look at, a reason") {
   RunData run = make_run(fetch_bound());
   CHECK(analyze_run(run).gpu.source.empty());

@@ -263,6 +263,14 @@ TEST_CASE("pageable memory matters where there is a GPU") {
   CHECK(said(analyze_run(run), "not-pinned").empty());
   run.consumers[0].description = R"({"role": "consumer", "cuda": true})";
   CHECK_FALSE(said(analyze_run(run), "not-pinned").empty());
+  // The driver was started, as torch does to see whether there is a device; nothing was given to it.
+  GpuRecording looked;
+  looked.pid = run.consumers[0].pid;
+  looked.library = "libcupti.so.13";
+  run.gpus.push_back(looked);
+  CHECK(said(analyze_run(run), "not-pinned").empty());
+  run.gpus[0].records = 1000;
+  CHECK_FALSE(said(analyze_run(run), "not-pinned").empty());
   for (auto& [id, loader] : run.consumers[0].loaders) loader.pin_memory = 1;
   CHECK(said(analyze_run(run), "not-pinned").empty());
 }

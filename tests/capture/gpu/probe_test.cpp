@@ -2,15 +2,22 @@
 /// No GPU is needed, and none has run this.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
+#include <thread>
 
 #include "analyzer/load/gpu_recording.hpp"
+#include "probes/record/control.hpp"
 
 namespace stallcast {
 namespace {
@@ -19,16 +26,22 @@ namespace fs = std::filesystem;
 
 using Yield = void (*)(const char*);
 
-/// What a process that uses a GPU for `milliseconds` leaves.
-GpuRecording recorded(const char* script, int milliseconds, bool yields = false) {
+std::string new_folder() {
   std::string folder = (fs::temp_directory_path() / "stallcast-XXXXXX").string();
   REQUIRE(mkdtemp(folder.data()) != nullptr);
+  return folder;
+}
+
+/// What a process that uses a GPU for `milliseconds` leaves.
+GpuRecording recorded(const char* script, int milliseconds, bool yields = false, const char* probe = "always",
+                      const std::string& folder = new_folder(), const std::function<void(pid_t)>& on_start = {}) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
     setenv("STALLCAST_RUN_DIR", folder.c_str(), 1);
     setenv("STALLCAST_CUPTI_LIB", STALLCAST_FAKE_CUPTI_LIB, 1);
     setenv("STALLCAST_FAKE_CUPTI", script, 1);
+    setenv("STALLCAST_GPU_PROBE", probe, 1);
     void* library = dlopen(STALLCAST_GPU_LIB, RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) _exit(3);
     const auto initialize = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
@@ -38,6 +51,7 @@ GpuRecording recorded(const char* script, int milliseconds, bool yields = false)
     if (yields) usleep(600'000);
     std::exit(0);
   }
+  if (on_start) on_start(child);
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
@@ -98,6 +112,71 @@ TEST_CASE("the job's own profiler gets CUPTI, and the recording says until when 
   const GpuRecording recording = recorded("good", 1700, /*yields=*/true);
   CHECK(recording.absent == "yielded to torch.profiler");
   CHECK(recording.devices.count(0) == 1);
+}
+
+/// A job that is given a batch every 10 ms, from half a second on; a block begins at batch `block_at`.
+class PlayedJob {
+ public:
+  PlayedJob(const std::string& folder, std::uint64_t block_at) {
+    const int fd = open((folder + "/control").c_str(), O_RDWR | O_CREAT, 0600);
+    REQUIRE(ftruncate(fd, sizeof(record::ControlBlock)) == 0);
+    void* at = mmap(nullptr, sizeof(record::ControlBlock), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    close(fd);
+    REQUIRE(at != MAP_FAILED);
+    control_ = static_cast<record::ControlBlock*>(at);
+    std::copy(std::begin(record::k_control_magic), std::end(record::k_control_magic), std::begin(control_->magic));
+    control_->abi = record::k_control_abi;
+    control_->recording = 1;
+    control_->segments[0] = {block_at, 0, 1000, static_cast<std::uint32_t>(record::Phase::cold), 0, 0, 0, 0};
+    control_->segment_count = 1;
+    thread_ = std::thread([this] {
+      usleep(500'000);
+      while (!over_) {
+        control_->ranks[0].pid = pid_.load();
+        ++control_->ranks[0].batches;
+        ++control_->phases[0].turns;
+        usleep(10'000);
+      }
+    });
+  }
+
+  ~PlayedJob() {
+    over_ = true;
+    thread_.join();
+    munmap(control_, sizeof(record::ControlBlock));
+  }
+
+  void set_pid(pid_t pid) { pid_ = static_cast<std::uint64_t>(pid); }
+
+ private:
+  record::ControlBlock* control_ = nullptr;
+  std::atomic<std::uint64_t> pid_{0};
+  std::atomic<bool> over_{false};
+  std::thread thread_{};
+};
+
+TEST_CASE("records are of windows in the steps as found, and there are none of a block") {
+  const std::string folder = new_folder();
+  PlayedJob job(folder, 250);  // in 3 s
+  const GpuRecording recording = recorded("good", 5'000, false, "on", folder, [&](pid_t pid) { job.set_pid(pid); });
+  CHECK(recording.absent.empty());
+  CHECK(!recording.always);
+  REQUIRE(recording.windows.size() >= 2);
+  CHECK(recording.windows.size() <= 5);
+  const GpuWindow& first = recording.windows.front();
+  for (const GpuWindow& window : recording.windows) {
+    CAPTURE(window.open_ns - first.open_ns);
+    CHECK(window.begin_ns >= window.open_ns);
+    CHECK(window.end_ns - window.open_ns < 1'000'000'000);
+    CHECK(window.end_ns - first.open_ns < 3'100'000'000);
+  }
+  CHECK(recording.devices.at(0).busy.between(first.open_ns, recording.covered_ns) > 0.0);
+}
+
+TEST_CASE("a run whose control block cannot be read") {
+  const GpuRecording recording = recorded("good", 50, false, "on");
+  CHECK(recording.devices.empty());
+  CHECK(recording.absent.find("control block") != std::string::npos);
 }
 
 TEST_CASE("a library that is no libcupti") {

@@ -31,6 +31,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--pace", type=float, default=0.0, help="seconds in which a worker makes a batch")
     parser.add_argument("--profiler", action="store_true", help="torch.profiler looks on")
     parser.add_argument("--trace", help="each block's trace is written to this, with its number")
+    parser.add_argument("--events", action="store_true", help="tell by CUDA's events when the device was idle in a wait")
     parser.add_argument("--stand-in", choices=("no", "driver"), default="no")
     return parser.parse_args()
 
@@ -39,9 +40,29 @@ def profiler_of(args: argparse.Namespace):
     return torch.profiler.profile() if args.profiler else contextlib.nullcontext()
 
 
+class Ends:
+    """When the device has done each step, by CUDA's events: they cost a microsecond, and no step is waited for."""
+
+    def __init__(self):
+        self.reference, self.after = torch.cuda.Event(enable_timing=True), []
+        self.reference.record()
+        torch.cuda.synchronize()
+        self.reference_ns = time.monotonic_ns()
+
+    def step_is_given(self) -> None:
+        self.after.append(torch.cuda.Event(enable_timing=True))
+        self.after[-1].record()
+
+    def idle_in(self, waits: list[tuple[int, int]]) -> int:
+        """ns of the waits, each before a step, in which the device had nothing more to do."""
+        done = [self.reference_ns, *(self.reference_ns + int(1e6 * self.reference.elapsed_time(event))
+                                     for event in self.after)]
+        return sum(max(0, end - max(begin, before)) for (begin, end), before in zip(waits, done, strict=False))
+
+
 def block(trainer: parts.Trainer, batches, args: argparse.Namespace) -> dict:
     """Trains; the window's ends and the waits in it, in ns of CLOCK_MONOTONIC."""
-    waits = []
+    waits, ends = [], None
 
     def step() -> None:
         begin = time.monotonic_ns()
@@ -49,17 +70,21 @@ def block(trainer: parts.Trainer, batches, args: argparse.Namespace) -> dict:
             images, labels = next(batches)
         waits.append((begin, time.monotonic_ns()))
         trainer.step(images, labels, non_blocking=True)
+        if ends is not None:
+            ends.step_is_given()
 
     for _ in range(SETTLING_STEPS):
         step()
     trainer.wait()
     waits.clear()
+    ends = Ends() if args.events else None
     begin = time.monotonic_ns()
     with torch.profiler.record_function("kit_window"):
         for _ in range(args.steps):
             step()
         trainer.wait()
-    return {"window_ns": (begin, time.monotonic_ns()), "waits_ns": list(waits)}
+    done = {"window_ns": (begin, time.monotonic_ns()), "waits_ns": list(waits)}
+    return {**done, "idle_in_waits_ns": ends.idle_in(waits)} if ends else done
 
 
 def main() -> int:

@@ -16,13 +16,13 @@ UNTIMED = (
     Part("refusals", "s", "some of these with a GPU's own driver", 30, situations.on_gpu),
 )
 TIMED = (
-    Part("device", "b", "busy, copying, idle, idle while waiting: the probe beside torch.profiler", 34, device.run),
-    Part("cost", "b", "what a passive recording costs a step", 43, cost.run),
+    Part("device", "b", "busy, copying, idle, idle while waiting: the probe beside torch.profiler", 36, device.run),
+    Part("cost", "b", "what a passive recording costs a step", 45, cost.run),
     Part("states", "c", "ResNet-18, 8 workers: states and stalls", 82, training.states),
     Part("loader", "d", "its rates and predictions beside plain runs", 65, predictions.loader),
     Part("larger", "c", "ResNet-50, 14 workers, nothing pinned: states and stalls", 38, training.larger),
     Part("transfer", "d", "pinned memory, a faster device: predictions beside plain runs", 47, predictions.transfer),
-    Part("cold", "c", "storage under the kernel's limit", 40, cold.run),
+    Part("cold", "c", "storage under the kernel's limit", 38, cold.run),
     Part("decoding", "f", "decoding on the device as the truth of operator=all:gpu", 24, decoding.run),
     Part("sharing", "g", "two processes on one GPU", 38, sharing.run),
 )

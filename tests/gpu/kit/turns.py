@@ -7,7 +7,8 @@ import subprocess
 from . import commands
 from .machine import JOBS, Machine
 
-PLAIN, PASSIVE, PROFILER = "plain", "stallcast", "torch.profiler"
+PLAIN, PASSIVE, ALWAYS, PROFILER, EVENTS = "plain", "stallcast", "stallcast, always tracing", "torch.profiler", "events"
+MEASURED = (PASSIVE, ALWAYS)
 
 
 def turns_command(machine: Machine, *words: object) -> list[str]:
@@ -26,21 +27,23 @@ class Turns:
         self.machine, self.folder, self.kinds, self.words, self.traced = machine, folder, kinds, words, traced
         self.processes: dict[str, subprocess.Popen] = {}
 
-    @property
-    def measured(self) -> pathlib.Path:
-        """Where the profile of the passive one is, once all have ended."""
-        return self.folder / "measured"
+    def measured(self, kind: str = PASSIVE) -> pathlib.Path:
+        """Where the profile of a measured one is, once all have ended."""
+        return self.folder / ("measured" if kind == PASSIVE else "measured-always")
 
     def __enter__(self):
         for kind in self.kinds:
             command = turns_command(self.machine, *self.words)
             if kind == PROFILER:
                 command += ["--profiler", *(["--trace", str(self.folder / "trace")] if self.traced else [])]
-            if kind == PASSIVE:
-                command = commands.profile_command(self.machine, self.measured, command, "--phases", "as_is")
+            if kind == EVENTS:
+                command += ["--events"]
+            variables = {"STALLCAST_GPU_PROBE": "always"} if kind == ALWAYS else {}
+            if kind in MEASURED:
+                command = commands.profile_command(self.machine, self.measured(kind), command, "--phases", "as_is")
             with open(self.folder / f"{kind}.err", "w", encoding="utf-8") as errors:
                 self.processes[kind] = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors,
-                                                        text=True, env=commands.environment(self.machine),
+                                                        text=True, env=commands.environment(self.machine, **variables),
                                                         cwd=self.machine.scratch)
         return self
 
@@ -66,10 +69,10 @@ class Turns:
                 return json.loads(line)
         raise RuntimeError(f"{kind} ended: {(self.folder / f'{kind}.err').read_text()[-1500:]}")
 
-    def rounds(self, count: int) -> list[dict[str, dict]]:
-        """So many blocks of each, in an order that goes on by one each round, after one that warms up."""
+    def rounds(self, count: int, warm_up: int = 1) -> list[dict[str, dict]]:
+        """So many blocks of each, in an order that goes on by one each round, after some that warm up."""
         found = []
-        for number in range(count + 1):
+        for number in range(count + warm_up):
             order = self.kinds[number % len(self.kinds):] + self.kinds[:number % len(self.kinds)]
             found.append({kind: self.block(kind) for kind in order})
-        return found[1:]
+        return found[warm_up:]
