@@ -30,8 +30,8 @@ constexpr char k_overhead_variable[] = "STALLCAST_OVERHEAD";
 /// off: no samples of CPU time, for who watches the job with perf already or wants nothing but the recording.
 constexpr char k_cpu_variable[] = "STALLCAST_CPU_PROBE";
 
-/// off: no records of the GPU, for who traces it already or doubts what it costs. always: all of the run, not windows
-/// of it, for benchmarks of the probe.
+/// on: what happens on the GPU is recorded, in short windows. Off where it is not set: as it is now it has not run on a
+/// GPU. always, often: all of the run, or windows as often as can be, for tests of the probe.
 constexpr char k_gpu_variable[] = "STALLCAST_GPU_PROBE";
 
 /// What the storage is looked at for, once the job has ended. None where the run is not to be told of storage, or has
@@ -55,21 +55,18 @@ Status take_overhead_duty(RecordOptions& record) {
   return {};
 }
 
-/// on (where it is not set) or off; `more`: a further word that means on.
-Result<bool> switched_on(const char* variable, std::string_view more = {}) {
-  const char* name = std::getenv(variable);
-  const std::string_view wanted = name == nullptr ? "on" : name;
-  if (wanted == "on" || wanted == "off") return wanted == "on";
-  if (!more.empty() && wanted == more) return true;
-  return Error{ErrorCode::usage, fmt::format("{}={} is not known", variable, wanted), "use on or off"};
+/// Whether a variable holds one of the words, or nothing.
+Status is_known(const char* variable, std::initializer_list<std::string_view> words) {
+  const char* set = std::getenv(variable);
+  if (set == nullptr || std::find(words.begin(), words.end(), set) != words.end()) return {};
+  return Error{ErrorCode::usage, fmt::format("{}={} is not known", variable, set), "use on or off"};
 }
 
 Status take_probes(RecordOptions& record) {
-  const auto cpu = switched_on(k_cpu_variable);
-  if (!cpu) return cpu.error();
-  record.cpu_probe = cpu.value();
-  const auto gpu = switched_on(k_gpu_variable, "always");  // child_environment() reads it again
-  return gpu ? Status{} : gpu.error();
+  if (const Status known = is_known(k_cpu_variable, {"on", "off"}); !known.ok()) return known;
+  const char* cpu = std::getenv(k_cpu_variable);
+  record.cpu_probe = cpu == nullptr || std::string_view(cpu) == "on";
+  return is_known(k_gpu_variable, {"on", "off", "always", "often"});  // child_environment() reads it
 }
 
 /// What the thread that makes the estimates tells the one that shows the progress.

@@ -22,7 +22,8 @@ struct StepSeries {
   std::vector<double> copy_in_s{};
   std::vector<double> exposed_s{};
   std::vector<double> any_s{};      ///< busy or copying
-  std::vector<double> starved_s{};  ///< idle, while a batch was waited for
+  std::vector<double> waited_s{};   ///< for a batch,
+  std::vector<double> starved_s{};  ///< of that, while idle
   std::vector<double> bytes_in{};
   std::vector<double> pageable{};
   std::vector<double> kernels{};
@@ -39,6 +40,7 @@ void add_step(const GpuCourse& device, const SteadyStep& step, StepSeries& out) 
   out.copy_in_s.push_back(in_step(device.copy_in));
   out.exposed_s.push_back(device.exposed.between(step.begin_ns, asked_ns));
   out.any_s.push_back(in_step(device.any));
+  out.waited_s.push_back(waited);
   out.starved_s.push_back(std::max(0.0, waited - device.any.between(asked_ns, step.end_ns)));
   out.bytes_in.push_back(in_step(device.bytes_in));
   out.pageable.push_back(in_step(device.pageable));
@@ -69,23 +71,48 @@ MeasuredEstimate<Fraction> within_one(const Estimate<double>& of) {
   return Estimate<Fraction>{cut(of.mean), cut(of.ci95_low), cut(of.ci95_high), of.n};
 }
 
-/// Tracing makes steps longer and not what the device does in one: the shares are of steps without it. `untraced_s`:
-/// their mean length; 0: no step was without.
+/// Of steps that were not traced.
+struct Untraced {
+  std::vector<double> step_s{};
+  std::vector<double> wait_s{};
+
+  void add(const SteadyWindow& window) {
+    for (const SteadyStep& step : window.steps) {
+      step_s.push_back(static_cast<double>(step.end_ns - step.begin_ns) * 1e-9);
+      wait_s.push_back(step.wait_s);
+    }
+  }
+};
+
+double plain_mean(const std::vector<double>& values) {
+  return sum_of(values) / static_cast<double>(values.size());
+}
+
+/// Tracing makes steps longer, and waits shorter by as much, and not what the device does in one: the shares are of the
+/// steps without it, where there are any.
 ///
-/// Worked example: 20 ms of kernels in traced steps of 28 ms, which take 25 ms otherwise: busy for 80 % of the step.
-void fill_shares(const StepSeries& series, double untraced_s, Gpu& out) {
-  const double traced_s = sum_of(series.step_s) / static_cast<double>(series.step_s.size());
-  const double factor = untraced_s > 0.0 ? traced_s / untraced_s : 1.0;
+/// Worked example: 20 ms of kernels in traced steps of 28 ms, which take 25 ms otherwise: busy for 80 % of the step. Of
+/// the 25 ms a batch is waited for in 9, and in the first 4 of a traced wait the device was still busy: starved for
+/// 20 %.
+void fill_shares(const StepSeries& series, const Untraced& untraced, Gpu& out) {
+  const bool windows = !untraced.step_s.empty();
+  const double factor = windows ? plain_mean(series.step_s) / plain_mean(untraced.step_s) : 1.0;
   out.busy = within_one(times(ratio_of_sums(series.busy_s, series.step_s), factor));
   out.exposed = within_one(times(ratio_of_sums(series.exposed_s, series.step_s), factor));
   const Estimate<double> any = times(ratio_of_sums(series.any_s, series.step_s), factor);
   out.idle = within_one({1.0 - any.mean, 1.0 - any.ci95_high, 1.0 - any.ci95_low, any.n});
-  out.starved = within_one(ratio_of_sums(series.starved_s, series.step_s));
+  Estimate<double> starved = ratio_of_sums(series.starved_s, series.step_s);
+  if (windows) {
+    const double busy = (plain_mean(series.waited_s) - plain_mean(series.starved_s)) / plain_mean(untraced.step_s);
+    const Estimate<double> wait = ratio_of_sums(untraced.wait_s, untraced.step_s);
+    starved = {wait.mean - busy, wait.ci95_low - busy, wait.ci95_high - busy, starved.n};
+  }
+  out.starved = within_one(starved);
   if (out.starved->mean > out.idle->mean) out.starved = out.idle;
 }
 
-void fill(const StepSeries& series, double untraced_s, double batches_per_step, Gpu& out) {
-  fill_shares(series, untraced_s, out);
+void fill(const StepSeries& series, const Untraced& untraced, double batches_per_step, Gpu& out) {
+  fill_shares(series, untraced, out);
   out.busy_time = per_step(series.busy_s, batches_per_step);
   out.copy_in_time = per_step(series.copy_in_s, batches_per_step);
   out.exposed_time = per_step(series.exposed_s, batches_per_step);
@@ -133,8 +160,9 @@ std::string reason_for_no_probe(const std::vector<RankView>& ranks) {
       if (issue.id == "gpu-probe-yields" || issue.id == "gpu-probe-off") return issue.detail;
     }
   }
-  return "the GPU probe was not loaded: CUDA was not started in the processes that train, or this stallcast was built "
-         "without the probe (stallcast doctor tells)";
+  return "nothing of a GPU was recorded: the probe is off unless STALLCAST_GPU_PROBE=on, or CUDA was not started in "
+         "the "
+         "processes that train, or this stallcast was built without it (stallcast doctor tells)";
 }
 
 void add_devices(const RankView& rank, const GpuRecording& recording, Gpu& out) {
@@ -152,25 +180,12 @@ void add_devices(const RankView& rank, const GpuRecording& recording, Gpu& out) 
   }
 }
 
-/// Of steps that were not traced.
-struct Lengths {
-  double sum_s = 0.0;
-  std::size_t count = 0;
-
-  [[nodiscard]] double mean_s() const { return count > 0 ? sum_s / static_cast<double>(count) : 0.0; }
-};
-
-void add_lengths(const SteadyWindow& window, Lengths& out) {
-  for (const SteadyStep& step : window.steps) out.sum_s += static_cast<double>(step.end_ns - step.begin_ns) * 1e-9;
-  out.count += window.steps.size();
-}
-
 }  // namespace
 
 Gpu gpu_of(const std::vector<RankView>& ranks, double batches_per_step) {
   Gpu out;
   StepSeries series;
-  Lengths untraced;
+  Untraced untraced;
   std::string reason;
   for (const RankView& rank : ranks) {
     const GpuRecording* recording = recording_of(*rank.run, rank.consumer->pid);
@@ -184,7 +199,7 @@ Gpu gpu_of(const std::vector<RankView>& ranks, double batches_per_step) {
       continue;
     }
     add_devices(rank, *recording, out);
-    if (!recording->always) add_lengths(rank.window, untraced);
+    if (!recording->always) untraced.add(rank.window);
     for (const SteadyStep& step : recording->always ? rank.window.steps : rank.window.traced) {
       if (step.begin_ns < recording->begin_ns || step.end_ns > recording->covered_ns) continue;
       for (const auto& [number, course] : recording->devices) add_step(course, step, series);
@@ -200,7 +215,7 @@ Gpu gpu_of(const std::vector<RankView>& ranks, double batches_per_step) {
   if (!reason.empty()) {
     mark_absent(reason, out);
   } else {
-    fill(series, untraced.mean_s(), batches_per_step, out);
+    fill(series, untraced, batches_per_step, out);
   }
   return out;
 }

@@ -1,4 +1,5 @@
 /// The consuming half of the C API: texts, waits, steps.
+#include <atomic>
 #include <cstring>
 
 #include "core/clock.hpp"
@@ -61,6 +62,9 @@ void write_wait(Thread& thread, const Delivery& delivery) {
   thread.open_wait = wait;
 }
 
+/// What the GPU probe, a library of its own, has called where a wait begins.
+std::atomic<void (*)()> g_at_wait{nullptr};
+
 /// A tool that was killed must not silence the rest of the run (it may have had the recording off, in an overhead
 /// pair), nor have states made for nobody. It beats ten times a second; where it has not for 5 s, and not a second
 /// later either (it may have been stopped with the job, and have gone on with it), the consumer who gets a batch then
@@ -107,7 +111,12 @@ STALLCAST_EXPORT void stallcast_wait_begin(void) {
     slot->state.compare_exchange_strong(idle, static_cast<std::uint32_t>(record::RankState::opening),
                                         std::memory_order_relaxed);
   }
+  if (void (*at_wait)() = g_at_wait.load(std::memory_order_relaxed); at_wait != nullptr) at_wait();
   thread->wait_begin_ns = monotonic_ns();
+}
+
+STALLCAST_EXPORT void stallcast_at_wait(void (*function)(void)) {
+  g_at_wait.store(function, std::memory_order_relaxed);
 }
 
 STALLCAST_EXPORT void stallcast_wait_end(uint64_t iterator_id, uint64_t batch, uint32_t samples, uint32_t ready,

@@ -333,7 +333,8 @@ class Mounts(PhasesTest):
         ran.wanted["data"] = str(data)
         self.assert_as_plain(ran)
         self.assertTrue(ran.profile["dataset"]["filesystem"].startswith("fuse"), ran.profile["dataset"])
-        if any(point["phase"] == "first_touch" for point in ran.profile["points"]):
+        # How many blocks fit into the first pass is the machine's to say; of one there is no rate.
+        if any(point["phase"] == "first_touch" and point["estimate"] for point in ran.profile["points"]):
             self.assertIn("samples/s", ran.issue("first-touch")["detail"])
 
 

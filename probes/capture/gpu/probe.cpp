@@ -1,15 +1,21 @@
 /// libstallcast_cupti.so: the CUDA driver loads it into a process that uses a GPU (CUDA_INJECTION64_PATH) and calls
 /// InitializeInjection() from within cuInit. In short windows (windows.hpp) CUPTI then hands over records of kernels,
 /// copies and waits; a thread of ours folds them into bins and appends those to gpu-PID.jsonl in the run's folder.
-/// With STALLCAST_GPU_PROBE=always it records all the time: for benchmarks, and at their cost.
+///
+/// CUPTI is only called by the thread that trains, and only where it is about to wait for a batch, when nobody launches
+/// anything: the capture library calls at_wait(). A second thread that did so while kernels were launched ended one
+/// process of some thirty with SIGSEGV in CUPTI 13.0 (docs/gpu.md). With STALLCAST_GPU_PROBE=always it records all the
+/// time, and asks for records from its own thread; with =often it rests for half a second only. Both are for tests.
 ///
 /// A guest's rules: memory is bounded (buffers, intervals that are kept), what does not fit is dropped and counted; an
 /// error of CUPTI's ends our part and leaves its words; the job's own profiler comes first (stallcast_gpu_yield).
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
@@ -22,6 +28,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -41,11 +48,9 @@ namespace {
 
 constexpr std::size_t k_buffer_bytes = 1U << 20U;
 constexpr std::size_t k_most_buffers = 16;
-constexpr std::size_t k_most_pending = 400'000;                  ///< intervals of 56 bytes
-constexpr std::uint64_t k_period_ns = 500'000'000;               ///< of asking for records
-constexpr std::uint64_t k_patience_ns = 1'000'000'000;           ///< after which an interval that ended has come
-constexpr auto k_look_open = std::chrono::milliseconds(20);      ///< a block that begins ends a window
-constexpr auto k_look_at_rest = std::chrono::milliseconds(100);  ///< between windows
+constexpr std::size_t k_most_pending = 400'000;         ///< intervals of 56 bytes
+constexpr std::uint64_t k_period_ns = 500'000'000;      ///< of asking for records
+constexpr std::uint64_t k_patience_ns = 1'000'000'000;  ///< after which an interval that ended has come
 constexpr char k_switch[] = "STALLCAST_GPU_PROBE";
 constexpr std::array k_kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                 CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
@@ -54,9 +59,13 @@ std::uint64_t now_ns() {
   return monotonic_ns();
 }
 
-bool records_always() {
+bool switch_is(const char* word) {
   const char* set = std::getenv(k_switch);
-  return set != nullptr && std::strcmp(set, "always") == 0;
+  return set != nullptr && std::strcmp(set, word) == 0;
+}
+
+bool records_always() {
+  return switch_is("always");
 }
 
 /// The run's control block, to read; null where there is none of our version.
@@ -87,6 +96,8 @@ class Probe {
   explicit Probe(const std::string& run_folder);
 
   void start();
+  /// The thread that trains is about to wait for a batch.
+  void at_wait();
   /// Ends our part for good; `reason` stands in the recording.
   void stop(const std::string& reason);
   void finish();
@@ -96,7 +107,7 @@ class Probe {
 
  private:
   void run();
-  void look();
+  [[nodiscard]] bool awaits_records();
   CUptiResult switch_on();
   void switch_off();
   void ask(std::uint64_t at_ns);
@@ -109,9 +120,9 @@ class Probe {
   std::string folder_;  ///< last component of the run's folder
   Cupti cupti_ = load_cupti();
   const record::ControlBlock* control_ = nullptr;  ///< null: it records always
-  OwnSlot own_{};                                  ///< this and the next of the thread alone
-  TraceWindows windows_{now_ns()};
-  std::uint64_t asked_ns_ = now_ns();
+  std::optional<std::uint32_t> slot_{};            ///< this and the next of the thread that trains
+  TraceWindows windows_{switch_is("often")};
+  std::atomic<std::uint64_t> asked_ns_{now_ns()};
   int fd_ = -1;
   bool own_clock_ = false;
   std::atomic<bool> ended_{false};
@@ -123,7 +134,7 @@ class Probe {
   std::condition_variable wake_{};
   Timeline timeline_{now_ns()};
   Coverage coverage_{};
-  std::uint64_t kernels_ = 0;
+  std::atomic<std::uint64_t> kernels_{0};
   std::vector<Traced> traced_{};
   std::set<std::uint32_t> devices_{};
   std::set<std::uint32_t> described_{};
@@ -132,6 +143,14 @@ class Probe {
 };
 
 Probe* g_probe = nullptr;  // never deleted: CUPTI may call until the process is gone
+
+/// Has the capture library call us where a wait begins; false if it is not there.
+bool call_at_waits() {
+  const auto set = reinterpret_cast<void (*)(void (*)())>(dlsym(RTLD_DEFAULT, "stallcast_at_wait"));
+  if (set == nullptr) return false;
+  set([] { g_probe->at_wait(); });
+  return true;
+}
 
 void buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* most_records) {
   *most_records = 0;  // as many as fit
@@ -171,8 +190,9 @@ void Probe::start() {
   if (control_ == nullptr && !records_always()) return stop("the run's control block could not be read");
   own_clock_ = cupti_.register_clock != nullptr && cupti_.register_clock(now_ns) == CUPTI_SUCCESS;
   CUptiResult result = cupti_.register_callbacks(buffer_requested, buffer_completed);
-  if (result == CUPTI_SUCCESS) result = switch_on();
+  if (result == CUPTI_SUCCESS && control_ == nullptr) result = switch_on();
   if (result != CUPTI_SUCCESS) return stop("CUPTI gives no records: " + cupti_.words(result));
+  if (control_ != nullptr && !call_at_waits()) return stop("the capture library is not there to say when to record");
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
@@ -217,47 +237,52 @@ void Probe::switch_off() {
   for (const CUpti_ActivityKind kind : k_kinds) cupti_.disable(kind);
 }
 
+/// Whether records of a window are still to come, or to be told.
+bool Probe::awaits_records() {
+  std::lock_guard lock(mutex_);
+  return !traced_.empty();
+}
+
 void Probe::run() {
+  std::uint64_t told_ns = 0;
   while (!ended_) {
     {
       std::unique_lock lock(mutex_);
-      wake_.wait_for(lock, windows_.open() ? k_look_open : k_look_at_rest, [this] { return ended_.load(); });
+      wake_.wait_for(lock, std::chrono::nanoseconds(k_period_ns), [this] { return ended_.load(); });
     }
     if (ended_) return;
-    if (control_ != nullptr) look();
-    const std::uint64_t at_ns = now_ns();
-    bool coming = false;
-    {
-      std::lock_guard lock(mutex_);
-      coming = !traced_.empty();
-    }
-    if (coming && at_ns >= asked_ns_ + k_period_ns && !ended_) ask(at_ns);
+    if (control_ == nullptr) ask(now_ns());
+    const std::uint64_t asked_ns = asked_ns_;
+    if (ended_ || asked_ns == told_ns) continue;
+    told_ns = asked_ns;
+    flush(asked_ns - k_patience_ns);
   }
 }
 
-/// Begins a window, or ends one.
-void Probe::look() {
-  Look look = look_at(*control_, static_cast<std::uint64_t>(pid_), now_ns(), own_);
-  {
-    std::lock_guard lock(mutex_);
-    look.kernels = kernels_;
-  }
+void Probe::at_wait() {
+  if (ended_) return;
+  const std::uint64_t at_ns = now_ns();
+  if (getpid() != pid_ || syscall(SYS_gettid) != pid_)
+    return;  // a fork; or not the thread that trains, for all we know
+  Look look = look_at(*control_, static_cast<std::uint64_t>(pid_), at_ns, slot_);
+  look.kernels = kernels_;
   const Change change = windows_.next(look);
   if (change == Change::end) {
-    ask(now_ns());  // what is done now is not left to when the driver next thinks of it
+    ask(at_ns);  // what is done now is not left to when the driver next thinks of it
     switch_off();
+  } else if (change == Change::begin) {
+    const CUptiResult result = switch_on();
+    if (result != CUPTI_SUCCESS) stop("CUPTI gives no records: " + cupti_.words(result));
+  } else if (at_ns >= asked_ns_ + k_period_ns && awaits_records()) {
+    ask(at_ns);
   }
-  if (change != Change::begin) return;
-  const CUptiResult result = switch_on();
-  if (result != CUPTI_SUCCESS) stop("CUPTI gives no records: " + cupti_.words(result));
 }
 
-/// Has CUPTI hand over what it has; everything that ended a while ago is told then.
+/// Has CUPTI hand over what it has; our thread tells everything that ended a while before.
 void Probe::ask(std::uint64_t at_ns) {
-  asked_ns_ = at_ns;
   if (!own_clock_) offset_ns_ = clock_offset();
   cupti_.flush_all(0);  // calls take_buffer(): the lock must be free
-  if (!ended_) flush(at_ns - k_patience_ns);
+  asked_ns_ = at_ns;
 }
 
 /// Of the windows that are told by now, their lines. The mutex is held.

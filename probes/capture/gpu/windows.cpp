@@ -11,8 +11,6 @@ constexpr std::uint64_t k_least_ns = 250'000'000;
 constexpr std::uint64_t k_least_batches = 8;
 /// A window's greatest length, for jobs whose batches take seconds. Chosen: records in memory stay few.
 constexpr std::uint64_t k_most_ns = 10'000'000'000;
-/// Of the first window, in which jobs start: a process that takes no batches has none to tell of. Chosen.
-constexpr std::uint64_t k_most_first_ns = 30'000'000'000;
 /// The least rest. Chosen: a short run has several windows.
 constexpr std::uint64_t k_least_rest_ns = 500'000'000;
 /// The longest. Chosen: a run of minutes has some windows, whatever a kernel costs.
@@ -24,17 +22,16 @@ constexpr std::uint64_t k_kernel_cost_ns = 8'000;
 /// One over the part of the time that recording may cost. Chosen: of the 0.5 % that a passive recording may take in
 /// all.
 constexpr std::uint64_t k_rests_of_cost = 250;
-/// Turns before a block in which the consumer is left alone, beyond those under way: looks are 20 ms apart, so that as
-/// many as it last took between two of them, times this, come before the next but one.
-constexpr std::uint64_t k_looks_ahead = 3;
+/// Turns before a block in which the consumer is left alone, beyond those under way. Chosen: one would do where a
+/// window ends between two steps; a few more let what it left in the queues go.
 constexpr std::uint64_t k_turns_ahead = 4;
 
 /// Whether a turn is in a block, or soon will be.
-bool near_block(const record::ControlBlock& control, const record::PhaseSlot& slot, std::uint64_t turns,
-                std::uint64_t taken) {
+bool near_block(const record::ControlBlock& control, const record::PhaseSlot& slot) {
+  const std::uint64_t turns = slot.turns.load(std::memory_order_relaxed);
   const std::uint64_t under_way =
       std::uint64_t{slot.workers.load(std::memory_order_relaxed)} * slot.prefetch.load(std::memory_order_relaxed);
-  const std::uint64_t until = turns + under_way + k_turns_ahead + k_looks_ahead * taken;
+  const std::uint64_t until = turns + under_way + k_turns_ahead;
   const std::uint32_t count = std::min(control.segment_count.load(std::memory_order_acquire), record::k_max_segments);
   for (std::uint32_t i = count; i > 0; --i) {  // they are in order: the last ones matter
     const record::Segment& segment = control.segments[i - 1];
@@ -46,53 +43,48 @@ bool near_block(const record::ControlBlock& control, const record::PhaseSlot& sl
 
 }  // namespace
 
-Look look_at(const record::ControlBlock& control, std::uint64_t pid, std::uint64_t now_ns, OwnSlot& own) {
+Look look_at(const record::ControlBlock& control, std::uint64_t pid, std::uint64_t now_ns,
+             std::optional<std::uint32_t>& slot) {
   Look look{.now_ns = now_ns};
-  if (!own.slot || control.ranks[*own.slot].pid.load(std::memory_order_relaxed) != pid) {
-    own.slot.reset();
-    for (std::uint32_t i = 0; i < record::k_max_ranks && !own.slot; ++i) {
-      if (control.ranks[i].pid.load(std::memory_order_relaxed) == pid) own.slot = i;
+  if (!slot || control.ranks[*slot].pid.load(std::memory_order_relaxed) != pid) {
+    slot.reset();
+    for (std::uint32_t i = 0; i < record::k_max_ranks && !slot; ++i) {
+      if (control.ranks[i].pid.load(std::memory_order_relaxed) == pid) slot = i;
     }
   }
-  if (!own.slot) return look;
-  const record::PhaseSlot& phases = control.phases[*own.slot];
-  const std::uint64_t turns = phases.turns.load(std::memory_order_relaxed);
-  const std::uint64_t taken = turns - std::min(own.turns, turns);
-  own.turns = turns;
-  look.batches = control.ranks[*own.slot].batches.load(std::memory_order_relaxed);
+  if (!slot) return look;
+  look.batches = control.ranks[*slot].batches.load(std::memory_order_relaxed);
   look.as_found = control.recording.load(std::memory_order_relaxed) == 1 &&
                   control.stop.load(std::memory_order_relaxed) == 0 &&
-                  control.let_go.load(std::memory_order_relaxed) == 0 && !near_block(control, phases, turns, taken);
+                  control.let_go.load(std::memory_order_relaxed) == 0 && !near_block(control, control.phases[*slot]);
   return look;
 }
 
 bool TraceWindows::has_enough(const Look& look) const {
   const std::uint64_t length = look.now_ns - changed_.now_ns;
   if (length >= k_least_ns && look.batches >= changed_.batches + k_least_batches) return true;
-  return length >= (first_ ? k_most_first_ns : k_most_ns);
+  return length >= k_most_ns;
 }
 
 /// Worked example: 9,200 kernels in a window can have cost 74 ms, of which 250 are 18.4 s.
 std::uint64_t TraceWindows::rest_ns(const Look& look) const {
-  if (first_ || traced_ < k_soon_batches) return k_least_rest_ns;
+  if (often_ || traced_ < k_soon_batches) return k_least_rest_ns;
   const std::uint64_t cost = (look.kernels - std::min(kernels_, look.kernels)) * k_kernel_cost_ns;
   return std::clamp(cost * k_rests_of_cost, k_least_rest_ns, k_most_rest_ns);
 }
 
 Change TraceWindows::next(const Look& look) {
   if (open_) {
-    // Before the first batch nobody knows what is as found.
-    const bool interrupted = !look.as_found && look.batches > 0;
-    if (!interrupted && !has_enough(look)) return Change::none;
-    if (!first_) traced_ += look.batches - std::min(changed_.batches, look.batches);
+    if (look.as_found && !has_enough(look)) return Change::none;
+    if (begun_ > 1) traced_ += look.batches - std::min(changed_.batches, look.batches);
     open_ = false;
     changed_ = look;
     return Change::end;
   }
-  if (!look.as_found || look.now_ns < changed_.now_ns + rest_ns(look)) return Change::none;
-  if (look.batches == changed_.batches) return Change::none;  // the job rests, too
+  if (!look.as_found || look.batches == changed_.batches) return Change::none;  // the job rests, or has not begun
+  if (begun_ > 0 && look.now_ns < changed_.now_ns + rest_ns(look)) return Change::none;
   open_ = true;
-  first_ = false;
+  ++begun_;
   kernels_ = look.kernels;
   changed_ = look;
   return Change::begin;

@@ -22,22 +22,18 @@ struct Look {
   std::uint64_t kernels = 0;  ///< recorded so far
 };
 
-/// This process's slot, as it was last found.
-struct OwnSlot {
-  std::optional<std::uint32_t> slot{};
-  std::uint64_t turns = 0;  ///< at the last look
-};
-
-/// Looks at the run for the process `pid`. A process that takes no batches has 0 of them.
-[[nodiscard]] Look look_at(const record::ControlBlock& control, std::uint64_t pid, std::uint64_t now_ns, OwnSlot& own);
+/// Looks at the run for the process `pid`, whose slot was `slot` at the last look. One that takes no batches has none,
+/// and nothing of it is as found.
+[[nodiscard]] Look look_at(const record::ControlBlock& control, std::uint64_t pid, std::uint64_t now_ns,
+                           std::optional<std::uint32_t>& slot);
 
 enum class Change : std::uint8_t { none, begin, end };
 
-/// The first window is open from the start, until the job takes batches (half a minute at most): what CUPTI sets up
-/// then is set up by the time that counts.
+/// The first window is of the job's first steps: what CUPTI sets up then is set up by the time that counts.
 class TraceWindows {
  public:
-  explicit TraceWindows(std::uint64_t begin_ns) : changed_{.now_ns = begin_ns} {}
+  /// `often`: with the least rests all the time, for tests of switching on and off.
+  explicit TraceWindows(bool often) : often_(often) {}
 
   /// What is to be done now; the caller does it.
   [[nodiscard]] Change next(const Look& look);
@@ -48,9 +44,10 @@ class TraceWindows {
   [[nodiscard]] bool has_enough(const Look& look) const;
   [[nodiscard]] std::uint64_t rest_ns(const Look& look) const;
 
-  bool open_ = true;
-  bool first_ = true;          ///< it, or the rest after it
-  Look changed_;               ///< when it was opened or closed
+  bool often_;
+  bool open_ = false;
+  int begun_ = 0;
+  Look changed_{};             ///< when it was opened or closed
   std::uint64_t kernels_ = 0;  ///< recorded before the window that was last opened
   std::uint64_t traced_ = 0;   ///< batches, in windows after the first
 };

@@ -29,12 +29,13 @@ std::string preload_list(const std::string& ours, const std::string& theirs) {
 void add_gpu_probe(const std::vector<std::string>& own, const Installation& installation, ChildEnvironment& result) {
   const std::string library = installation.gpu_library.string();
   if (library.empty()) return;
-  if (variable(own, k_gpu_probe_variable) == "off") {
+  const std::string wanted = variable(own, k_gpu_probe_variable);
+  if (wanted == "off") {
     result.issues.push_back({"gpu-probe-off", Severity::info, 1,
                              "STALLCAST_GPU_PROBE is off: what happens on a GPU is not recorded",
-                             "unset it to have the GPU's time divided"});
-    return;
+                             "STALLCAST_GPU_PROBE=on has the GPU's time divided"});
   }
+  if (wanted.empty() || wanted == "off") return;
   const std::string theirs = variable(own, k_injection_variable);
   if (theirs.empty() || theirs == library) {
     result.added.emplace_back(k_injection_variable, library);

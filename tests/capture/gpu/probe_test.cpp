@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -18,6 +17,18 @@
 
 #include "analyzer/load/gpu_recording.hpp"
 #include "probes/record/control.hpp"
+
+namespace {
+
+void (*g_at_wait)() = nullptr;
+
+}  // namespace
+
+/// The capture library's: this program plays it.
+extern "C" __attribute__((visibility("default"), used)) void stallcast_at_wait(void (*function)());
+void stallcast_at_wait(void (*function)()) {
+  g_at_wait = function;
+}
 
 namespace stallcast {
 namespace {
@@ -34,7 +45,7 @@ std::string new_folder() {
 
 /// What a process that uses a GPU for `milliseconds` leaves.
 GpuRecording recorded(const char* script, int milliseconds, bool yields = false, const char* probe = "always",
-                      const std::string& folder = new_folder(), const std::function<void(pid_t)>& on_start = {}) {
+                      const std::string& folder = new_folder(), const std::function<void()>& train = {}) {
   const pid_t child = fork();
   REQUIRE(child >= 0);
   if (child == 0) {
@@ -46,12 +57,12 @@ GpuRecording recorded(const char* script, int milliseconds, bool yields = false,
     if (library == nullptr) _exit(3);
     const auto initialize = reinterpret_cast<int (*)()>(dlsym(library, "InitializeInjection"));
     if (initialize == nullptr || initialize() != 1 || initialize() != 1) _exit(4);
+    if (train) train();
     usleep(static_cast<useconds_t>(milliseconds) * 1000);
     if (yields) reinterpret_cast<Yield>(dlsym(library, "stallcast_gpu_yield"))("torch.profiler");
     if (yields) usleep(600'000);
     std::exit(0);
   }
-  if (on_start) on_start(child);
   int status = 0;
   REQUIRE(waitpid(child, &status, 0) == child);
   REQUIRE(WIFEXITED(status));
@@ -114,51 +125,38 @@ TEST_CASE("the job's own profiler gets CUPTI, and the recording says until when 
   CHECK(recording.devices.count(0) == 1);
 }
 
-/// A job that is given a batch every 10 ms, from half a second on; a block begins at batch `block_at`.
-class PlayedJob {
- public:
-  PlayedJob(const std::string& folder, std::uint64_t block_at) {
-    const int fd = open((folder + "/control").c_str(), O_RDWR | O_CREAT, 0600);
-    REQUIRE(ftruncate(fd, sizeof(record::ControlBlock)) == 0);
-    void* at = mmap(nullptr, sizeof(record::ControlBlock), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    close(fd);
-    REQUIRE(at != MAP_FAILED);
-    control_ = static_cast<record::ControlBlock*>(at);
-    std::copy(std::begin(record::k_control_magic), std::end(record::k_control_magic), std::begin(control_->magic));
-    control_->abi = record::k_control_abi;
-    control_->recording = 1;
-    control_->segments[0] = {block_at, 0, 1000, static_cast<std::uint32_t>(record::Phase::cold), 0, 0, 0, 0};
-    control_->segment_count = 1;
-    thread_ = std::thread([this] {
-      usleep(500'000);
-      while (!over_) {
-        control_->ranks[0].pid = pid_.load();
-        ++control_->ranks[0].batches;
-        ++control_->phases[0].turns;
-        usleep(10'000);
-      }
-    });
+/// A run whose processes are given a batch every 10 ms, and whose block begins at batch `block_at`.
+record::ControlBlock* new_control(const std::string& folder, std::uint64_t block_at) {
+  const int fd = open((folder + "/control").c_str(), O_RDWR | O_CREAT, 0600);
+  REQUIRE(ftruncate(fd, sizeof(record::ControlBlock)) == 0);
+  void* at = mmap(nullptr, sizeof(record::ControlBlock), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  close(fd);
+  REQUIRE(at != MAP_FAILED);
+  auto* control = static_cast<record::ControlBlock*>(at);
+  std::copy(std::begin(record::k_control_magic), std::end(record::k_control_magic), std::begin(control->magic));
+  control->abi = record::k_control_abi;
+  control->recording = 1;
+  control->segments[0] = {block_at, 0, 1000, static_cast<std::uint32_t>(record::Phase::cold), 0, 0, 0, 0};
+  control->segment_count = 1;
+  return control;
+}
+
+/// What a training thread does.
+void take_batches(record::ControlBlock& control, int count) {
+  control.ranks[0].pid = static_cast<std::uint64_t>(getpid());
+  for (int i = 0; i < count; ++i) {
+    if (g_at_wait != nullptr) g_at_wait();
+    ++control.ranks[0].batches;
+    ++control.phases[0].turns;
+    usleep(10'000);
   }
-
-  ~PlayedJob() {
-    over_ = true;
-    thread_.join();
-    munmap(control_, sizeof(record::ControlBlock));
-  }
-
-  void set_pid(pid_t pid) { pid_ = static_cast<std::uint64_t>(pid); }
-
- private:
-  record::ControlBlock* control_ = nullptr;
-  std::atomic<std::uint64_t> pid_{0};
-  std::atomic<bool> over_{false};
-  std::thread thread_{};
-};
+}
 
 TEST_CASE("records are of windows in the steps as found, and there are none of a block") {
   const std::string folder = new_folder();
-  PlayedJob job(folder, 250);  // in 3 s
-  const GpuRecording recording = recorded("good", 5'000, false, "on", folder, [&](pid_t pid) { job.set_pid(pid); });
+  record::ControlBlock* control = new_control(folder, 250);  // in 2.5 s
+  const GpuRecording recording = recorded("good", 100, false, "on", folder, [control] { take_batches(*control, 400); });
+  munmap(control, sizeof(record::ControlBlock));
   CHECK(recording.absent.empty());
   CHECK(!recording.always);
   REQUIRE(recording.windows.size() >= 2);
@@ -168,9 +166,21 @@ TEST_CASE("records are of windows in the steps as found, and there are none of a
     CAPTURE(window.open_ns - first.open_ns);
     CHECK(window.begin_ns >= window.open_ns);
     CHECK(window.end_ns - window.open_ns < 1'000'000'000);
-    CHECK(window.end_ns - first.open_ns < 3'100'000'000);
+    CHECK(window.open_ns - first.open_ns < 4'000'000'000);
   }
   CHECK(recording.devices.at(0).busy.between(first.open_ns, recording.covered_ns) > 0.0);
+}
+
+TEST_CASE("CUPTI is called by the thread that takes batches, and by no other") {
+  const std::string folder = new_folder();
+  record::ControlBlock* control = new_control(folder, 100'000);
+  const GpuRecording recording = recorded("good", 100, false, "on", folder, [control] {
+    std::thread other([control] { take_batches(*control, 100); });
+    other.join();
+  });
+  munmap(control, sizeof(record::ControlBlock));
+  CHECK(recording.devices.empty());
+  CHECK(recording.windows.empty());
 }
 
 TEST_CASE("a run whose control block cannot be read") {

@@ -14,8 +14,8 @@ constexpr std::uint64_t k_start = 1'000'000 * k_millisecond;
 /// A job whose steps take `step_ms` and have 400 kernels each, looked at every 20 ms.
 struct Job {
   double step_ms;
+  TraceWindows windows{false};
   std::uint64_t first_batch_ms = 2'000;
-  TraceWindows windows{k_start};
   std::uint64_t at_ms = 0;
   std::uint64_t kernels = 0;
   std::uint64_t counted = 0;
@@ -42,20 +42,12 @@ struct Job {
   }
 };
 
-TEST_CASE("recording is on from the start until the job takes batches") {
+TEST_CASE("nothing is recorded before the first batch; the first window is of the job's first steps") {
   Job job{.step_ms = 20.0};
-  CHECK(job.run_until(2'100) == Change::none);
-  CHECK(job.windows.open());
-  CHECK(job.run_until(2'500) == Change::end);
-}
-
-TEST_CASE("a process that never takes a batch is recorded for half a minute") {
-  Job job{.step_ms = 20.0, .first_batch_ms = 1'000'000};
-  job.run_until(29'000);
-  CHECK(job.windows.open());
-  job.run_until(31'000);
-  CHECK(!job.windows.open());
-  CHECK(job.run_until(100'000) == Change::none);
+  CHECK(job.run_until(2'000) == Change::none);
+  CHECK(job.run_until(2'020) == Change::begin);
+  CHECK(job.run_until(2'200) == Change::none);
+  CHECK(job.run_until(2'400) == Change::end);
 }
 
 TEST_CASE("three short windows soon, then rests of 250 times what the kernels of one can have cost") {
@@ -67,6 +59,12 @@ TEST_CASE("three short windows soon, then rests of 250 times what the kernels of
   job.run_until(66'000);
   CHECK(job.begun - soon >= 4);
   CHECK(job.begun - soon <= 7);
+}
+
+TEST_CASE("for tests of switching there are windows as often as can be") {
+  Job job{.step_ms = 8.0, .windows = TraceWindows(true)};
+  job.run_until(62'000);
+  CHECK(job.begun > 70);
 }
 
 TEST_CASE("in an hour, what recording can have cost stays below half a percent") {
@@ -82,12 +80,12 @@ TEST_CASE("in an hour, what recording can have cost stays below half a percent")
 TEST_CASE("slow steps: a window has eight, and ends after ten seconds whatever it has") {
   Job job{.step_ms = 250.0};
   job.run_until(2'000 + 12 * 250);
-  CHECK(job.begun == 1);
+  CHECK(job.begun == 2);
   CHECK(job.windows.open());
   Job slower{.step_ms = 4'000.0};
   slower.run_until(34'500);
   REQUIRE(slower.windows.open());
-  slower.run_until(44'700);
+  slower.run_until(37'000);
   CHECK(!slower.windows.open());
 }
 
@@ -105,6 +103,7 @@ TEST_CASE("a block ends a window, and none begins beside it") {
 
 TEST_CASE("a job that rests is not recorded") {
   Job job{.step_ms = 20.0};
+  job.run_until(2'100);
   while (job.windows.open()) job.run_until(job.at_ms + 20);
   const std::uint64_t batches = job.counted;
   for (int i = 0; i < 500; ++i)
@@ -129,22 +128,22 @@ struct Run {
     control->segment_count = count + 1;
   }
 
-  [[nodiscard]] bool as_found(std::uint64_t turns, OwnSlot own = {}) const {
+  [[nodiscard]] bool as_found(std::uint64_t turns) const {
     control->phases[3].turns = turns;
-    own.turns = own.turns == 0 ? turns : own.turns;
-    return look_at(*control, 77, k_start, own).as_found;
+    std::optional<std::uint32_t> slot;
+    return look_at(*control, 77, k_start, slot).as_found;
   }
 };
 
 TEST_CASE("a look finds the process's own slot, and what it was given") {
   Run run;
-  OwnSlot own;
-  const Look look = look_at(*run.control, 77, k_start, own);
+  std::optional<std::uint32_t> slot;
+  const Look look = look_at(*run.control, 77, k_start, slot);
   CHECK(look.batches == 100);
   CHECK(look.as_found);
-  CHECK(own.slot == 3);
-  CHECK(!look_at(*run.control, 78, k_start, own).as_found);
-  CHECK(!own.slot);
+  CHECK(slot == 3);
+  CHECK(!look_at(*run.control, 78, k_start, slot).as_found);
+  CHECK(!slot);
 }
 
 TEST_CASE("as found is what no block is under way or soon to be") {
@@ -153,8 +152,7 @@ TEST_CASE("as found is what no block is under way or soon to be") {
   run.add(160, 5, record::Phase::synthetic);
   CHECK(run.as_found(100));
   CHECK(run.as_found(137));
-  CHECK(!run.as_found(138));                            // 8 under way and 4 more
-  CHECK(!run.as_found(100, {.slot = 3, .turns = 80}));  // 20 in a look: three looks ahead
+  CHECK(!run.as_found(138));  // 8 under way and 4 more
   CHECK(!run.as_found(155));
   CHECK(!run.as_found(164));
   CHECK(run.as_found(165));

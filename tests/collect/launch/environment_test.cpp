@@ -48,23 +48,27 @@ TEST_CASE("a path that the lists cannot hold is an issue, not a broken command")
   CHECK(variable(merged_environment({"LD_PRELOAD=/x.so"}, child.added), "LD_PRELOAD") == "/x.so");
 }
 
-TEST_CASE("the GPU probe comes along where the job has none") {
+TEST_CASE("the GPU probe comes along where it was asked for and the job has none") {
   Installation with_gpu = k_installation;
   with_gpu.gpu_library = "/opt/s/lib/libstallcast_cupti.so";
   const auto injection = [&](const std::vector<std::string>& own) {
     return variable(merged_environment(own, child_environment(own, with_gpu, "/tmp/r").added), "CUDA_INJECTION64_PATH");
   };
-  CHECK(injection({}) == "/opt/s/lib/libstallcast_cupti.so");
+  CHECK(injection({}).empty());
+  CHECK(child_environment({}, with_gpu, "/tmp/r").issues.empty());
+  CHECK(injection({"STALLCAST_GPU_PROBE=on"}) == "/opt/s/lib/libstallcast_cupti.so");
+  CHECK(injection({"STALLCAST_GPU_PROBE=always"}) == "/opt/s/lib/libstallcast_cupti.so");
   CHECK(injection({"STALLCAST_GPU_PROBE=off"}).empty());
   const auto off = child_environment({"STALLCAST_GPU_PROBE=off"}, with_gpu, "/tmp/r").issues;
   REQUIRE(off.size() == 1);
   CHECK(off.front().id == "gpu-probe-off");
   CHECK(child_environment({"STALLCAST_GPU_PROBE=off"}, k_installation, "/tmp/r").issues.empty());
-  CHECK(injection({"CUDA_INJECTION64_PATH=/opt/nsight.so"}) == "/opt/nsight.so");
-  const auto issues = child_environment({"CUDA_INJECTION64_PATH=/opt/nsight.so"}, with_gpu, "/tmp/r").issues;
+  const std::vector<std::string> theirs = {"STALLCAST_GPU_PROBE=on", "CUDA_INJECTION64_PATH=/opt/nsight.so"};
+  CHECK(injection(theirs) == "/opt/nsight.so");
+  const auto issues = child_environment(theirs, with_gpu, "/tmp/r").issues;
   REQUIRE(issues.size() == 1);
   CHECK(issues.front().id == "gpu-probe-yields");
-  const Variables without = child_environment({}, k_installation, "/tmp/r").added;
+  const Variables without = child_environment({"STALLCAST_GPU_PROBE=on"}, k_installation, "/tmp/r").added;
   CHECK(variable(merged_environment({}, without), "CUDA_INJECTION64_PATH").empty());
 }
 

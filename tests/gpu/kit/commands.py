@@ -22,13 +22,13 @@ def job(machine: Machine, data: str | pathlib.Path, *words: object, model: str =
 
 
 def environment(machine: Machine, **more: str) -> dict[str, str]:
-    """This process's, without what an outer run left; a rehearsal's libcupti plays a script."""
+    """This process's, without what an outer run left, and with the GPU recorded; a rehearsal's libcupti plays a script."""
     kept = {name: value for name, value in os.environ.items()
             if not name.startswith("STALLCAST_") and name != "CUDA_INJECTION64_PATH"}
     if machine.rehearsal:
         more = {"STALLCAST_CUPTI_LIB": str(machine.scripted_cupti), "STALLCAST_FAKE_CUPTI": "good", "OMP_NUM_THREADS": "1",
                 **more}
-    return {**kept, **more}
+    return {**kept, "STALLCAST_GPU_PROBE": "on", **more}
 
 
 def run(machine: Machine, command: list[str], **variables: str) -> subprocess.CompletedProcess:

@@ -3,7 +3,7 @@
 import dataclasses
 from collections.abc import Iterator
 
-from . import commands
+from . import commands, traces
 from .checks import NOTE, Check, absent, at_most, holds, mean_and_half, note
 from .machine import Machine
 from .turns import ALWAYS, PASSIVE, PLAIN, PROFILER, Turns
@@ -33,13 +33,19 @@ def judge(mean: float, half: float) -> Check:
 def costs(machine: Machine, title: str, kinds: list[str], steps: int, warm_up: int, *words: object) -> Iterator[Check]:
     """Of steps of one kind: a plain one, and what each kind of looking on adds to it."""
     blocks = machine.sizes.blocks
-    folder = machine.folder(f"cost-{title.split()[-1]}")
+    folder = machine.folder(f"cost-{title.split()[-2]}")
     with Turns(machine, folder, [PLAIN, *kinds], "--blocks", blocks + warm_up, "--steps", steps, *words) as turns:
         rounds = turns.rounds(blocks, warm_up)
+    found = traces.recordings(turns.measured())
+    yield holds(f"{title}: one recording of its GPU", len(found) == 1 and not found[0].absent,
+                str([one.absent for one in found]))
     busy, why = commands.mean_of(commands.load_profile(turns.measured()), "gpu.busy_frac")
-    yield holds(f"{title}: the measured one was measured", busy is not None, why)
+    yield dataclasses.replace(holds(f"{title}: the measured one was measured", busy is not None, why), timed=True)
     plain = mean_and_half([step_ms(one[PLAIN], steps) for one in rounds])
     yield note(f"{title}: a plain step", plain[0], "ms")
+    for kind in (PLAIN, *kinds):
+        each = " ".join(f"{step_ms(one[kind], steps):.2f}" for one in rounds)
+        yield note(f"{title}: {kind}, ms a step in each block", each)
     for kind in kinds:
         mean, half = cost_of(kind, rounds, steps)
         if kind == PASSIVE and PROFILER in kinds:

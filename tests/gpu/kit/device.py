@@ -1,8 +1,8 @@
 """(b) What the probe says of a device, beside torch.profiler's own trace of the same steps.
 
 CUPTI has one client a process, so processes train the same steps in turns, one under the tool, one under torch.profiler. The
-probe traces all the time here, as windows would have to be met. torch.profiler makes steps so much longer that the device is
-idle for less of a wait: that share is held against a third process, which is not traced, by CUDA's own events.
+probe traces all the time here, as windows would have to be met. Whoever traces makes steps longer and waits shorter. For how
+long of its waits the device is still busy is held against a third process, which is not traced, by CUDA's own events.
 """
 
 import dataclasses
@@ -26,14 +26,24 @@ def shares_by_profiler(block: dict) -> traces.Shares:
     return traces.shares_of_trace(trace, "kit_window", "kit_wait")
 
 
-def starved_by_events(block: dict) -> float:
+def of_window(block: dict, span_ns: int) -> float:
     begin, end = block["window_ns"]
-    return block["idle_in_waits_ns"] / (end - begin)
+    return span_ns / (end - begin)
+
+
+def busy_in_waits(block: dict, starved: float) -> float:
+    """Of the window: while a batch was waited for and the device was not idle."""
+    return of_window(block, sum(end - begin for begin, end in block["waits_ns"])) - starved
 
 
 def mean_shares(shares: list[traces.Shares]) -> dict[str, float]:
     names = [field.name for field in dataclasses.fields(traces.Shares)]
     return {name: mean_and_half([getattr(one, name) for one in shares])[0] for name in names}
+
+
+def beside(what: str, value: float, truth: float) -> Check:
+    check = at_most(what, 100 * (value - truth), 1.0, "% points")
+    return dataclasses.replace(check, why=f"{100 * value:.2f} % beside {100 * truth:.2f} %")
 
 
 def beside_profiler(rounds: list[dict[str, dict]], recording: traces.Recording) -> Iterator[Check]:
@@ -43,11 +53,12 @@ def beside_profiler(rounds: list[dict[str, dict]], recording: traces.Recording) 
     ours = [recording.shares(block[ALWAYS]["window_ns"], block[ALWAYS]["waits_ns"]) for block in rounds]
     theirs = [shares_by_profiler(block[PROFILER]) for block in rounds]
     seen, truth = mean_shares(ours), mean_shares(theirs)
-    for name, value in seen.items():
-        other = "torch.profiler" if name != "starved" else "CUDA's events"
-        held = truth[name] if name != "starved" else mean_and_half([starved_by_events(block[EVENTS]) for block in rounds])[0]
-        check = at_most(f"{name} of the window: probe less {other}", 100 * (value - held), 1.0, "% points")
-        yield dataclasses.replace(check, why=f"{100 * value:.2f} % beside {100 * held:.2f} %")
+    for name in ("busy", "copy_in", "exposed", "idle"):
+        yield beside(f"{name} of the window: probe less torch.profiler", seen[name], truth[name])
+    in_waits = [mean_and_half(shares)[0] for shares in (
+        [busy_in_waits(block[ALWAYS], one.starved) for block, one in zip(rounds, ours, strict=True)],
+        [busy_in_waits(block[EVENTS], of_window(block[EVENTS], block[EVENTS]["idle_in_waits_ns"])) for block in rounds])]
+    yield beside("busy while a batch was waited for: probe less CUDA's events", *in_waits)
     yield holds("the device was busy at all, by torch.profiler", truth["busy"] > 0.0, f"{100 * truth['busy']:.2f} %")
 
 

@@ -5,35 +5,37 @@ import pathlib
 from collections.abc import Iterator
 
 from . import commands
-from .checks import Absent, Check, absent, all_there, near, note
+from .checks import Absent, Check, Truth, absent, all_there, near, note, truth_of
 from .machine import Machine
 from .training import LARGER, STATES
 
 IN_MEMORY = "cache=100%"  # plain runs read what is in memory
 
 
-def plain_cells(machine: Machine, name: str, cells: list[dict], *words: object) -> list[float | None]:
-    """The steady rate of each cell, run plainly by one process; kept for other parts under `name`."""
-    command = commands.job(machine, machine.data, "--cells", json.dumps(cells), "--seconds", machine.sizes.cell_s, "--repeats",
-                           40, *words)
-    found = [cell["samples_per_s"] for cell in commands.cells_of(commands.run(machine, command).stdout)]
+def plain_cells(machine: Machine, name: str, cells: list[dict], *words: object) -> list[Truth | None]:
+    """The steady rate of each cell, run plainly by one process, all of them twice, the second time the other way round; kept
+    for other parts under `name`."""
+    command = commands.job(machine, machine.data, "--cells", json.dumps([*cells, *reversed(cells)]), "--seconds",
+                           machine.sizes.cell_s, "--repeats", 40, *words)
+    rates = [cell["samples_per_s"] for cell in commands.cells_of(commands.run(machine, command).stdout)]
+    found = [list(pair) for pair in zip(rates[:len(cells)], reversed(rates[len(cells):]), strict=True)]
     kept_path(machine, name).write_text(json.dumps(found))
-    return found
+    return [truth_of(pair) for pair in found]
 
 
 def kept_path(machine: Machine, name: str) -> pathlib.Path:
     return machine.scratch / f"plain-{name}.json"
 
 
-def kept_cells(machine: Machine, name: str) -> list[float | None]:
+def kept_cells(machine: Machine, name: str) -> list[Truth | None]:
     """What an earlier part ran plainly."""
     path = kept_path(machine, name)
     if not path.exists():
         raise Absent(f"the plain runs of part {name} are not there: it comes first")
-    return json.loads(path.read_text())
+    return [truth_of(pair) for pair in json.loads(path.read_text())]
 
 
-def compare(machine: Machine, profile: str, setting: str, truth: float | None, *more: str) -> Check:
+def compare(machine: Machine, profile: str, setting: str, truth: Truth | None, *more: str) -> Check:
     """A prediction beside a plain run."""
     predicted, why = commands.whatif(machine, machine.scratch / profile, *filter(None, (setting, *more)))
     what = f"whatif {setting or 'as profiled'}"
@@ -42,7 +44,7 @@ def compare(machine: Machine, profile: str, setting: str, truth: float | None, *
     return near(what, predicted["mean"], truth, interval=(predicted["ci90_low"], predicted["ci90_high"]))
 
 
-def compare_rate(profile: dict, state: str, truth: float | None) -> Check:
+def compare_rate(profile: dict, state: str, truth: Truth | None) -> Check:
     """The rate of a state beside a plain run."""
     key = f"{state}_samples_per_s"
     rate = profile["rates"][key]
@@ -59,7 +61,7 @@ def loader(machine: Machine) -> Iterator[Check]:
     cells = [{}, {"data": "memory"}, *({"workers": count} for count in others), {"prefetch": 4}, {"batch": 2 * sizes.batch}]
     found, made, *rest = plain_cells(machine, "loader", cells, "--workers", sizes.profiled)
     yield all_there("every setting was run plainly", [found, made, *rest])
-    yield note("run plainly as profiled", found, "samples/s")
+    yield note("run plainly as profiled", found and found.mean, "samples/s")
     for state, truth in (("as_is", found), ("cached", found), ("synthetic", made)):
         yield compare_rate(profile, state, truth)
     settings = ["", *(f"workers={count}" for count in others), "prefetch=4", f"batch={2 * sizes.batch}"]
@@ -93,7 +95,7 @@ def transfer(machine: Machine) -> Iterator[Check]:
     found, pinned, hidden, smaller, made = plain_cells(machine, "transfer", cells, "--workers", sizes.most)
     yield all_there("every setting was run plainly", [found, pinned, hidden, smaller, made])
     for name, rate in (("as profiled", found), ("pin_memory", pinned), ("pin_memory and non_blocking", hidden)):
-        yield note(f"run plainly: {name}", rate, "samples/s")
+        yield note(f"run plainly: {name}", rate and rate.mean, "samples/s")
     for state, truth in (("as_is", found), ("synthetic", made)):
         yield compare_rate(profile, state, truth)
     value, why = without_exposed_copies(profile, sizes.batch)

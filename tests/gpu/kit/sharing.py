@@ -5,7 +5,7 @@ import dataclasses
 from collections.abc import Iterator
 
 from . import commands, predictions, traces
-from .checks import Check, holds, note
+from .checks import Check, holds, note, truth_of
 from .machine import Machine
 
 
@@ -17,7 +17,7 @@ def run(machine: Machine) -> Iterator[Check]:
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         measured = list(pool.map(lambda place: commands.profile(machine, place, command, "--phases", "as_is"), places))
         plain = list(pool.map(lambda _: commands.cells_of(commands.run(machine, command).stdout)[0], places))
-    truth = sum(cell["samples_per_s"] for cell in plain) / 2
+    truth = truth_of([cell["samples_per_s"] for cell in plain])
     for place, (profile, (cell,)) in zip(places, measured, strict=True):
         found = traces.recordings(place)
         yield holds(f"{place.name}: one recording, and no refusal", len(found) == 1 and not found[0].absent,

@@ -89,6 +89,7 @@ class Recording:
     late: int
     devices: list[dict]
     bins: list[tuple[int, int, dict[str, int]]]
+    windows: Spans  # in which it records; none where it always does
 
     def total(self, member: str, spans: Spans) -> float:
         """Of a member, within spans in CLOCK_MONOTONIC ns; what lies in a bin counts as spread over it."""
@@ -107,7 +108,7 @@ class Recording:
 
 def read_recording(path: pathlib.Path) -> Recording:
     """Reads the lines that probes/capture/gpu/lines.hpp describes; a torn last one is left out."""
-    found = Recording("", "", 0, 0, 0, 0, 0, [], [])
+    found = Recording("", "", 0, 0, 0, 0, 0, [], [], [])
     text = path.read_text()
     for line in text[:text.rfind("\n") + 1].splitlines():
         values = json.loads(line)
@@ -118,6 +119,8 @@ def read_recording(path: pathlib.Path) -> Recording:
         elif values["kind"] == "covered":
             found.covered_ns, found.records = values["until_ns"], values["records"]
             found.dropped, found.late = values["dropped"], values["late"]
+        elif values["kind"] == "window":
+            found.windows.append((values["begin_ns"], values["end_ns"]))
         elif values["kind"] == "absent":
             found.absent = values["reason"]
         elif values["kind"] == "bins":

@@ -44,10 +44,11 @@ def states(machine: Machine) -> Iterator[Check]:
 
 
 def larger(machine: Machine) -> Iterator[Check]:
-    """Many workers, and copies that wait: what pinned memory would change."""
+    """Many workers, and copies that wait: what pinned memory would change. Epochs that are longer than what 14 workers have
+    under way."""
     sizes = machine.sizes
     profile = measured(machine, LARGER, sizes.burst_budget_s, ("--phases", "synthetic"), "--workers", sizes.most,
-                       "--pin", 0, "--non-blocking", 0, "--batch", sizes.batch, "--model", sizes.larger)
+                       "--pin", 0, "--non-blocking", 0, "--batch", sizes.batch, "--model", sizes.larger, "--repeats", 4)
     yield from told(profile, ("as_is", "synthetic"))
     if not machine.rehearsal:
         pageable, why = commands.mean_of(profile, "gpu.pageable_frac")
