@@ -97,10 +97,16 @@ MeasuredEstimate<Seconds> cold_step(const Profile& p) {
   return Estimate<Seconds>{time(cold->mean), time(cold->ci95_high), time(cold->ci95_low), cold->n};
 }
 
+/// Whether phases divided the cold step.
+bool divides_cold(const Profile& p) {
+  return p.stalls.method == "differential" && usable(p.rates.cold) != nullptr && usable(p.stalls.fetch) != nullptr &&
+         usable(p.stalls.prep) != nullptr;
+}
+
 /// What the page cache held when the run was found: said where another state stands beside it.
 std::string found_title(const Profile& p) {
   std::string title = "as the run was found";
-  if (speaks_of_cold(p) && p.resources.bytes_from_storage && std::isfinite(*p.resources.bytes_from_storage)) {
+  if (divides_cold(p) && p.resources.bytes_from_storage && std::isfinite(*p.resources.bytes_from_storage)) {
     title += ", with " + percent(*p.resources.bytes_from_storage) + " of its bytes from storage";
   }
   return title;
@@ -112,7 +118,7 @@ std::optional<Breakdown> found_breakdown(const Profile& p) {
   // What phases divided is the cold step; the split as found is attributed even in a run that had phases.
   Breakdown found{"as_is",
                   found_title(p),
-                  speaks_of_cold(p) ? "attributed" : p.stalls.method,
+                  divides_cold(p) ? "attributed" : p.stalls.method,
                   is_over_network(p),
                   p.resources.step,
                   {},
@@ -180,8 +186,11 @@ std::optional<Breakdown> cold_breakdown(const Profile& p) {
 }  // namespace
 
 bool speaks_of_cold(const Profile& p) {
-  return p.stalls.method == "differential" && usable(p.rates.cold) != nullptr && usable(p.stalls.fetch) != nullptr &&
-         usable(p.stalls.prep) != nullptr;
+  if (!divides_cold(p)) return false;
+  const auto* found = usable(p.stalls.as_is_wait);
+  if (found == nullptr || holds_zero(*found)) return true;
+  const Estimate<Fraction> cold = cold_wait(p);
+  return !holds_zero(cold) || cold.ci95_high - cold.mean <= k_loose_half;
 }
 
 bool found_is_cold(const Profile& p) {

@@ -26,7 +26,7 @@ inline constexpr double k_least_pause = 0.01;  ///< of an epoch, between two. Ch
 
 // confidence.cpp
 inline constexpr double k_wide_half = 0.05;  ///< half an interval, of the step. Chosen: as wide as all that is moderate
-inline constexpr double k_loose_half = 0.10;   ///< the same. Chosen: from here on it says little
+inline constexpr double k_loose_half = 0.10;   ///< the same. Chosen: from here on it says little (breakdown.cpp too)
 inline constexpr double k_short_run_s = 20.0;  ///< Chosen: a window shorter than this may not be typical of the job
 /// of the rate, lower end of what recording took. Chosen: four times of what tests/bench/overhead finds
 /// (docs/accuracy.md)

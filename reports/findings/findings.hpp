@@ -85,7 +85,7 @@ struct Findings {
 
 /// Whether the verdict speaks of the steps that read every byte from storage: where phases of this run divided those
 /// (method differential) that is measured, while the split as found is attributed, and a cache that happened to be warm
-/// hides what storage costs.
+/// hides what storage costs. Not where these phases cannot even tell that it waits, and the run as found can.
 [[nodiscard]] bool speaks_of_cold(const Profile& profile);
 
 /// Whether the run was found in the state of its cold phases: its bytes came from storage, and its steps wait alike.

@@ -97,6 +97,24 @@ TEST_CASE("where phases divided the cold step, the verdict speaks of that, and o
   CHECK(breakdowns_of(p).front().state == "as_is");
 }
 
+TEST_CASE(
+    "where phases do not tell that the cold step waits at all, the verdict speaks of the run as found, which does") {
+  Profile p = testing::multi_rank();
+  p.stalls.interference = Estimate<Fraction>{0.04, -0.64, 0.73, 2};  // two blocks from memory, far apart
+  p.stalls.fetch = Estimate<Fraction>{0.34, -0.4, 1.0, 2};
+  p.stalls.prep = Estimate<Fraction>{0.06, -0.6, 0.7, 2};
+  CHECK_FALSE(speaks_of_cold(p));
+  const Findings f = find(p);
+  CHECK(holds(f.verdict, "21 % of each step is spent waiting for data"));
+  CHECK(f.level == Level::high);
+  REQUIRE(f.breakdowns.size() == 2);
+  CHECK(f.breakdowns[0].method == "attributed");
+  CHECK(f.breakdowns[0].title == "as the run was found, with 61 % of its bytes from storage");
+  CHECK(f.breakdowns[1].state == "cold");
+  p.stalls.as_is_wait = Estimate<Fraction>{0.2, -0.1, 0.5, 3};  // no better
+  CHECK(speaks_of_cold(p));
+}
+
 TEST_CASE("a run that was found cold has one state, not two") {
   Profile p = testing::multi_rank();
   p.resources.bytes_from_storage = 0.98;
