@@ -86,9 +86,7 @@ std::vector<RankView> views_of(std::span<const RunData> nodes, std::vector<DataI
     for (const Consumer& consumer : nodes[node].consumers) {
       RankView view{&consumer, steady_window(consumer, found_between_blocks(consumer, nodes[node].processes)),
                     &nodes[node], node};
-      for (const GpuRecording& gpu : nodes[node].gpus) {
-        if (gpu.pid == consumer.pid) set_traced_apart(gpu, view.window);
-      }
+      set_traced_apart(nodes[node].gpus, consumer.pid, view.window);
       if (view.window.steps.size() >= k_fewest_steps) views.push_back(std::move(view));
     }
   }

@@ -76,13 +76,14 @@ bool take_line(const json& line, GpuRecording& recording) {
   } else if (kind == "window") {
     const GpuWindow window{natural(line, "open_ns"), natural(line, "begin_ns"), natural(line, "end_ns")};
     const std::uint64_t before = recording.windows.empty() ? 0 : recording.windows.back().end_ns;
-    if (window.open_ns < before || window.begin_ns < window.open_ns || window.end_ns <= window.begin_ns) return false;
+    if (window.open_ns < before || window.begin_ns < window.open_ns || window.end_ns < window.begin_ns) return false;
     recording.windows.push_back(window);
   } else if (kind == "covered") {
     recording.covered_ns = std::max(recording.covered_ns, natural(line, "until_ns"));
     recording.records = count(line, "records");
     recording.dropped = count(line, "dropped");
     recording.late = count(line, "late");
+    recording.opened = count(line, "opened");
   } else if (kind == "absent") {
     recording.absent = word(line, "reason");
   }

@@ -48,7 +48,7 @@ struct GpuCourse {
   std::uint64_t bins_end_ns = 0;  ///< of the last that was read: what lies before it is in order
 };
 
-/// A stretch in which CUPTI recorded; from `begin_ns` on all is told.
+/// A stretch in which CUPTI recorded; from `begin_ns` on all is told, and nothing where that is its end.
 struct GpuWindow {
   std::uint64_t open_ns = 0;
   std::uint64_t begin_ns = 0;
@@ -66,7 +66,8 @@ struct GpuRecording {
   std::int64_t records = 0;
   std::int64_t dropped = 0;
   std::int64_t late = 0;
-  std::string absent{};  ///< why there is nothing (more); empty: it went on to the end
+  std::int64_t opened = 0;  ///< windows that were begun, whether they tell anything or not
+  std::string absent{};     ///< why there is nothing (more); empty: it went on to the end
   std::map<std::int64_t, GpuCourse> devices{};
   std::int64_t bad_lines = 0;
 };

@@ -22,8 +22,8 @@ struct StepSeries {
   std::vector<double> copy_in_s{};
   std::vector<double> exposed_s{};
   std::vector<double> any_s{};      ///< busy or copying
-  std::vector<double> waited_s{};   ///< for a batch,
-  std::vector<double> starved_s{};  ///< of that, while idle
+  std::vector<double> starved_s{};  ///< idle, while a batch was waited for
+  std::vector<double> busy_in_wait_s{};
   std::vector<double> bytes_in{};
   std::vector<double> pageable{};
   std::vector<double> kernels{};
@@ -40,7 +40,7 @@ void add_step(const GpuCourse& device, const SteadyStep& step, StepSeries& out) 
   out.copy_in_s.push_back(in_step(device.copy_in));
   out.exposed_s.push_back(device.exposed.between(step.begin_ns, asked_ns));
   out.any_s.push_back(in_step(device.any));
-  out.waited_s.push_back(waited);
+  out.busy_in_wait_s.push_back(std::min(waited, device.any.between(asked_ns, step.end_ns)));
   out.starved_s.push_back(std::max(0.0, waited - device.any.between(asked_ns, step.end_ns)));
   out.bytes_in.push_back(in_step(device.bytes_in));
   out.pageable.push_back(in_step(device.pageable));
@@ -62,8 +62,15 @@ double sum_of(const std::vector<double>& values) {
   return sum;
 }
 
-Estimate<double> times(const Estimate<double>& of, double factor) {
-  return {of.mean * factor, of.ci95_low * factor, of.ci95_high * factor, of.n};
+/// The mean of a part of each traced step over the mean length of steps; their errors are taken as independent.
+Estimate<double> over_length(const std::vector<double>& part, const Estimate<double>& step_s) {
+  const Estimate<double> each = ratio_of_sums(part, std::vector<double>(part.size(), 1.0));
+  const double mean = each.mean / step_s.mean;
+  const auto side = [&](double of_part, double of_step) {
+    return std::hypot(of_part / step_s.mean, mean * of_step / step_s.mean);
+  };
+  return {mean, mean - side(each.mean - each.ci95_low, step_s.ci95_high - step_s.mean),
+          mean + side(each.ci95_high - each.mean, step_s.mean - step_s.ci95_low), each.n};
 }
 
 MeasuredEstimate<Fraction> within_one(const Estimate<double>& of) {
@@ -84,10 +91,6 @@ struct Untraced {
   }
 };
 
-double plain_mean(const std::vector<double>& values) {
-  return sum_of(values) / static_cast<double>(values.size());
-}
-
 /// Tracing makes steps longer, and waits shorter by as much, and not what the device does in one: the shares are of the
 /// steps without it, where there are any.
 ///
@@ -95,19 +98,24 @@ double plain_mean(const std::vector<double>& values) {
 /// the 25 ms a batch is waited for in 9, and in the first 4 of a traced wait the device was still busy: starved for
 /// 20 %.
 void fill_shares(const StepSeries& series, const Untraced& untraced, Gpu& out) {
-  const bool windows = !untraced.step_s.empty();
-  const double factor = windows ? plain_mean(series.step_s) / plain_mean(untraced.step_s) : 1.0;
-  out.busy = within_one(times(ratio_of_sums(series.busy_s, series.step_s), factor));
-  out.exposed = within_one(times(ratio_of_sums(series.exposed_s, series.step_s), factor));
-  const Estimate<double> any = times(ratio_of_sums(series.any_s, series.step_s), factor);
+  const auto share = [&](const std::vector<double>& part) {
+    if (untraced.step_s.empty()) return ratio_of_sums(part, series.step_s);
+    return over_length(part, ratio_of_sums(untraced.step_s, std::vector<double>(untraced.step_s.size(), 1.0)));
+  };
+  out.busy = within_one(share(series.busy_s));
+  out.exposed = within_one(share(series.exposed_s));
+  const Estimate<double> any = share(series.any_s);
   out.idle = within_one({1.0 - any.mean, 1.0 - any.ci95_high, 1.0 - any.ci95_low, any.n});
-  Estimate<double> starved = ratio_of_sums(series.starved_s, series.step_s);
-  if (windows) {
-    const double busy = (plain_mean(series.waited_s) - plain_mean(series.starved_s)) / plain_mean(untraced.step_s);
+  if (untraced.step_s.empty()) {
+    out.starved = within_one(ratio_of_sums(series.starved_s, series.step_s));
+  } else {
     const Estimate<double> wait = ratio_of_sums(untraced.wait_s, untraced.step_s);
-    starved = {wait.mean - busy, wait.ci95_low - busy, wait.ci95_high - busy, starved.n};
+    const Estimate<double> busy = share(series.busy_in_wait_s);
+    const double low = std::hypot(wait.mean - wait.ci95_low, busy.ci95_high - busy.mean);
+    const double high = std::hypot(wait.ci95_high - wait.mean, busy.mean - busy.ci95_low);
+    const double mean = wait.mean - busy.mean;
+    out.starved = within_one({mean, mean - low, mean + high, busy.n});
   }
-  out.starved = within_one(starved);
   if (out.starved->mean > out.idle->mean) out.starved = out.idle;
 }
 
@@ -143,7 +151,10 @@ const GpuRecording* recording_of(const RunData& run, std::int64_t pid) {
 /// Why a rank's records cannot be used; empty if they can.
 std::string reason_against(const GpuRecording& recording) {
   if (recording.devices.empty()) {
-    return recording.absent.empty() ? "no work was seen on a GPU" : recording.absent;
+    if (!recording.absent.empty()) return recording.absent;
+    return recording.always || recording.opened > 0
+               ? "no work was seen on a GPU"
+               : "the GPU was not recorded: the main thread took too few batches, or another takes them";
   }
   const double all = static_cast<double>(recording.records + recording.dropped);
   if (static_cast<double>(recording.dropped) > k_most_dropped_gpu_records * all) {

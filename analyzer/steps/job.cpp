@@ -98,8 +98,8 @@ std::string milliseconds(double seconds) {
 
 bool uses_cuda(const RankView& rank) {
   for (const GpuRecording& gpu : rank.run->gpus) {
-    const bool looked = gpu.pid == rank.consumer->pid && gpu.absent.empty() && !gpu.library.empty();
-    if (looked && gpu.records == 0 && gpu.dropped == 0) return false;
+    const bool looked = gpu.pid == rank.consumer->pid && gpu.absent.empty() && (gpu.always || gpu.opened > 0);
+    if (looked && !gpu.library.empty() && gpu.records == 0 && gpu.dropped == 0) return false;
   }
   return rank.consumer->description.find("\"cuda\": true") != std::string::npos ||
          rank.consumer->description.find("\"cuda\":true") != std::string::npos;

@@ -388,18 +388,23 @@ SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>&
   return window;
 }
 
-void set_traced_apart(const GpuRecording& gpu, SteadyWindow& window) {
+void set_traced_apart(const std::vector<GpuRecording>& gpus, std::int64_t pid, SteadyWindow& window) {
   const auto touches = [&](const SteadyStep& step) {
-    return std::any_of(gpu.windows.begin(), gpu.windows.end(), [&](const GpuWindow& traced) {
-      return step.begin_ns < traced.end_ns && step.end_ns > traced.open_ns;
+    return std::any_of(gpus.begin(), gpus.end(), [&](const GpuRecording& gpu) {
+      return std::any_of(gpu.windows.begin(), gpu.windows.end(), [&](const GpuWindow& traced) {
+        return step.begin_ns < traced.end_ns && step.end_ns > traced.open_ns;
+      });
     });
   };
-  const auto lies_within = [&](const SteadyStep& step) {
-    return std::any_of(gpu.windows.begin(), gpu.windows.end(), [&](const GpuWindow& traced) {
-      return step.begin_ns >= traced.begin_ns && step.end_ns <= traced.end_ns;
-    });
-  };
-  std::copy_if(window.steps.begin(), window.steps.end(), std::back_inserter(window.traced), lies_within);
+  const auto own = std::find_if(gpus.begin(), gpus.end(), [&](const GpuRecording& gpu) { return gpu.pid == pid; });
+  if (own != gpus.end()) {
+    std::copy_if(window.steps.begin(), window.steps.end(), std::back_inserter(window.traced),
+                 [&](const SteadyStep& step) {
+                   return std::any_of(own->windows.begin(), own->windows.end(), [&](const GpuWindow& traced) {
+                     return step.begin_ns >= traced.begin_ns && step.end_ns <= traced.end_ns;
+                   });
+                 });
+  }
   const auto touched = std::count_if(window.steps.begin(), window.steps.end(), touches);
   if (2 * touched <= std::ssize(window.steps)) std::erase_if(window.steps, touches);
 }

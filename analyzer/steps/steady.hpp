@@ -72,9 +72,10 @@ struct Stretch {
 /// `found_again`: stretches after the first phase in which the job ran as found, with their own ends cut.
 [[nodiscard]] SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>& found_again = {});
 
-/// Moves the steps that a window of `gpu` touches from `steps` to `traced`: those that lie within what it tells are
-/// kept there. Where that would leave fewer than half of the steps, all stay, and `traced` has copies.
-void set_traced_apart(const GpuRecording& gpu, SteadyWindow& window);
+/// Takes out of `steps` those that a window of any of `gpus`, of one machine, touches: ranks wait for the one that is
+/// traced. Those that lie within what the windows of `pid` tell become `traced`. Where fewer than half of the steps
+/// would be left, all stay.
+void set_traced_apart(const std::vector<GpuRecording>& gpus, std::int64_t pid, SteadyWindow& window);
 
 /// When the script asked other loaders than the training loader for batches (CLOCK_MONOTONIC, sorted): evaluation.
 [[nodiscard]] std::vector<std::uint64_t> waits_beside_training(const Consumer& consumer);

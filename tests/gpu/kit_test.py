@@ -116,7 +116,9 @@ class Checks(unittest.TestCase):
         self.assertEqual(cost.judge(-0.3, 0.2).state, checks.PASS)
         self.assertEqual(cost.judge(0.1, 0.6).state, checks.ABSENT)
         self.assertEqual(cost.judge(0.6, 0.2).state, checks.FAIL)
-        self.assertEqual(cost.judge(5.0, 9.0).state, checks.FAIL)
+        self.assertEqual(cost.judge(5.0, 9.0).state, checks.ABSENT)
+        self.assertEqual(cost.judge(-3.0, 9.0).state, checks.ABSENT)
+        self.assertEqual(cost.judge(5.0, 3.0).state, checks.FAIL)
         rounds = [{"plain": {"window_ns": (0, 100 * MS)}, "stallcast": {"window_ns": (0, end * MS)}} for end in (101, 101)]
         self.assertAlmostEqual(cost.cost_of("stallcast", rounds, 10)[0], 1.0)
 

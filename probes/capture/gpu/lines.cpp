@@ -71,7 +71,7 @@ std::string to_line(const Bins& bins) {
 std::string to_line(const Coverage& coverage) {
   return "{\"kind\":\"covered\",\"until_ns\":" + number(coverage.until_ns) +
          ",\"records\":" + number(coverage.records) + ",\"dropped\":" + number(coverage.dropped) +
-         ",\"late\":" + number(coverage.late) + "}\n";
+         ",\"late\":" + number(coverage.late) + ",\"opened\":" + number(coverage.opened) + "}\n";
 }
 
 std::string to_line(const Window& window) {

@@ -44,6 +44,7 @@ struct Coverage {
   std::uint64_t records = 0;  ///< so far; likewise below
   std::uint64_t dropped = 0;  ///< by CUPTI or by us, for want of memory
   std::uint64_t late = 0;     ///< cut at what was settled before they came
+  std::uint64_t opened = 0;   ///< windows that were begun
 };
 
 /// A stretch in which CUPTI recorded. What was launched before it runs on in it, unrecorded: bins tell all from the

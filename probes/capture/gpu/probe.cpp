@@ -2,10 +2,11 @@
 /// InitializeInjection() from within cuInit. In short windows (windows.hpp) CUPTI then hands over records of kernels,
 /// copies and waits; a thread of ours folds them into bins and appends those to gpu-PID.jsonl in the run's folder.
 ///
-/// CUPTI is only called by the thread that trains, and only where it is about to wait for a batch, when nobody launches
-/// anything: the capture library calls at_wait(). A second thread that did so while kernels were launched ended one
-/// process of some thirty with SIGSEGV in CUPTI 13.0 (docs/gpu.md). With STALLCAST_GPU_PROBE=always it records all the
-/// time, and asks for records from its own thread; with =often it rests for half a second only. Both are for tests.
+/// CUPTI is switched and asked by the thread that trains alone, and only where it is about to wait for a batch, when
+/// that launches nothing: the capture library calls at_wait(). (It is set up within cuInit, and left at exit or where
+/// the job's own profiler begins.) A second thread that did so while kernels were launched ended one process of some
+/// thirty with SIGSEGV in CUPTI 13.0 (docs/gpu.md). With STALLCAST_GPU_PROBE=always it records all the time, and asks
+/// for records from its own thread; with =often it hardly rests. Both are for tests.
 ///
 /// A guest's rules: memory is bounded (buffers, intervals that are kept), what does not fit is dropped and counted; an
 /// error of CUPTI's ends our part and leaves its words; the job's own profiler comes first (stallcast_gpu_yield).
@@ -51,6 +52,8 @@ constexpr std::size_t k_most_buffers = 16;
 constexpr std::size_t k_most_pending = 400'000;         ///< intervals of 56 bytes
 constexpr std::uint64_t k_period_ns = 500'000'000;      ///< of asking for records
 constexpr std::uint64_t k_patience_ns = 1'000'000'000;  ///< after which an interval that ended has come
+/// A window in which the job did something else than take batches (validation, a checkpoint) is none of its steps.
+constexpr std::uint64_t k_longest_window_ns = 30'000'000'000;
 constexpr char k_switch[] = "STALLCAST_GPU_PROBE";
 constexpr std::array k_kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                 CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
@@ -87,6 +90,7 @@ const record::ControlBlock* map_control(const std::string& run_folder) {
 /// A window whose records are coming in.
 struct Traced {
   std::uint64_t open_ns = 0;
+  std::uint64_t late = 0;  ///< records that had come late before it: more of them, and it does not tell all
   std::uint64_t first_kernel_ns = UINT64_MAX;
   std::uint64_t end_ns = UINT64_MAX;  ///< while it is open
 };
@@ -112,6 +116,7 @@ class Probe {
   void switch_off();
   void ask(std::uint64_t at_ns);
   void flush(std::uint64_t horizon_ns);
+  void tell(std::uint64_t horizon_ns);
   [[nodiscard]] std::string settled_windows();
   void write(const std::string& text);
   [[nodiscard]] std::int64_t clock_offset() const;
@@ -121,7 +126,8 @@ class Probe {
   Cupti cupti_ = load_cupti();
   const record::ControlBlock* control_ = nullptr;  ///< null: it records always
   std::optional<std::uint32_t> slot_{};            ///< this and the next of the thread that trains
-  TraceWindows windows_{switch_is("often")};
+  bool often_ = switch_is("often");
+  TraceWindows windows_{often_};
   std::atomic<std::uint64_t> asked_ns_{now_ns()};
   int fd_ = -1;
   bool own_clock_ = false;
@@ -192,17 +198,22 @@ void Probe::start() {
   CUptiResult result = cupti_.register_callbacks(buffer_requested, buffer_completed);
   if (result == CUPTI_SUCCESS && control_ == nullptr) result = switch_on();
   if (result != CUPTI_SUCCESS) return stop("CUPTI gives no records: " + cupti_.words(result));
-  if (control_ != nullptr && !call_at_waits()) return stop("the capture library is not there to say when to record");
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);  // the job's signals are not for us
-  std::thread(&Probe::run, this).detach();
+  try {
+    std::thread(&Probe::run, this).detach();
+  } catch (...) {
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    return stop("there was no room for a thread");
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (control_ != nullptr && !call_at_waits()) stop("the capture library is not there to say when to record");
 }
 
 void Probe::stop(const std::string& reason) {
-  if (ended_.exchange(true)) return;
+  if (getpid() != pid_ || ended_.exchange(true)) return;
   if (cupti_.reason.empty()) {
     cupti_.flush_all(0);
     switch_off();
@@ -222,7 +233,8 @@ void Probe::finish() {
 CUptiResult Probe::switch_on() {
   {
     std::lock_guard lock(mutex_);
-    traced_.push_back({.open_ns = now_ns()});
+    traced_.push_back({.open_ns = now_ns(), .late = timeline_.late()});
+    ++coverage_.opened;
   }
   CUptiResult result = CUPTI_SUCCESS;
   for (std::size_t i = 0; result == CUPTI_SUCCESS && i < k_kinds.size(); ++i) result = cupti_.enable(k_kinds[i]);
@@ -266,6 +278,8 @@ void Probe::at_wait() {
     return;  // a fork; or not the thread that trains, for all we know
   Look look = look_at(*control_, static_cast<std::uint64_t>(pid_), at_ns, slot_);
   look.kernels = kernels_;
+  // What an earlier window left running would be taken for the beginning of the next.
+  if (!windows_.open() && !often_ && awaits_records()) look.as_found = false;
   const Change change = windows_.next(look);
   if (change == Change::end) {
     ask(at_ns);  // what is done now is not left to when the driver next thinks of it
@@ -273,6 +287,7 @@ void Probe::at_wait() {
   } else if (change == Change::begin) {
     const CUptiResult result = switch_on();
     if (result != CUPTI_SUCCESS) stop("CUPTI gives no records: " + cupti_.words(result));
+    if (ended_) switch_off();  // the job's profiler began meanwhile, on another thread
   } else if (at_ns >= asked_ns_ + k_period_ns && awaits_records()) {
     ask(at_ns);
   }
@@ -291,12 +306,15 @@ std::string Probe::settled_windows() {
   const std::uint64_t width = timeline_.width_ns();
   const std::uint64_t settled = timeline_.settled_ns();
   for (Traced& window : traced_) {
-    const bool last = ended_ && window.first_kernel_ns < settled;  // no more records come
-    if (window.end_ns > settled && !last) continue;
-    const std::uint64_t begin =
-        (window.first_kernel_ns / width + (window.first_kernel_ns == UINT64_MAX ? 0 : 1)) * width;
-    const std::uint64_t end = std::min(window.end_ns, settled) / width * width;
-    if (begin < end) text += to_line(Window{window.open_ns, begin, end});
+    if (window.end_ns > settled && !ended_) continue;
+    const std::uint64_t end = std::min(window.end_ns, now_ns());
+    const std::uint64_t told_end = std::min(end, settled) / width * width;
+    const bool has_begin = window.first_kernel_ns != UINT64_MAX;
+    const std::uint64_t begin = has_begin ? (window.first_kernel_ns / width + 1) * width : UINT64_MAX;
+    const bool is_whole = window.late == timeline_.late() && end - window.open_ns < k_longest_window_ns;
+    // One that tells nothing took its time from the job all the same.
+    text += to_line(begin < told_end && is_whole ? Window{window.open_ns, begin, told_end}
+                                                 : Window{window.open_ns, end, end});
     window.end_ns = 0;
   }
   std::erase_if(traced_, [](const Traced& window) { return window.end_ns == 0; });
@@ -319,7 +337,16 @@ std::int64_t Probe::clock_offset() const {
   return offset;
 }
 
+/// Out of memory, it tells nothing more: the job goes on.
 void Probe::flush(std::uint64_t horizon_ns) {
+  try {
+    tell(horizon_ns);
+  } catch (...) {
+    ended_ = true;
+  }
+}
+
+void Probe::tell(std::uint64_t horizon_ns) {
   std::set<std::uint32_t> undescribed;
   {
     std::lock_guard lock(mutex_);

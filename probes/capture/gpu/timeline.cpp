@@ -107,12 +107,23 @@ void Timeline::add(const Interval& interval) {
   ++pending_count_;
 }
 
+std::uint64_t Timeline::earliest(const Pending& pending) {
+  std::uint64_t first = UINT64_MAX;
+  for (const auto& intervals : pending.of) {
+    for (const Interval& interval : intervals) first = std::min(first, interval.begin_ns);
+  }
+  return first;
+}
+
 void Timeline::fold(std::uint32_t device, Pending& pending, std::uint64_t until_ns, std::vector<Bins>& out) const {
-  std::vector<Bin> bins((until_ns - settled_ns_) / width_ns_);
+  // A rest of hours needs no bins.
+  const std::uint64_t from_ns = std::max(settled_ns_, earliest(pending) / k_wide_ns * k_wide_ns);
+  if (from_ns >= until_ns) return;
+  std::vector<Bin> bins((until_ns - from_ns) / width_ns_);
   for (const auto& intervals : pending.of) {
     for (const Interval& interval : intervals) {
       if (interval.begin_ns >= until_ns) continue;
-      Bin& bin = bins[(interval.begin_ns - settled_ns_) / width_ns_];
+      Bin& bin = bins[(interval.begin_ns - from_ns) / width_ns_];
       if (interval.kernel) ++bin.kernels;
       if (interval.what != Activity::copy_in) continue;
       bin.bytes_in += interval.bytes;
@@ -125,14 +136,14 @@ void Timeline::fold(std::uint32_t device, Pending& pending, std::uint64_t until_
   Spans any = busy;
   any.insert(any.end(), in.begin(), in.end());
   any.insert(any.end(), from.begin(), from.end());
-  const auto add = [&](const Spans& spans, std::uint64_t Bin::*of) { spread(spans, settled_ns_, width_ns_, bins, of); };
+  const auto add = [&](const Spans& spans, std::uint64_t Bin::*of) { spread(spans, from_ns, width_ns_, bins, of); };
   add(busy, &Bin::busy_ns);
   add(in, &Bin::copy_in_ns);
   add(without(in, busy), &Bin::exposed_ns);
   add(from, &Bin::copy_out_ns);
   add(merged(std::move(any)), &Bin::any_ns);
   add(wait, &Bin::wait_ns);
-  append_runs(device, settled_ns_, width_ns_, bins, out);
+  append_runs(device, from_ns, width_ns_, bins, out);
 }
 
 std::vector<Bins> Timeline::settle(std::uint64_t horizon_ns) {

@@ -76,6 +76,7 @@ class Timeline {
   struct Pending {
     std::array<std::vector<Interval>, k_activities> of{};
   };
+  [[nodiscard]] static std::uint64_t earliest(const Pending& pending);
   void fold(std::uint32_t device, Pending& pending, std::uint64_t until_ns, std::vector<Bins>& out) const;
 
   std::map<std::uint32_t, Pending> devices_{};

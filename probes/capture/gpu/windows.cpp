@@ -9,14 +9,17 @@ namespace {
 constexpr std::uint64_t k_least_ns = 250'000'000;
 /// Batches that a window has at least. Chosen: fewer are cut at both its ends for little between.
 constexpr std::uint64_t k_least_batches = 8;
-/// A window's greatest length, for jobs whose batches take seconds. Chosen: records in memory stay few.
+/// The length from which a window ends with the next wait, for jobs whose batches take seconds. Chosen: records in
+/// memory stay few.
 constexpr std::uint64_t k_most_ns = 10'000'000'000;
 /// The least rest. Chosen: a short run has several windows.
 constexpr std::uint64_t k_least_rest_ns = 500'000'000;
 /// The longest. Chosen: a run of minutes has some windows, whatever a kernel costs.
 constexpr std::uint64_t k_most_rest_ns = 120'000'000'000;
-/// Batches that are traced with the least rests. Chosen: three windows, for estimates of a run that is soon over.
-constexpr std::uint64_t k_soon_batches = 24;
+/// Windows with short rests, beside the first. Chosen: three, for estimates of a run that is soon over.
+constexpr int k_soon = 3;
+/// Times the window before, the least rest. Chosen: two thirds of the steps are without, and tell the rate.
+constexpr std::uint64_t k_least_rest_windows = 2;
 /// What recording a kernel costs the thread that launches it, at most: measured on an H200 (docs/gpu.md).
 constexpr std::uint64_t k_kernel_cost_ns = 8'000;
 /// One over the part of the time that recording may cost. Chosen: of the 0.5 % that a passive recording may take in
@@ -61,23 +64,26 @@ Look look_at(const record::ControlBlock& control, std::uint64_t pid, std::uint64
 }
 
 bool TraceWindows::has_enough(const Look& look) const {
+  const bool batches = look.batches >= changed_.batches + k_least_batches;
+  if (often_) return batches;
   const std::uint64_t length = look.now_ns - changed_.now_ns;
-  if (length >= k_least_ns && look.batches >= changed_.batches + k_least_batches) return true;
-  return length >= k_most_ns;
+  return (batches && length >= k_least_ns) || length >= k_most_ns;
 }
 
 /// Worked example: 9,200 kernels in a window can have cost 74 ms, of which 250 are 18.4 s.
 std::uint64_t TraceWindows::rest_ns(const Look& look) const {
-  if (often_ || traced_ < k_soon_batches) return k_least_rest_ns;
+  if (often_) return 0;
+  const std::uint64_t least = std::max(k_least_rest_ns, k_least_rest_windows * length_ns_);
+  if (begun_ <= k_soon) return least;
   const std::uint64_t cost = (look.kernels - std::min(kernels_, look.kernels)) * k_kernel_cost_ns;
-  return std::clamp(cost * k_rests_of_cost, k_least_rest_ns, k_most_rest_ns);
+  return std::max(least, std::min(cost * k_rests_of_cost, k_most_rest_ns));
 }
 
 Change TraceWindows::next(const Look& look) {
   if (open_) {
     if (look.as_found && !has_enough(look)) return Change::none;
-    if (begun_ > 1) traced_ += look.batches - std::min(changed_.batches, look.batches);
     open_ = false;
+    length_ns_ = look.now_ns - changed_.now_ns;
     changed_ = look;
     return Change::end;
   }

@@ -32,7 +32,7 @@ enum class Change : std::uint8_t { none, begin, end };
 /// The first window is of the job's first steps: what CUPTI sets up then is set up by the time that counts.
 class TraceWindows {
  public:
-  /// `often`: with the least rests all the time, for tests of switching on and off.
+  /// `often`: of so many batches whatever they take, and with a rest of one: for tests of switching on and off.
   explicit TraceWindows(bool often) : often_(often) {}
 
   /// What is to be done now; the caller does it.
@@ -47,9 +47,9 @@ class TraceWindows {
   bool often_;
   bool open_ = false;
   int begun_ = 0;
-  Look changed_{};             ///< when it was opened or closed
-  std::uint64_t kernels_ = 0;  ///< recorded before the window that was last opened
-  std::uint64_t traced_ = 0;   ///< batches, in windows after the first
+  Look changed_{};               ///< when it was opened or closed
+  std::uint64_t length_ns_ = 0;  ///< of the window that was last closed
+  std::uint64_t kernels_ = 0;    ///< recorded before the one that was last opened
 };
 
 }  // namespace stallcast::gpu

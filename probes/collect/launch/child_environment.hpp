@@ -20,7 +20,7 @@ struct ChildEnvironment {
 
 /// PYTHONPATH and LD_PRELOAD put ours first and keep what is there; STALLCAST_RUN_DIR and STALLCAST_CAPTURE_LIB name
 /// the run; CUDA_INJECTION64_PATH has the driver load the GPU probe where the job has no injection of its own and
-/// STALLCAST_GPU_PROBE is not "off". `own` holds "NAME=value" entries. A path that such a list cannot hold (blank or
+/// STALLCAST_GPU_PROBE asks for it. `own` holds "NAME=value" entries. A path that such a list cannot hold (blank or
 /// colon) is an issue.
 [[nodiscard]] ChildEnvironment child_environment(const std::vector<std::string>& own, const Installation& installation,
                                                  const std::filesystem::path& run_folder);

@@ -9,9 +9,6 @@ namespace stallcast::collect {
 /// Seconds that ranks may run until we have looked and published again. Chosen: some looks of the tool, so that a late
 /// one harms nothing
 inline constexpr double k_look_s = 0.3;
-/// turns that are of the job's start: the first step compiles (8 s for a ResNet-50 whose kernels cuDNN tries out, on an
-/// H200)
-inline constexpr std::uint64_t k_turns_of_start = 2;
 /// before the first round. Chosen: start-up is over, a short budget goes on
 inline constexpr double k_as_found_s = 3.0;
 /// the same, however few batches came. Chosen: a budget is minutes

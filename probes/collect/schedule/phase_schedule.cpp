@@ -211,20 +211,11 @@ void PhaseSchedule::forget_the_dead() {
   }
 }
 
-/// A first step compiles and tries out kernels, for seconds or minutes: it is of the job's start, and neither of the
-/// budget nor of the rate that blocks are planned by. One that lasts longer than the budget is waited for no longer.
-bool PhaseSchedule::is_starting(const View& view, std::uint64_t now_ns) {
-  if (seen_armed_ns_ == 0) seen_armed_ns_ = now_ns;
-  const double since_s = static_cast<double>(now_ns - seen_armed_ns_) / k_second_ns;
-  return view.slowest_turn < k_turns_of_start && since_s < wants_.budget.value();
-}
-
 void PhaseSchedule::step(std::uint64_t now_ns) {
   forget_the_dead();
   const View now = view();
   if (!now.armed) return;
   if (armed_ns_ == 0) {
-    if (is_starting(now, now_ns)) return;
     armed_ns_ = last_look_ns_ = now_ns;
     waited_before_ = now.waited_ns;
     first_turn_ = last_turn_ = now.slowest_turn;

@@ -31,7 +31,7 @@ namespace stallcast::collect {
 struct PhaseWants {
   std::vector<record::Phase> phases{};  ///< of each round
   bool extras = true;                   ///< half-cached, perturbed and fewer-at-a-time blocks, one a round
-  Seconds budget = Seconds(300.0);      ///< from the job's second batch on
+  Seconds budget = Seconds(300.0);      ///< from the moment when the job is armed
   int fewest_rounds = 3;                ///< before the estimates may end the measuring
   std::size_t cores = 1;                ///< that the job may use
   bool stop = false;                    ///< ranks wait at the end to be ended
@@ -206,7 +206,6 @@ class PhaseSchedule {
 
   // Where they go
   [[nodiscard]] std::uint64_t earliest_turn(const View& view) const;
-  [[nodiscard]] bool is_starting(const View& view, std::uint64_t now_ns);
   [[nodiscard]] std::optional<std::uint64_t> place(Group& group, std::uint64_t from, const View& view) const;
   void publish(const Group& group);
   void publish_cold(const Group& group);
@@ -252,8 +251,7 @@ class PhaseSchedule {
   std::uint64_t transients_ = 0;     ///< of these
   bool spans_ = false;               ///< passes are too short for blocks
   PhaseCosts costs_{};
-  std::uint64_t seen_armed_ns_ = 0;
-  std::uint64_t armed_ns_ = 0;       ///< when the job's start was over, from which all is counted
+  std::uint64_t armed_ns_ = 0;
   std::uint64_t first_turn_ = 0;     ///< when it was armed
   double elapsed_s_ = 0.0;           ///< since then
   double memory_from_s_ = -1.0;      ///< when files could first be asked for; negative: not yet

@@ -73,7 +73,7 @@ TEST_CASE("busy, exposed and starved shares of a step add up with the truth") {
   CHECK(gpu.devices[0].link == "32.0 GT/s PCIe x16");
 }
 
-/// Steps `first` to `last` were traced, which made each 10 ms longer; the device did the same in them.
+/// Steps `first` to `last` were traced.
 RunData traced_between(std::size_t first, std::size_t last) {
   RunData run = with_gpu(fetch_bound(), 750'000, 100'000);
   const auto& deliveries = run.consumers[0].passes[0].deliveries;
@@ -118,6 +118,40 @@ TEST_CASE("what tracing adds to a step is no idleness of the device") {
   CHECK(near(after.rates.as_is->mean.value(), before.rates.as_is->mean.value(), 0.01));
 }
 
+TEST_CASE("what tracing takes of a wait is added to it: the device is as idle then") {
+  RunData run = traced_between(40, 60);
+  const Profile before = analyze_run(run);
+  // The script asks 8 ms later in each traced step, and has its batch at the same time.
+  auto& deliveries = run.consumers[0].passes[0].deliveries;
+  for (std::size_t i = 41; i <= 60; ++i) deliveries[i].wait.begin_ns += 8'000'000;
+  const Profile after = analyze_run(run);
+  CHECK(before.gpu.starved->mean > 0.1);
+  CHECK(near(after.gpu.starved->mean, before.gpu.starved->mean, 0.02));
+  CHECK(after.gpu.starved->ci95_low < after.gpu.starved->mean);
+}
+
+TEST_CASE("ranks wait for the one that is traced: its windows are taken out of all, and told of its own") {
+  RunData run = traced_between(40, 60);
+  const Profile own = analyze_run(run);
+  run.gpus[0].pid += 1;
+  const Profile other = analyze_run(run);
+  CHECK(other.rates.as_is->n == own.rates.as_is->n);
+  CHECK(!other.gpu.busy.has_value());
+}
+
+TEST_CASE("a job that nobody could look into is not one without a GPU") {
+  RunData run = make_run(fetch_bound());
+  run.log.run_id = "77-88";
+  GpuRecording looked;
+  looked.pid = run.consumers[0].pid;
+  looked.library = "libcupti.so.13";
+  looked.always = false;
+  run.gpus.push_back(looked);
+  CHECK(analyze_run(run).gpu.busy.reason().find("main thread took too few batches") != std::string::npos);
+  run.gpus[0].opened = 1;
+  CHECK(analyze_run(run).gpu.busy.reason() == "no work was seen on a GPU");
+}
+
 TEST_CASE("where most steps were traced, they are the job's, too") {
   const Profile profile = analyze_run(traced_between(10, 150));
   const Profile always = analyze_run(with_gpu(fetch_bound(), 750'000, 100'000));
@@ -128,7 +162,7 @@ TEST_CASE("lines of windows that cannot be are damaged ones") {
   const std::string good = R"({"kind":"window","open_ns":10,"begin_ns":12,"end_ns":20})";
   CHECK(parse_gpu_recording(good + "\n").windows.size() == 1);
   for (const char* bad : {R"({"kind":"window","open_ns":10,"begin_ns":9,"end_ns":20})",
-                          R"({"kind":"window","open_ns":10,"begin_ns":20,"end_ns":20})",
+                          R"({"kind":"window","open_ns":10,"begin_ns":20,"end_ns":19})",
                           R"({"kind":"window","open_ns":15,"begin_ns":22,"end_ns":30})"}) {
     CAPTURE(bad);
     const GpuRecording recording = parse_gpu_recording(good + "\n" + bad + "\n");

@@ -267,6 +267,7 @@ TEST_CASE("pageable memory matters where there is a GPU") {
   GpuRecording looked;
   looked.pid = run.consumers[0].pid;
   looked.library = "libcupti.so.13";
+  looked.opened = 1;
   run.gpus.push_back(looked);
   CHECK(said(analyze_run(run), "not-pinned").empty());
   run.gpus[0].records = 1000;

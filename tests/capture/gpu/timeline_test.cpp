@@ -101,6 +101,20 @@ TEST_CASE("devices are apart, idle stretches cost nothing, bins become wider") {
   CHECK(timeline.settle(k_begin + 6'200 * k_ms)[0].width_ns == 200 * k_ms);
 }
 
+TEST_CASE("a month between two windows is no memory") {
+  Timeline timeline(k_begin);
+  const std::uint64_t month = 30ULL * 24 * 3'600'000 * k_ms;
+  CHECK(timeline.settle(k_begin + month).empty());
+  Interval late = work(Activity::compute, 0.0, 1.0);
+  late.begin_ns += 2 * month;
+  late.end_ns += 2 * month;
+  timeline.add(late);
+  const auto runs = timeline.settle(k_begin + 2 * month + 200 * k_ms);
+  REQUIRE(runs.size() == 1);
+  CHECK(runs[0].begin_ns == late.begin_ns / (2 * k_ms) * (2 * k_ms));
+  CHECK(total(runs, &Bin::busy_ns) == k_ms);
+}
+
 /// Busy, exposed and any by brute force, a microsecond at a time.
 TEST_CASE("unions against counting every microsecond") {
   std::mt19937 random(5);

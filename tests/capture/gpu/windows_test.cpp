@@ -11,7 +11,7 @@ namespace {
 constexpr std::uint64_t k_millisecond = 1'000'000;
 constexpr std::uint64_t k_start = 1'000'000 * k_millisecond;
 
-/// A job whose steps take `step_ms` and have 400 kernels each, looked at every 20 ms.
+/// A job whose steps take `step_ms` and have 400 kernels each, looked at as it waits for a batch, in steps of 20 ms.
 struct Job {
   double step_ms;
   TraceWindows windows{false};
@@ -19,7 +19,6 @@ struct Job {
   std::uint64_t at_ms = 0;
   std::uint64_t kernels = 0;
   std::uint64_t counted = 0;
-  double open_ms = 0.0;
   int begun = 0;
 
   [[nodiscard]] std::uint64_t batches() const {
@@ -30,9 +29,9 @@ struct Job {
   Change run_until(std::uint64_t until_ms, bool as_found = true) {
     Change last = Change::none;
     for (; at_ms < until_ms; at_ms += 20) {
+      if (batches() == counted) continue;
       if (windows.open()) kernels += (batches() - counted) * 400;
       counted = batches();
-      if (windows.open()) open_ms += 20.0;
       const Change change =
           windows.next({k_start + at_ms * k_millisecond, as_found && batches() > 0, batches(), kernels});
       if (change == Change::begin) ++begun;
@@ -64,7 +63,7 @@ TEST_CASE("three short windows soon, then rests of 250 times what the kernels of
 TEST_CASE("for tests of switching there are windows as often as can be") {
   Job job{.step_ms = 8.0, .windows = TraceWindows(true)};
   job.run_until(62'000);
-  CHECK(job.begun > 70);
+  CHECK(job.begun > 300);
 }
 
 TEST_CASE("in an hour, what recording can have cost stays below half a percent") {
@@ -77,16 +76,27 @@ TEST_CASE("in an hour, what recording can have cost stays below half a percent")
   }
 }
 
-TEST_CASE("slow steps: a window has eight, and ends after ten seconds whatever it has") {
+TEST_CASE("slow steps: a window has eight, or ends with the wait after ten seconds; most steps are without one") {
   Job job{.step_ms = 250.0};
-  job.run_until(2'000 + 12 * 250);
+  job.run_until(9'000);
   CHECK(job.begun == 2);
   CHECK(job.windows.open());
+  job.run_until(11'000);
+  CHECK(!job.windows.open());
   Job slower{.step_ms = 4'000.0};
-  slower.run_until(34'500);
-  REQUIRE(slower.windows.open());
-  slower.run_until(37'000);
+  slower.run_until(14'100);
+  CHECK(slower.begun == 1);
   CHECK(!slower.windows.open());
+  slower.run_until(37'000);
+  CHECK(slower.begun == 1);
+  slower.run_until(40'000);
+  CHECK(slower.begun == 2);
+  for (const double step_ms : {72.0, 250.0, 4'000.0}) {
+    CAPTURE(step_ms);
+    Job any{.step_ms = step_ms};
+    any.run_until(300'000);
+    CHECK(double(any.kernels) / 400.0 < 0.4 * double(any.batches()));
+  }
 }
 
 TEST_CASE("a block ends a window, and none begins beside it") {

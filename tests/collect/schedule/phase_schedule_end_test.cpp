@@ -25,40 +25,11 @@ TEST_CASE("measuring keeps to its budget") {
     PhaseWants wants = usual_wants();
     wants.budget = Seconds(40.0);
     PhaseSchedule schedule(*job.control, wants, &job.files);
-    CHECK(run_to_end(job, schedule, 100.0) <= 40.2 + 2.0 / rate);
+    CHECK(run_to_end(job, schedule, 100.0) <= 40.2);
     REQUIRE(schedule.progress(job.now_ns).ended);
     CHECK(job.published().back().phase == static_cast<std::uint32_t>(Phase::end));
     CHECK(job.published().back().argument == 0);
   }
-}
-
-TEST_CASE("a first step that compiles is of the job's start: not of the budget, nor of the pace that blocks go by") {
-  const auto first_block = [](double start_s) {
-    Job job;
-    job.rate = 1.0 / start_s;
-    PhaseWants wants = usual_wants();
-    wants.budget = Seconds(60.0);
-    PhaseSchedule schedule(*job.control, wants, &job.files);
-    job.run(schedule, 2.0 * start_s - 0.05);
-    CHECK(job.published().empty());
-    job.rate = 10.0;
-    CHECK(run_to_end(job, schedule, 100.0) > 40.0);
-    REQUIRE(!job.published().empty());
-    return job.published().front();
-  };
-  const record::Segment usual = first_block(0.1);
-  const record::Segment late = first_block(20.0);
-  CHECK(late.batches == usual.batches);
-  CHECK(late.phase == usual.phase);
-}
-
-TEST_CASE("a job that takes one batch and no more is measured for no longer than twice the budget") {
-  Job job;
-  job.rate = 1e-6;
-  PhaseWants wants = usual_wants();
-  wants.budget = Seconds(40.0);
-  PhaseSchedule schedule(*job.control, wants, &job.files);
-  CHECK(run_to_end(job, schedule, 100.0) <= 80.4);
 }
 
 TEST_CASE("tight estimates end it, but not before each wanted state had its rounds") {

@@ -24,7 +24,7 @@ def cost_of(kind: str, rounds: list[dict[str, dict]], steps: int) -> tuple[float
 def judge(mean: float, half: float) -> Check:
     """A mean within the limit that is not known to within the limit shows nothing."""
     what = "cost of a passive recording, of a step"
-    if half > MOST_PERCENT and abs(mean) <= MOST_PERCENT:
+    if half > MOST_PERCENT and mean - half <= MOST_PERCENT:
         return dataclasses.replace(absent(what, f"{mean:+.2f} % +- {half:.2f}: too noisy to tell"), timed=True)
     check = at_most(what, max(0.0, mean), MOST_PERCENT, "%")
     return dataclasses.replace(check, why=f"{mean:+.3f} % +- {half:.3f} (95 %)")

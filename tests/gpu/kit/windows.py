@@ -12,7 +12,7 @@ from .machine import Machine
 from .turns import turns_command
 
 JOBS = 3  # at the same time
-FEWEST, FEWEST_IN_REHEARSAL = 20, 4  # windows of each
+FEWEST, FEWEST_IN_REHEARSAL = 100, 20  # windows of each
 
 
 def run(machine: Machine) -> Iterator[Check]:
