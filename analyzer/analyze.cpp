@@ -31,6 +31,7 @@
 #include "analyzer/stalls/stalls.hpp"
 #include "analyzer/steps/job.hpp"
 #include "analyzer/steps/rank_view.hpp"
+#include "analyzer/steps/traced.hpp"
 #include "analyzer/storage/summary.hpp"
 #include "analyzer/warnings/sightings.hpp"
 #include "analyzer/warnings/warnings.hpp"

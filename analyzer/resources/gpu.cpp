@@ -171,9 +171,8 @@ std::string reason_for_no_probe(const std::vector<RankView>& ranks) {
       if (issue.id == "gpu-probe-yields" || issue.id == "gpu-probe-off") return issue.detail;
     }
   }
-  return "nothing of a GPU was recorded: the probe is off unless STALLCAST_GPU_PROBE=on, or CUDA was not started in "
-         "the "
-         "processes that train, or this stallcast was built without it (stallcast doctor tells)";
+  return "nothing of a GPU was recorded: the probe is off unless STALLCAST_GPU_PROBE=on, or CUDA was not started where "
+         "the job trains, or this stallcast was built without it (stallcast doctor tells)";
 }
 
 void add_devices(const RankView& rank, const GpuRecording& recording, Gpu& out) {

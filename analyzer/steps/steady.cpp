@@ -1,7 +1,6 @@
 #include "analyzer/steps/steady.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -386,27 +385,6 @@ SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>&
   drop_interrupted(groups, training, window);
   drop_warm_up(window);
   return window;
-}
-
-void set_traced_apart(const std::vector<GpuRecording>& gpus, std::int64_t pid, SteadyWindow& window) {
-  const auto touches = [&](const SteadyStep& step) {
-    return std::any_of(gpus.begin(), gpus.end(), [&](const GpuRecording& gpu) {
-      return std::any_of(gpu.windows.begin(), gpu.windows.end(), [&](const GpuWindow& traced) {
-        return step.begin_ns < traced.end_ns && step.end_ns > traced.open_ns;
-      });
-    });
-  };
-  const auto own = std::find_if(gpus.begin(), gpus.end(), [&](const GpuRecording& gpu) { return gpu.pid == pid; });
-  if (own != gpus.end()) {
-    std::copy_if(window.steps.begin(), window.steps.end(), std::back_inserter(window.traced),
-                 [&](const SteadyStep& step) {
-                   return std::any_of(own->windows.begin(), own->windows.end(), [&](const GpuWindow& traced) {
-                     return step.begin_ns >= traced.begin_ns && step.end_ns <= traced.end_ns;
-                   });
-                 });
-  }
-  const auto touched = std::count_if(window.steps.begin(), window.steps.end(), touches);
-  if (2 * touched <= std::ssize(window.steps)) std::erase_if(window.steps, touches);
 }
 
 std::vector<std::uint64_t> waits_beside_training(const Consumer& consumer) {

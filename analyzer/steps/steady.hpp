@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "analyzer/load/gpu_recording.hpp"
 #include "analyzer/load/run_data.hpp"
 
 namespace stallcast {
@@ -71,11 +70,6 @@ struct Stretch {
 /// are left out, as far as the pass is long enough (DESIGN.md section 6).
 /// `found_again`: stretches after the first phase in which the job ran as found, with their own ends cut.
 [[nodiscard]] SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>& found_again = {});
-
-/// Takes out of `steps` those that a window of any of `gpus`, of one machine, touches: ranks wait for the one that is
-/// traced. Those that lie within what the windows of `pid` tell become `traced`. Where fewer than half of the steps
-/// would be left, all stay.
-void set_traced_apart(const std::vector<GpuRecording>& gpus, std::int64_t pid, SteadyWindow& window);
 
 /// When the script asked other loaders than the training loader for batches (CLOCK_MONOTONIC, sorted): evaluation.
 [[nodiscard]] std::vector<std::uint64_t> waits_beside_training(const Consumer& consumer);

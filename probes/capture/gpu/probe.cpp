@@ -26,20 +26,16 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "core/clock.hpp"
 #include "probes/capture/gpu/cupti.hpp"
-#include "probes/capture/gpu/decode.hpp"
 #include "probes/capture/gpu/devices.hpp"
 #include "probes/capture/gpu/lines.hpp"
+#include "probes/capture/gpu/records.hpp"
 #include "probes/capture/gpu/windows.hpp"
 #include "probes/record/control.hpp"
 #include "probes/record/gpu_file.hpp"
@@ -47,13 +43,8 @@
 namespace stallcast::gpu {
 namespace {
 
-constexpr std::size_t k_buffer_bytes = 1U << 20U;
-constexpr std::size_t k_most_buffers = 16;
-constexpr std::size_t k_most_pending = 400'000;         ///< intervals of 56 bytes
 constexpr std::uint64_t k_period_ns = 500'000'000;      ///< of asking for records
 constexpr std::uint64_t k_patience_ns = 1'000'000'000;  ///< after which an interval that ended has come
-/// A window in which the job did something else than take batches (validation, a checkpoint) is none of its steps.
-constexpr std::uint64_t k_longest_window_ns = 30'000'000'000;
 constexpr char k_switch[] = "STALLCAST_GPU_PROBE";
 constexpr std::array k_kinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
                                 CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_SYNCHRONIZATION};
@@ -87,14 +78,6 @@ const record::ControlBlock* map_control(const std::string& run_folder) {
   return ours ? control : nullptr;
 }
 
-/// A window whose records are coming in.
-struct Traced {
-  std::uint64_t open_ns = 0;
-  std::uint64_t late = 0;  ///< records that had come late before it: more of them, and it does not tell all
-  std::uint64_t first_kernel_ns = UINT64_MAX;
-  std::uint64_t end_ns = UINT64_MAX;  ///< while it is open
-};
-
 class Probe {
  public:
   explicit Probe(const std::string& run_folder);
@@ -106,18 +89,17 @@ class Probe {
   void stop(const std::string& reason);
   void finish();
 
-  void give_buffer(std::uint8_t** buffer, std::size_t* size);
-  void take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes);
+  void give_buffer(std::uint8_t** buffer, std::size_t* size) { records_.give_buffer(buffer, size); }
+  void take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes) {
+    records_.take_buffer(cupti_, context, stream, buffer, bytes, offset_ns_);
+  }
 
  private:
   void run();
-  [[nodiscard]] bool awaits_records();
   CUptiResult switch_on();
   void switch_off();
   void ask(std::uint64_t at_ns);
   void flush(std::uint64_t horizon_ns);
-  void tell(std::uint64_t horizon_ns);
-  [[nodiscard]] std::string settled_windows();
   void write(const std::string& text);
   [[nodiscard]] std::int64_t clock_offset() const;
 
@@ -133,19 +115,10 @@ class Probe {
   bool own_clock_ = false;
   std::atomic<bool> ended_{false};
   std::atomic<std::int64_t> offset_ns_{0};
-  std::mutex decoding_{};
-  Decoder decoder_{};
-  // CUPTI asks for buffers with locks of its own held: nothing of CUPTI's or the driver's is called under this one.
-  std::mutex mutex_{};
+  Records records_{now_ns()};
+  std::mutex telling_{};  ///< lines are written in the order in which they are made; CUPTI's threads never take it
+  std::mutex sleeping_{};
   std::condition_variable wake_{};
-  Timeline timeline_{now_ns()};
-  Coverage coverage_{};
-  std::atomic<std::uint64_t> kernels_{0};
-  std::vector<Traced> traced_{};
-  std::set<std::uint32_t> devices_{};
-  std::set<std::uint32_t> described_{};
-  std::vector<std::unique_ptr<std::uint8_t[]>> buffers_{};
-  std::vector<std::uint8_t*> free_{};
 };
 
 Probe* g_probe = nullptr;  // never deleted: CUPTI may call until the process is gone
@@ -154,7 +127,13 @@ Probe* g_probe = nullptr;  // never deleted: CUPTI may call until the process is
 bool call_at_waits() {
   const auto set = reinterpret_cast<void (*)(void (*)())>(dlsym(RTLD_DEFAULT, "stallcast_at_wait"));
   if (set == nullptr) return false;
-  set([] { g_probe->at_wait(); });
+  set([] {
+    try {
+      g_probe->at_wait();
+    } catch (...) {
+      // Out of memory: the job's code, which called us, knows no exceptions.
+    }
+  });
   return true;
 }
 
@@ -164,7 +143,11 @@ void buffer_requested(std::uint8_t** buffer, std::size_t* size, std::size_t* mos
 }
 
 void buffer_completed(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t, std::size_t bytes) {
-  g_probe->take_buffer(context, stream, buffer, bytes);
+  try {
+    g_probe->take_buffer(context, stream, buffer, bytes);
+  } catch (...) {
+    // Out of memory: these records are lost, and CUPTI, which called us, knows no exceptions.
+  }
 }
 
 Probe::Probe(const std::string& run_folder) : folder_(run_folder.substr(run_folder.rfind('/') + 1)) {
@@ -231,35 +214,22 @@ void Probe::finish() {
 }
 
 CUptiResult Probe::switch_on() {
-  {
-    std::lock_guard lock(mutex_);
-    traced_.push_back({.open_ns = now_ns(), .late = timeline_.late()});
-    ++coverage_.opened;
-  }
+  records_.begin_window(now_ns());
   CUptiResult result = CUPTI_SUCCESS;
   for (std::size_t i = 0; result == CUPTI_SUCCESS && i < k_kinds.size(); ++i) result = cupti_.enable(k_kinds[i]);
   return result;
 }
 
 void Probe::switch_off() {
-  {
-    std::lock_guard lock(mutex_);
-    if (!traced_.empty()) traced_.back().end_ns = std::min(traced_.back().end_ns, now_ns());
-  }
+  records_.end_window(now_ns());
   for (const CUpti_ActivityKind kind : k_kinds) cupti_.disable(kind);
-}
-
-/// Whether records of a window are still to come, or to be told.
-bool Probe::awaits_records() {
-  std::lock_guard lock(mutex_);
-  return !traced_.empty();
 }
 
 void Probe::run() {
   std::uint64_t told_ns = 0;
   while (!ended_) {
     {
-      std::unique_lock lock(mutex_);
+      std::unique_lock lock(sleeping_);
       wake_.wait_for(lock, std::chrono::nanoseconds(k_period_ns), [this] { return ended_.load(); });
     }
     if (ended_) return;
@@ -277,9 +247,9 @@ void Probe::at_wait() {
   if (getpid() != pid_ || syscall(SYS_gettid) != pid_)
     return;  // a fork; or not the thread that trains, for all we know
   Look look = look_at(*control_, static_cast<std::uint64_t>(pid_), at_ns, slot_);
-  look.kernels = kernels_;
+  look.kernels = records_.kernels();
   // What an earlier window left running would be taken for the beginning of the next.
-  if (!windows_.open() && !often_ && awaits_records()) look.as_found = false;
+  if (!windows_.open() && !often_ && records_.are_awaited()) look.as_found = false;
   const Change change = windows_.next(look);
   if (change == Change::end) {
     ask(at_ns);  // what is done now is not left to when the driver next thinks of it
@@ -288,7 +258,7 @@ void Probe::at_wait() {
     const CUptiResult result = switch_on();
     if (result != CUPTI_SUCCESS) stop("CUPTI gives no records: " + cupti_.words(result));
     if (ended_) switch_off();  // the job's profiler began meanwhile, on another thread
-  } else if (at_ns >= asked_ns_ + k_period_ns && awaits_records()) {
+  } else if (at_ns >= asked_ns_ + k_period_ns && records_.are_awaited()) {
     ask(at_ns);
   }
 }
@@ -298,27 +268,6 @@ void Probe::ask(std::uint64_t at_ns) {
   if (!own_clock_) offset_ns_ = clock_offset();
   cupti_.flush_all(0);  // calls take_buffer(): the lock must be free
   asked_ns_ = at_ns;
-}
-
-/// Of the windows that are told by now, their lines. The mutex is held.
-std::string Probe::settled_windows() {
-  std::string text;
-  const std::uint64_t width = timeline_.width_ns();
-  const std::uint64_t settled = timeline_.settled_ns();
-  for (Traced& window : traced_) {
-    if (window.end_ns > settled && !ended_) continue;
-    const std::uint64_t end = std::min(window.end_ns, now_ns());
-    const std::uint64_t told_end = std::min(end, settled) / width * width;
-    const bool has_begin = window.first_kernel_ns != UINT64_MAX;
-    const std::uint64_t begin = has_begin ? (window.first_kernel_ns / width + 1) * width : UINT64_MAX;
-    const bool is_whole = window.late == timeline_.late() && end - window.open_ns < k_longest_window_ns;
-    // One that tells nothing took its time from the job all the same.
-    text += to_line(begin < told_end && is_whole ? Window{window.open_ns, begin, told_end}
-                                                 : Window{window.open_ns, end, end});
-    window.end_ns = 0;
-  }
-  std::erase_if(traced_, [](const Traced& window) { return window.end_ns == 0; });
-  return text;
 }
 
 /// CLOCK_MONOTONIC minus CUPTI's clock: of the try that took least.
@@ -339,79 +288,14 @@ std::int64_t Probe::clock_offset() const {
 
 /// Out of memory, it tells nothing more: the job goes on.
 void Probe::flush(std::uint64_t horizon_ns) {
+  const std::lock_guard lock(telling_);
   try {
-    tell(horizon_ns);
+    std::string text;
+    for (const std::uint32_t device : records_.new_devices()) text += to_line(device_facts(device));
+    write(text + records_.told_until(horizon_ns, control_ != nullptr, ended_));
   } catch (...) {
     ended_ = true;
   }
-}
-
-void Probe::tell(std::uint64_t horizon_ns) {
-  std::set<std::uint32_t> undescribed;
-  {
-    std::lock_guard lock(mutex_);
-    for (const std::uint32_t device : devices_) {
-      if (described_.insert(device).second) undescribed.insert(device);
-    }
-  }
-  std::string text;
-  for (const std::uint32_t device : undescribed) text += to_line(device_facts(device));
-  std::lock_guard lock(mutex_);
-  for (const Bins& bins : timeline_.settle(horizon_ns)) text += to_line(bins);
-  coverage_.until_ns = timeline_.settled_ns();
-  coverage_.late = timeline_.late();
-  if (control_ != nullptr) text += settled_windows();
-  write(text + to_line(coverage_));
-}
-
-void Probe::give_buffer(std::uint8_t** buffer, std::size_t* size) {
-  std::lock_guard lock(mutex_);
-  *buffer = nullptr;  // CUPTI drops what it cannot store, and counts it
-  *size = 0;
-  if (free_.empty()) {
-    if (buffers_.size() >= k_most_buffers) return;
-    // operator new aligns to 16 bytes, CUPTI wants 8.
-    buffers_.push_back(std::unique_ptr<std::uint8_t[]>(new (std::nothrow) std::uint8_t[k_buffer_bytes]));
-    if (!buffers_.back()) return buffers_.pop_back();
-    free_.push_back(buffers_.back().get());
-  }
-  *buffer = free_.back();
-  *size = k_buffer_bytes;
-  free_.pop_back();
-}
-
-void Probe::take_buffer(CUcontext context, std::uint32_t stream, std::uint8_t* buffer, std::size_t bytes) {
-  if (buffer == nullptr) return;
-  std::vector<Interval> intervals;
-  std::uint64_t records = 0;
-  {
-    std::lock_guard lock(decoding_);
-    CUpti_Activity* record = nullptr;
-    for (; cupti_.next_record(buffer, bytes, &record) == CUPTI_SUCCESS; ++records) {
-      if (const auto interval = decoder_.decode(*record, offset_ns_)) intervals.push_back(*interval);
-    }
-  }
-  std::size_t dropped = 0;
-  if (cupti_.dropped_records(context, stream, &dropped) != CUPTI_SUCCESS) dropped = 0;
-  std::lock_guard lock(mutex_);
-  coverage_.records += records;
-  coverage_.dropped += dropped;
-  for (const Interval& interval : intervals) {
-    if (timeline_.pending() >= k_most_pending) {
-      ++coverage_.dropped;
-      continue;
-    }
-    if (interval.what != Activity::wait) devices_.insert(interval.device);
-    if (interval.kernel) {
-      ++kernels_;
-      for (Traced& window : traced_) {
-        if (interval.begin_ns >= window.open_ns && interval.begin_ns < window.end_ns)
-          window.first_kernel_ns = std::min(window.first_kernel_ns, interval.begin_ns);
-      }
-    }
-    timeline_.add(interval);
-  }
-  free_.push_back(buffer);
 }
 
 }  // namespace
