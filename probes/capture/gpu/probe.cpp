@@ -4,8 +4,8 @@
 ///
 /// CUPTI is switched and asked by the thread that trains alone, and only where it is about to wait for a batch, when
 /// that launches nothing: the capture library calls at_wait(). (It is set up within cuInit, and left at exit or where
-/// the job's own profiler begins.) A second thread that did so while kernels were launched ended one process of some
-/// thirty with SIGSEGV in CUPTI 13.0 (docs/gpu.md). With STALLCAST_GPU_PROBE=always it records all the time, and asks
+/// the job's own profiler begins.) A second thread that did so while kernels were launched ended one process of
+/// eight with SIGSEGV (CUPTI 13.0; docs/gpu.md). With STALLCAST_GPU_PROBE=always it records all the time, and asks
 /// for records from its own thread; with =often it hardly rests. Both are for tests.
 ///
 /// A guest's rules: memory is bounded (buffers, intervals that are kept), what does not fit is dropped and counted; an

@@ -26,15 +26,17 @@ def run(machine: Machine) -> Iterator[Check]:
     command = commands.job(machine, machine.data, "--seconds", sizes.cell_s, "--workers", sizes.profiled)
     folder = pathlib.Path(machine.folder("cold"))
     try:
-        (plain,) = commands.cells_of(run_limited(machine, command).stdout)
+        (before,) = commands.cells_of(run_limited(machine, command).stdout)
         run_limited(machine, commands.profile_command(machine, folder, command, "--phases", "as_is"))
+        (after,) = commands.cells_of(run_limited(machine, command).stdout)
     except Unavailable as reason:
         raise Absent(str(reason)) from reason
     profile = commands.load_profile(folder)
-    yield all_there("it was run plainly", [plain["samples_per_s"]])
+    rates = [cell["samples_per_s"] for cell in (before, after)]
+    yield all_there("it was run plainly", rates)
     yield note("the kernel's limit", sizes.limit_bytes_per_s / 1e6, "MB/s")
     share, why = commands.mean_of(profile, "resources.bytes_from_storage_frac")
     yield note("of the bytes, from storage", share if share is not None else f"absent: {why}")
-    yield predictions.compare_rate(profile, "as_is", truth_of([plain["samples_per_s"]]))
+    yield predictions.compare_rate(profile, "as_is", truth_of(rates))
     in_memory = predictions.kept_cells(machine, "loader")[0]
     yield predictions.compare(machine, "cold", predictions.IN_MEMORY, in_memory)

@@ -22,10 +22,11 @@ def run(machine: Machine) -> Iterator[Check]:
     profile = commands.load_profile(machine.scratch / STATES)
     worker_s, why = prepare_s(profile)
     command = commands.job(machine, machine.data, "--decode", "device", "--seconds", sizes.cell_s, "--repeats", 40, "--cells",
-                           json.dumps([{}, {"workers": sizes.most}]))
-    cell, more = commands.cells_of(commands.run(machine, command).stdout)
+                           json.dumps([{}, {"workers": sizes.most}, {}]))
+    cell, more, again = commands.cells_of(commands.run(machine, command).stdout)
     device_s = cell["prepare_s_per_sample"]
-    yield all_there("every setting was run plainly", [cell["samples_per_s"], more["samples_per_s"]])
+    rates = [cell["samples_per_s"], again["samples_per_s"]]
+    yield all_there("every setting was run plainly", [*rates, more["samples_per_s"]])
     yield note("prepared on the device", 1e6 * device_s, "us a sample")
     yield note(f"run plainly, decoding there, {sizes.most} workers", more["samples_per_s"], "samples/s")
     if worker_s is None:
@@ -33,4 +34,4 @@ def run(machine: Machine) -> Iterator[Check]:
         return
     yield note("prepared by a worker", 1e6 * worker_s, "us a sample")
     setting = f"operator=all:gpu{worker_s / device_s:.4g}"
-    yield predictions.compare(machine, STATES, setting, truth_of([cell["samples_per_s"]]), predictions.IN_MEMORY)
+    yield predictions.compare(machine, STATES, setting, truth_of(rates), predictions.IN_MEMORY)

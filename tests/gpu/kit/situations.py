@@ -81,7 +81,7 @@ def check_all(machine: Machine, name: str, situations: tuple[Situation, ...], pl
     """Several at once: no figure here depends on how fast they are."""
     folder = machine.folder(name)
     (plain,) = commands.cells_of(commands.run(machine, command_of(machine, situations[0], played)).stdout)
-    with concurrent.futures.ThreadPoolExecutor(2 if machine.rehearsal else 4) as pool:
+    with concurrent.futures.ThreadPoolExecutor(2 if machine.rehearsal else 8) as pool:
         for found in pool.map(lambda situation: check(machine, situation, folder, played, plain), situations):
             yield from found
 

@@ -1,6 +1,6 @@
 """(b) Windows as often as can be, in jobs whose steps are limited by launching kernels: switching harms nobody.
 
-The probe's first form switched CUPTI on and off from a thread of its own, and one process of some thirty ended with SIGSEGV.
+The probe's first form switched CUPTI on and off from a thread of its own, and one process of eight ended with SIGSEGV.
 """
 
 import subprocess
