@@ -17,13 +17,12 @@ namespace {
 
 using record::Phase;
 
-constexpr std::array<std::pair<std::string_view, Phase>, 8> k_phases{{{"cold", Phase::cold},
+constexpr std::array<std::pair<std::string_view, Phase>, 7> k_phases{{{"cold", Phase::cold},
                                                                       {"cached", Phase::cached},
                                                                       {"synthetic", Phase::synthetic},
                                                                       {"supply", Phase::supply_cached},
                                                                       {"supply_cached", Phase::supply_cached},
                                                                       {"supply_cold", Phase::supply_cold},
-                                                                      {"half_cached", Phase::half_cached},
                                                                       {"as_is", Phase::as_is}}};
 
 const Phase* find_phase(const std::string& name) {
@@ -31,6 +30,16 @@ const Phase* find_phase(const std::string& name) {
     if (known == name) return &phase;
   }
   return nullptr;
+}
+
+/// What a loader brings is told by the bursts behind a block of the state.
+void add_blocks_of_supply(std::vector<Phase>& phases) {
+  constexpr std::array<std::pair<Phase, Phase>, 2> k_made_by{
+      {{Phase::supply_cold, Phase::cold}, {Phase::supply_cached, Phase::cached}}};
+  const auto has = [&](Phase phase) { return std::find(phases.begin(), phases.end(), phase) != phases.end(); };
+  for (const auto& [supply, block] : k_made_by) {
+    if (has(supply) && !has(block)) phases.push_back(block);
+  }
 }
 
 }  // namespace
@@ -43,13 +52,14 @@ Result<collect::PhaseWants> parse_phases(const std::string& list) {
     const Phase* phase = find_phase(name);
     if (phase == nullptr) {
       return Error{ErrorCode::usage, fmt::format("--phases: '{}' is not a state", name),
-                   "use a list of as_is, cold, cached, synthetic, supply, supply_cold, half_cached"};
+                   "use a list of as_is, cold, cached, synthetic, supply, supply_cold"};
     }
     // The state as found is measured before the first round of any run.
     if (*phase == Phase::as_is) continue;
     wants.phases.push_back(*phase);
     if (name == "supply") wants.phases.push_back(Phase::supply_cold);
   }
+  add_blocks_of_supply(wants.phases);
   return wants;
 }
 

@@ -69,6 +69,12 @@ void PhaseSchedule::publish_end(const View& view) {
   }
 }
 
+/// What is published had time when it was, and is gone through first: the bursts that end a group count at its end.
+void PhaseSchedule::end_behind_last(const View& view) {
+  is_full_ = true;
+  if (view.slowest_turn >= next_turn_) publish_end(view);
+}
+
 /// A round that is not complete took at least the time since the last one.
 std::optional<PhaseSchedule::Short> PhaseSchedule::fell_short() const {
   const bool was_possible = why_not_cached_.empty() || cached_rounds_ > 0 || why_not_cached_ == k_none_fitted;

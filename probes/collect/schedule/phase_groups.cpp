@@ -197,8 +197,10 @@ std::uint64_t PhaseSchedule::turns_of(const Group& group) {
   return turns;
 }
 
-/// Of a loader whose files nobody can choose: as found, then alone.
-PhaseSchedule::Group PhaseSchedule::found_group(const View& view) const {
+/// Of a loader whose files nobody can choose: as found, then alone. Where nothing else is wanted of others either, what
+/// lies between bursts is no block, and each burst is a round.
+PhaseSchedule::Group PhaseSchedule::found_group(bool bursts_alone, const View& view) const {
+  if (bursts_alone && view.workers > 0) return {burst(Phase::as_is, view)};
   Group group{block(Phase::as_is, view)};
   for (int i = std::max(1, bursts(Phase::as_is, view)); i > 0 && view.workers > 0; --i)
     group.push_back(burst(Phase::as_is, view));

@@ -170,7 +170,7 @@ void PhaseSchedule::publish_cached(Group group, std::uint64_t from, const View& 
     return;
   }
   if (!has_time_for(group, view)) {
-    publish_end(view);
+    end_behind_last(view);
     return;
   }
   publish(group);

@@ -75,6 +75,11 @@ bool PhaseSchedule::wants(Phase phase) const {
   return std::find(wants_.phases.begin(), wants_.phases.end(), phase) != wants_.phases.end();
 }
 
+/// Whether computing alone is wanted, and no cold blocks that its bursts would end.
+bool PhaseSchedule::only_bursts() const {
+  return wants(Phase::synthetic) && !wants(Phase::cold);
+}
+
 /// Rates as the ranks pass turns.
 void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
   costs_.follow(current(view), view.slowest_turn, now_ns);
@@ -173,11 +178,12 @@ void PhaseSchedule::advance(const View& view) {
     advance_cached(view);
     return;
   }
-  Group group = view.hold_only ? found_group(view) : cold_group(view);
   const bool memory = !view.hold_only && wants(Phase::cached) && why_not_cached_.empty() && memory_may_come(view);
+  const bool bursts_alone = !view.hold_only && only_bursts() && !memory;
+  Group group = view.hold_only || bursts_alone ? found_group(bursts_alone, view) : cold_group(view);
   if (group.empty()) {
     cached_next_ = memory;
-    if (!memory) publish_end(view);
+    if (!memory) end_behind_last(view);
     return;
   }
   // In the first pass only so many rounds as tell the state: what is missing comes with the next.
@@ -185,9 +191,10 @@ void PhaseSchedule::advance(const View& view) {
   if (waits) return;
   // What is still held could not be evicted.
   if (held_until_turn_ > 0 || (files_ != nullptr && files_->state() != FilesAhead::State::idle)) return;
-  if (!place(group, std::max(next_turn_, earliest_turn(view)), view)) return;
+  const std::uint64_t gap = bursts_alone && view.workers > 0 ? measured_batches(rate_as_found_) : 0;
+  if (!place(group, std::max(next_turn_, earliest_turn(view)) + gap, view)) return;
   if (!has_time_for(group, view)) {
-    publish_end(view);
+    end_behind_last(view);
     return;
   }
   publish_cold(group);
@@ -231,6 +238,10 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
     return;
   }
   if (!obstacle_.empty()) return;
+  if (is_full_) {
+    end_behind_last(now);
+    return;
+  }
   if (block_batches_ == 0) plan_blocks(now);
   follow_next(now);
   if (block_batches_ > 0) advance(now);

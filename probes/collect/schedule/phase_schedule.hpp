@@ -144,6 +144,7 @@ class PhaseSchedule {
   void follow(const View& view, std::uint64_t now_ns);
   [[nodiscard]] const record::Segment* current(const View& view) const;
   [[nodiscard]] bool wants(record::Phase phase) const;
+  [[nodiscard]] bool only_bursts() const;
   void plan_blocks(const View& view);
   void advance(const View& view);
   void advance_cached(const View& view);
@@ -200,7 +201,7 @@ class PhaseSchedule {
   [[nodiscard]] Group cold_group(const View& view) const;
   /// `behind_burst`: begun with nothing under way.
   [[nodiscard]] Group cached_group(const View& view, bool behind_burst = false) const;
-  [[nodiscard]] Group found_group(const View& view) const;
+  [[nodiscard]] Group found_group(bool bursts_alone, const View& view) const;
   [[nodiscard]] static std::uint64_t turns_of(const Group& group);
   [[nodiscard]] std::uint64_t over_passes(std::uint64_t batches, const View& view) const;
 
@@ -217,6 +218,7 @@ class PhaseSchedule {
   [[nodiscard]] bool has_time_for(const Group& group, const View& view) const;
   [[nodiscard]] bool memory_may_come(const View& view) const;
   void publish_end(const View& view);
+  void end_behind_last(const View& view);
 
   record::ControlBlock& control_;
   PhaseWants wants_;
@@ -266,6 +268,7 @@ class PhaseSchedule {
   int cached_rounds_ = 0;  ///< published
   int extras_ = 0;         ///< further blocks published
   bool enough_ = false;
+  bool is_full_ = false;  ///< nothing more fits into the budget
   bool ended_ = false;
   double ended_s_ = 0.0;
   std::string why_not_cached_{};

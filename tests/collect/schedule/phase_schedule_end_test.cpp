@@ -32,6 +32,25 @@ TEST_CASE("measuring keeps to its budget") {
   }
 }
 
+TEST_CASE("what was published is gone through before the end, where nothing more fits") {
+  for (const double rate : {2.0, 7.0, 10.0, 50.0}) {
+    for (const auto& phases : {usual_wants().phases, std::vector<Phase>{Phase::synthetic}}) {
+      Job job;
+      job.rate = rate;
+      PhaseWants wants = usual_wants();
+      wants.phases = phases;
+      wants.budget = Seconds(60.0);
+      PhaseSchedule schedule(*job.control, wants, &job.files);
+      const double elapsed = run_to_end(job, schedule, 100.0);
+      REQUIRE(schedule.progress(job.now_ns).ended);
+      const auto published = job.published();
+      REQUIRE(published.size() > 2);
+      const Segment& last = published[published.size() - 2];
+      if (elapsed < 59.0) CHECK(published.back().first >= last.first + last.batches);
+    }
+  }
+}
+
 TEST_CASE("tight estimates end it, but not before each wanted state had its rounds") {
   Job job;
   PhaseSchedule schedule(*job.control, usual_wants(), &job.files);

@@ -133,6 +133,22 @@ TEST_CASE("of a loader whose files cannot be chosen, blocks are as found and bur
   CHECK(job.files.asked + job.files.asked_all == 0);
 }
 
+TEST_CASE(
+    "where computing alone is wanted, bursts end blocks as found, in epochs that hardly hold what is under way too") {
+  for (const std::uint64_t pass : {0U, 12U, 400U}) {
+    Job job;
+    job.pass = pass;
+    PhaseWants wants = usual_wants();
+    wants.phases = {Phase::synthetic};
+    PhaseSchedule schedule(*job.control, wants, &job.files);
+    job.run(schedule, 40.0);
+    CHECK(job.published(Phase::cold).size() + job.published(Phase::cached).size() == 0);
+    CHECK(job.published(Phase::synthetic).size() > 2);
+    CHECK(job.published(Phase::end).empty());
+    CHECK(job.files.asked + job.files.asked_all == 0);
+  }
+}
+
 TEST_CASE("of a job of long steps the first blocks from memory have no bursts, and no further block beside them") {
   Job job;
   job.workers = 8;

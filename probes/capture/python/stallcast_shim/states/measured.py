@@ -33,6 +33,7 @@ class Measured:
         self.reason = reason
         self.is_stream = getattr(iterator, "_dataset_kind", 0) != 0
         self.position = current_pass.delivered
+        run.turns = max(run.turns, self.position)  # no pass begins before turn 0: its length is told by its two ends
         self.base = run.turns - self.position
         self.length = length_of(iterator, current_pass)
         self.period = current_pass.loader.period
