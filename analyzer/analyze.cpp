@@ -12,6 +12,7 @@
 #include "analyzer/load/nodes.hpp"
 #include "analyzer/load/received.hpp"
 #include "analyzer/profile/dataset_bytes.hpp"
+#include "analyzer/profile/give_reason.hpp"
 #include "analyzer/ranks/clocks.hpp"
 #include "analyzer/ranks/exchange.hpp"
 #include "analyzer/ranks/ranks_seen.hpp"
@@ -138,7 +139,7 @@ Outcome outcome_of(const RunData& run, bool loader_found, bool enough) {
   } else if (run.has_log && log.ended && outcome.child_exit_code != 0 && !log.ended_by_us) {
     outcome.status = "child_failed";
     outcome.words = "the command ended with status " + std::to_string(outcome.child_exit_code) +
-                    "; what was measured until then is reported";
+                    (loader_found ? "; what was measured until then is reported" : " before any batch was seen");
   } else if (!loader_found) {
     outcome.status = "no_loader";
     outcome.words = "no data loader was seen; only what shows from outside was measured";
@@ -166,18 +167,12 @@ Outcome outcome_of(std::span<const RunData> nodes, const std::vector<RankView>& 
 }
 
 void mark_absent(Profile& profile, const std::string& reason) {
-  auto& rates = profile.rates;
-  for (auto* rate :
-       {&rates.synthetic, &rates.cached, &rates.cold, &rates.as_is, &rates.supply_cached, &rates.supply_cold}) {
-    *rate = MeasuredEstimate<SamplesPerSecond>::absent(reason);
-  }
-  auto& stalls = profile.stalls;
-  for (auto* stall : {&stalls.prep, &stalls.fetch, &stalls.as_is_prep, &stalls.as_is_fetch, &stalls.as_is_wait,
-                      &stalls.interference, &stalls.as_is_interference}) {
-    *stall = MeasuredEstimate<Fraction>::absent(reason);
-  }
-  profile.page_cache.hit = MeasuredEstimate<Fraction>::absent(reason);
-  profile.page_cache.room = Measured<double>::absent(reason);
+  fields::ReasonGiver reasons(reason);
+  describe(reasons, profile.rates);
+  describe(reasons, profile.stalls);
+  describe(reasons, profile.job);
+  describe(reasons, profile.resources);
+  describe(reasons, profile.page_cache);
 }
 
 double window_length(const std::vector<RankView>& ranks) {

@@ -38,6 +38,12 @@ struct LoaderFacts {
   int shuffled = -1;
 };
 
+/// A loader that a data set takes its samples from.
+struct NestedLoader {
+  std::int64_t workers = 0;
+  std::string dataset_type{};
+};
+
 /// A batch that the consumer was given, and how it was made.
 struct Delivery {
   record::WaitRecord wait{};
@@ -88,6 +94,7 @@ struct Consumer {
   std::uint64_t born_ns = 0;  ///< CLOCK_MONOTONIC
   std::string description{};  ///< its process text (JSON), empty if there was none
   std::map<std::uint64_t, LoaderFacts> loaders{};
+  std::map<std::uint64_t, NestedLoader> nested{};  ///< by the loader_id of the one around it
   std::vector<Pass> passes{};
   std::vector<record::StepRecord> steps{};
   /// When the first phase began; UINT64_MAX in a passive run. What comes after shows states that we made, not the one

@@ -41,8 +41,26 @@ std::string named(const LoaderFacts& loader) {
 
 bool takes_oddly(const std::vector<RankView>& ranks) {
   return std::any_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
-    return rank.consumer->takes_in_thread || rank.consumer->sees_queue || !rank.window.others.empty();
+    return rank.consumer->takes_in_thread || rank.consumer->sees_queue || !rank.window.others.empty() ||
+           nested_loader(rank) != nullptr;
   });
+}
+
+const NestedLoader* nested_loader(const RankView& rank) {
+  const auto nested = rank.consumer->nested.find(rank.window.loader.loader_id);
+  return nested == rank.consumer->nested.end() ? nullptr : &nested->second;
+}
+
+void tell_nested(const NestedLoader& nested, const JobTimes& times, Profile& profile) {
+  const std::string& name = nested.dataset_type;
+  const std::string workers = std::to_string(nested.workers) + (nested.workers == 1 ? " worker" : " workers");
+  const std::string words = "the data set takes its samples from a loader of its own, whose " + workers +
+                            " read and prepare" + (name.empty() ? "" : " those of " + name);
+  absent_split(profile, words);
+  tell_steps_alone(times, profile);
+  add_issue(profile.issues, {"nested-loader", Severity::warning, nested.workers, words,
+                             "the workers to add are those of the loader within; a job of that loader alone tells what "
+                             "they wait for"});
 }
 
 void tell_several_loaders(const SteadyWindow& window, const JobTimes& times, Profile& profile) {

@@ -27,6 +27,13 @@ void tell_several_loaders(const SteadyWindow& window, const JobTimes& times, Pro
 /// them over is told if that was seen; else nothing is told of the waiting.
 void tell_handed_over(const RankView& rank, const JobTimes& times, Profile& profile);
 
+/// The loader that the data set of this rank's training takes its samples from, with workers of its own; nullptr where
+/// there is none.
+[[nodiscard]] const NestedLoader* nested_loader(const RankView& rank);
+
+/// What is waited for is read and prepared by these workers, whose batches nobody recorded; the steps are as without.
+void tell_nested(const NestedLoader& nested, const JobTimes& times, Profile& profile);
+
 /// Whether one of these holds: states that are made of one loader say nothing of the job then.
 [[nodiscard]] bool takes_oddly(const std::vector<RankView>& ranks);
 

@@ -111,6 +111,11 @@ Job job_of(Nodes nodes, const std::vector<RankView>& ranks) {
   for (const RankView& rank : ranks) job.ranks_expected = std::max(job.ranks_expected, world_of(*rank.consumer));
   if (ranks.empty()) {
     job.loader_kind = "none";
+    for (const Launch& node : nodes) {
+      for (const Consumer& consumer : node.run->consumers) {
+        job.loaders_seen = std::max(job.loaders_seen, static_cast<int>(consumer.loaders.size()));
+      }
+    }
     return job;
   }
   const RankView& first = ranks.front();

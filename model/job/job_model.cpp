@@ -346,6 +346,8 @@ std::string odd_use(const Profile& profile) {
   if (has("several-loaders")) return "each step takes batches of several loaders";
   if (has("loader-in-thread"))
     return "another thread than the one whose optimizer steps takes the batches from the loader";
+  if (has("nested-loader"))
+    return "the data set takes its samples from a loader of its own, with workers; profile a job of that one";
   if (has("batches-given-again")) return "most steps take no batch from the loader";
   return {};
 }

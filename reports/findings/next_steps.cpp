@@ -46,11 +46,26 @@ using Rule = std::optional<NextStep> (*)(const Case&);
 
 std::optional<NextStep> no_loader(const Case& c) {
   if (c.d.wait || c.p.job.loaders_seen > 0) return std::nullopt;
+  if (c.p.outcome.status == "child_failed") {
+    return NextStep{"make-it-run", "Make the command run",
+                    fmt::format("it ended with status {} before it took a batch: its own messages say why",
+                                c.p.outcome.child_exit_code),
+                    1.0};
+  }
   return NextStep{"no-loader", "Mark where the loop takes its batches",
                   "no training loader was found in this command. Two lines of Python mark it: `import stallcast`, and "
                   "`for batch in stallcast.wrap(batches, workers=0):` (workers=0 where next() makes the batch itself). "
                   "Other languages: the C API, stallcast/capture.h",
                   1.0};
+}
+
+std::optional<NextStep> run_longer(const Case& c) {
+  if (c.d.wait || c.p.job.loaders_seen == 0 || c.p.outcome.status != "not_enough_data") return std::nullopt;
+  return NextStep{
+      "run-longer", "Profile a longer part of the training",
+      "a loader was seen, and too few of its batches to tell a rate by: some dozens after the first ones are "
+      "needed",
+      1.0};
 }
 
 std::optional<NextStep> leave_it(const Case& c) {
@@ -313,10 +328,11 @@ std::optional<NextStep> all_ranks(const Case& c) {
       0.04};
 }
 
-constexpr std::array<Rule, 21> k_rules = {
-    no_loader,    keep_iterator,    choose_ahead, leave_it,        start_workers, more_workers,   more_cores,
-    cheaper_prep, cheaper_handover, hide_copies,  contended_cores, fewer_threads, keep_in_memory, keep_a_copy,
-    nearer_store, faster_storage,   larger_reads, resident_reads,  slow_rank,     all_ranks,      more_threads};
+constexpr std::array<Rule, 22> k_rules = {
+    no_loader,      run_longer,     keep_iterator, choose_ahead,     leave_it,       start_workers,
+    more_workers,   more_cores,     cheaper_prep,  cheaper_handover, hide_copies,    contended_cores,
+    fewer_threads,  keep_in_memory, keep_a_copy,   nearer_store,     faster_storage, larger_reads,
+    resident_reads, slow_rank,      all_ranks,     more_threads};
 
 /// What cannot be told from 0 calls for nothing to be bought.
 double told_from_zero(const MeasuredEstimate<Fraction>& share) {

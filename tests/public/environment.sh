@@ -13,6 +13,12 @@ PUBLIC_GROUPS=(
   "open_clip_torch webdataset"
   "torchdata"
   "pandas tiktoken"
+  "monai"
+  "torchio"
+  "skorch"
+  "sentence-transformers"
+  "mmengine"
+  "speechbrain"
 )
 
 public_environment() {

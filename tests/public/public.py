@@ -76,6 +76,16 @@ PROGRAMS = {
     "open_clip": (small_data.captions, "open_clip_train", clip),
     "memmap": (small_data.tokens, "torch", lambda: program("memmap")),
     "stateful": (small_data.pictures, "torchdata", lambda: program("stateful")),
+    "monai-cache": (small_data.pictures, "monai", lambda: program("monai_loop", "cache")),
+    "monai-persistent": (small_data.pictures, "monai", lambda: program("monai_loop", "persistent")),
+    "monai-smart": (small_data.pictures, "monai", lambda: program("monai_loop", "smart")),
+    "monai-threads": (small_data.pictures, "monai", lambda: program("monai_loop", "threads")),
+    "torchio": (small_data.pictures, "torchio", lambda: program("torchio_queue")),
+    "skorch": (small_data.pictures, "skorch", lambda: program("skorch_fit")),
+    "sentence-transformers": (lambda: None, "sentence_transformers", lambda: program("sentence_pairs")),
+    "mmengine": (small_data.pictures, "mmengine", lambda: program("mmengine_runner")),
+    "mmengine-endless": (small_data.pictures, "mmengine", lambda: program("mmengine_runner", "endless")),
+    "speechbrain": (lambda: None, "speechbrain", lambda: program("speechbrain_fit")),
     "webdataset": (small_data.shards, "webdataset", lambda: program("webdataset_loop")),
 }
 

@@ -64,6 +64,29 @@ TEST_CASE("an iterator for each step is named, with all that a step waits for it
   CHECK(issue_of(analyze_run(make_run(compute_bound())), "iterator-per-step") == nullptr);
 }
 
+TEST_CASE("a data set that takes its samples from a loader with workers is named, and its waiting not divided") {
+  JobSpec spec = fetch_bound();
+  RunData run = make_recordings(spec);
+  const auto nested_in = [](std::uint64_t loader) {
+    return nlohmann::json{
+        {"what", "nested loader"}, {"loader_id", loader}, {"num_workers", 2}, {"dataset_type", "Volumes"}};
+  };
+  RunData unrelated = run;
+  mark(unrelated, nested_in(77));
+  join_run(unrelated);
+  CHECK(issue_of(analyze_run(unrelated), "nested-loader") == nullptr);
+  mark(run, nested_in(1));
+  join_run(run);
+  const Profile profile = analyze_run(run);
+  const DataIssue* issue = issue_of(profile, "nested-loader");
+  REQUIRE(issue != nullptr);
+  CHECK(issue->detail.find("2 workers read and prepare those of Volumes") != std::string::npos);
+  CHECK(profile.stalls.as_is_wait);
+  CHECK_FALSE(profile.stalls.as_is_prep);
+  CHECK_FALSE(profile.rates.cached);
+  CHECK(profile.rates.synthetic);
+}
+
 TEST_CASE("where each step takes from several loaders their waits add, and each is told") {
   JobSpec spec = fetch_bound();
   const Profile plain = analyze_run(make_run(spec));

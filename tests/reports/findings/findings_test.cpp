@@ -184,6 +184,16 @@ TEST_CASE("without a measurement there is a reason and no number") {
   CHECK(f.confidence.word == "none");
   CHECK(f.breakdowns.empty());
   CHECK(advises(testing::absent_heavy(), "no-loader"));
+  Profile failed = testing::absent_heavy();
+  failed.outcome = {"child_failed", 1, "the command ended with status 1 before any batch was seen"};
+  CHECK(advises(failed, "make-it-run"));
+  CHECK_FALSE(advises(failed, "no-loader"));
+  CHECK(missing_of(failed).size() == 1);
+  Profile few = testing::absent_heavy();
+  few.outcome.status = "not_enough_data";
+  few.job.loaders_seen = 1;
+  CHECK(advises(few, "run-longer"));
+  CHECK_FALSE(advises(few, "no-loader"));
 }
 
 TEST_CASE("a run that failed says so first") {

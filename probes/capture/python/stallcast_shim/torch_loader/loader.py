@@ -51,6 +51,7 @@ class Loader:
         self.period = None  # batches of an epoch, where one iterator over an endless sampler serves them all
         self.text = None  # until its first iterator exists
         self.generation = -1  # of the process that it is announced in
+        self.draws_from = None  # workers of a loader that its data set takes samples from, once that was told
 
 
 class Pass:
@@ -125,10 +126,22 @@ def _begin(iterator, loader):
     try:
         if loader is not None and not current.busy and current.worker is None:
             new = Pass(loader_of(loader))
+        elif loader is not None and current.waiting is not None:
+            _tell_nested(loader, current.waiting.loader)
         iterator.__dict__[wait.ATTRIBUTE] = new
     except Exception as error:
         capture.fail("starting a pass", error)
     return new
+
+
+def _tell_nested(inner, outer):
+    """Within a wait an iterator is made over another loader, whose workers read and prepare what the wait is for."""
+    workers = getattr(inner, "num_workers", 0)
+    if workers and outer.draws_from != workers:
+        outer.draws_from = workers
+        data_set = type(getattr(inner, "dataset", None)).__name__[:200]
+        capture.text(capture.TEXT_MARK, {"what": "nested loader", "loader_id": outer.loader_id, "num_workers": workers,
+                                         "dataset_type": data_set})
 
 
 def loader_of(loader):
