@@ -68,6 +68,20 @@ std::optional<NextStep> run_longer(const Case& c) {
       1.0};
 }
 
+/// The job as it is will never tell what it waits for: another loader, thread or process makes the batches.
+std::optional<NextStep> look_within(const Case& c) {
+  if (!c.waits() || c.d.prep || c.d.fetch) return std::nullopt;
+  constexpr std::array<const char*, 4> k_apart = {"nested-loader", "loader-in-thread", "batches-handed-over",
+                                                  "several-loaders"};
+  for (const DataIssue& issue : c.p.issues) {
+    const bool is_apart = std::any_of(k_apart.begin(), k_apart.end(), [&](const char* id) { return issue.id == id; });
+    if (!is_apart) continue;
+    return NextStep{"look-within", "Profile the loader that is waited for by itself", issue.detail + ". " + issue.hint,
+                    c.wait};
+  }
+  return std::nullopt;
+}
+
 std::optional<NextStep> leave_it(const Case& c) {
   if (!c.d.wait || *c.d.wait >= k_moderate_from) return std::nullopt;
   std::string why = "the loader keeps up: more workers, a cache or faster storage would bring next to nothing";
@@ -77,6 +91,23 @@ std::optional<NextStep> leave_it(const Case& c) {
     why += fmt::format("; it could deliver {} where the job takes {}", rate(supply->mean), rate(now->mean));
   }
   return NextStep{"leave-it", "Leave the loader as it is, and speed up the step itself", why, 1.0};
+}
+
+/// Pauses between epochs are no part of the steps, and of short epochs the larger part of what is lost.
+std::optional<NextStep> keep_workers(const Case& c) {
+  if (!c.has_workers() || c.p.job.persistent_workers.value_or(true)) return std::nullopt;
+  const auto* pause = usable(c.p.stalls.epoch_pause);
+  const auto* rate = usable(c.p.rates.as_is);
+  if (pause == nullptr || rate == nullptr || c.p.job.dataset_samples.value_or(0) <= 0) return std::nullopt;
+  const Seconds steps(static_cast<double>(*c.p.job.dataset_samples) / rate->mean.value());
+  const double share = pause->mean / (pause->mean + steps);
+  if (!(share >= k_moderate_from)) return std::nullopt;
+  return NextStep{
+      "keep-workers", "Keep the workers between epochs (persistent_workers=True)",
+      fmt::format("the steps of an epoch take {}, and the pause before them, until the first batch is there, {}: {} of "
+                  "the time. Workers that are kept start once; what their first batch takes remains",
+                  duration(steps), duration(pause->mean), percent(share)),
+      share};
 }
 
 /// Batches are made by the script's own code, between two steps.
@@ -328,11 +359,11 @@ std::optional<NextStep> all_ranks(const Case& c) {
       0.04};
 }
 
-constexpr std::array<Rule, 22> k_rules = {
-    no_loader,      run_longer,     keep_iterator, choose_ahead,     leave_it,       start_workers,
-    more_workers,   more_cores,     cheaper_prep,  cheaper_handover, hide_copies,    contended_cores,
-    fewer_threads,  keep_in_memory, keep_a_copy,   nearer_store,     faster_storage, larger_reads,
-    resident_reads, slow_rank,      all_ranks,     more_threads};
+constexpr std::array<Rule, 24> k_rules = {
+    keep_workers,   no_loader,       look_within,    run_longer,     keep_iterator, choose_ahead,
+    leave_it,       start_workers,   more_workers,   more_cores,     cheaper_prep,  cheaper_handover,
+    hide_copies,    contended_cores, fewer_threads,  keep_in_memory, keep_a_copy,   nearer_store,
+    faster_storage, larger_reads,    resident_reads, slow_rank,      all_ranks,     more_threads};
 
 /// What cannot be told from 0 calls for nothing to be bought.
 double told_from_zero(const MeasuredEstimate<Fraction>& share) {

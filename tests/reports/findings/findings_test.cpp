@@ -184,6 +184,24 @@ TEST_CASE("without a measurement there is a reason and no number") {
   CHECK(f.confidence.word == "none");
   CHECK(f.breakdowns.empty());
   CHECK(advises(testing::absent_heavy(), "no-loader"));
+  Profile threads = testing::absent_heavy();
+  threads.stalls.as_is_wait = Estimate<Fraction>{0.3, 0.28, 0.32, 50};
+  CHECK_FALSE(advises(threads, "look-within"));
+  threads.issues.push_back(
+      {"loader-in-thread", Severity::info, 1, "another thread takes the batches", "take them here"});
+  CHECK(advises(threads, "look-within"));
+  CHECK_FALSE(advises(threads, "measure-again"));
+  Profile pauses = testing::absent_heavy();
+  pauses.job.num_workers = 4;
+  pauses.job.dataset_samples = 1000;
+  pauses.rates.as_is =
+      Estimate<SamplesPerSecond>{SamplesPerSecond(500), SamplesPerSecond(490), SamplesPerSecond(510), 50};
+  pauses.stalls.epoch_pause = Estimate<Seconds>{Seconds(0.5), Seconds(0.4), Seconds(0.6), 5};
+  CHECK_FALSE(advises(pauses, "keep-workers"));  // what the loader does is not known
+  pauses.job.persistent_workers = false;
+  CHECK(advises(pauses, "keep-workers"));
+  pauses.stalls.epoch_pause = Estimate<Seconds>{Seconds(0.01), Seconds(0.0), Seconds(0.02), 5};
+  CHECK_FALSE(advises(pauses, "keep-workers"));
   Profile failed = testing::absent_heavy();
   failed.outcome = {"child_failed", 1, "the command ended with status 1 before any batch was seen"};
   CHECK(advises(failed, "make-it-run"));
