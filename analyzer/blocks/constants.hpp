@@ -31,6 +31,12 @@ inline constexpr double k_read_around_fault = 131072.0;
 /// files that are read as a whole come to 1, headers and padding left aside.
 inline constexpr double k_most_read_of_ranges = 0.5;
 
+// differential.cpp
+
+/// Of the rate from memory, by which that of a run that was found in memory may differ from it. Chosen: a machine's
+/// speed moves by so much within a minute; a run that found another state differs by more, or is told within this.
+inline constexpr double k_same_state = 0.05;
+
 // blocks.cpp
 
 /// Batches in a block. Chosen: with fewer, the one that is cut in half at each end decides the rate.

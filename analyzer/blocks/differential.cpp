@@ -81,9 +81,14 @@ bool found_cold(const PhaseRounds& data) {
   return opened > 0.0 && resident <= k_most_resident_as_found * opened;
 }
 
+template <class Q>
+bool overlap(const Estimate<Q>& a, const Estimate<Q>& b) {
+  return a.ci95_low <= b.ci95_high && b.ci95_low <= a.ci95_high;
+}
+
 void compare_with_attributed(const Stalls& attributed, Profile& profile) {
   const auto apart = [](const MeasuredEstimate<Fraction>& a, const MeasuredEstimate<Fraction>& b) {
-    return a && b && (a->ci95_low > b->ci95_high || b->ci95_low > a->ci95_high);
+    return a && b && !overlap(*a, *b);
   };
   const bool fetch = apart(attributed.as_is_fetch, profile.stalls.fetch);
   const bool prep = apart(attributed.as_is_prep, profile.stalls.prep);
@@ -123,6 +128,28 @@ void tell_without_files(const PhaseRounds& data, Profile& profile) {
       MeasuredEstimate<Fraction>::absent(why_absent(data, Phase::cold));
 }
 
+/// A run that found its files in memory, and whose recorded times do not explain its steps: the steps of blocks from
+/// memory are such steps, and divide by themselves. Of fetching there is no more than reads take of the making.
+void divide_found_in_memory(const PhaseRounds& data, Profile& profile) {
+  Stalls& stalls = profile.stalls;
+  const Resources& resources = profile.resources;
+  const bool unexplained = std::any_of(profile.issues.begin(), profile.issues.end(),
+                                       [](const DataIssue& issue) { return issue.id == "replay-disagrees"; });
+  const bool in_memory = resources.bytes_from_storage && *resources.bytes_from_storage <= k_most_stored_if_cached;
+  if (!unexplained || !in_memory || !resources.read || !resources.worker_wall || !stalls.as_is_wait) return;
+  if (!profile.rates.cached || !profile.rates.as_is) return;
+  const double apart = std::abs(profile.rates.as_is->mean / profile.rates.cached->mean - 1.0);
+  if (apart > k_same_state && !overlap(*profile.rates.cached, *profile.rates.as_is)) return;
+  Stalls cached;
+  fill_split(data, Phase::cached, cached);
+  if (!cached.prep) return;
+  const double reads = std::min(1.0, resources.read->mean.value() / resources.worker_wall->mean.value());
+  stalls.as_is_fetch = Estimate<Fraction>{0.0, 0.0, reads * stalls.as_is_wait->mean, cached.prep->n};
+  stalls.as_is_prep = cached.prep;
+  stalls.as_is_receive = cached.receive;
+  stalls.as_is_interference = cached.interference;
+}
+
 }  // namespace
 
 bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
@@ -140,7 +167,7 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
   rates.supply_cold = phase_rate(data, Phase::supply_cold);
   if (!data.in_batches) fill_costs(data, profile.resources);
   Stalls& stalls = profile.stalls;
-  fill_split(data, stalls);
+  fill_split(data, data.without_files ? Phase::cached : Phase::cold, stalls);
   // What a cold block opens says nothing of an emulated cache.
   const bool cache_emulated = profile.emulation.settings.contains("cache");
   fill_stored(*launches.front().run, data, profile);
@@ -157,6 +184,7 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
     }
   }
   if (data.without_files) tell_without_files(data, profile);
+  if (!stalls.as_is_prep && data.stream.empty()) divide_found_in_memory(data, profile);
   if (!data.stream.empty()) fill_stream(data, profile);
   add_phase_issues(data, profile);
   return true;

@@ -94,8 +94,8 @@ void fill_stored(const RunData& run, const PhaseRounds& data, Profile& profile);
 /// found, and how large the files are. True if the run as found had nothing in memory.
 bool fill_mapped(const std::vector<Launch>& launches, const PhaseRounds& data, Profile& profile);
 
-/// How the time of a cold step divides: fetch, prep, receive, interference.
-void fill_split(const PhaseRounds& data, Stalls& stalls);
+/// How the time of a step of the state `whole` divides: fetch, prep, receive, interference.
+void fill_split(const PhaseRounds& data, record::Phase whole, Stalls& stalls);
 
 /// Rates and stalls of a stream, whose blocks are as found and synthetic. `profile` holds the attributed ones.
 void fill_stream(const PhaseRounds& data, Profile& profile);

@@ -28,15 +28,10 @@ struct Trio {
   double synthetic = 0.0;
 };
 
-/// The state whose step is divided: without files there is nothing to fetch, and a cached step is all that there is.
-Phase whole_of(const PhaseRounds& data) {
-  return data.without_files ? Phase::cached : Phase::cold;
-}
-
 /// Rounds that hold a valid block of all three phases: what drifts between rounds cancels within them.
-std::vector<Trio> paired_rounds(const PhaseRounds& data) {
+std::vector<Trio> paired_rounds(const PhaseRounds& data, Phase whole) {
   std::vector<Trio> trios;
-  const Rounds* cold = rounds_of(data, whole_of(data));
+  const Rounds* cold = rounds_of(data, whole);
   const Rounds* cached = rounds_of(data, Phase::cached);
   const Rounds* synthetic = rounds_of(data, Phase::synthetic);
   if (cold == nullptr || cached == nullptr || synthetic == nullptr) return trios;
@@ -94,8 +89,8 @@ Parts parts_of_rounds(const std::vector<Trio>& trios) {
   return {[](const Trio& trio) { return trio.cached_late; }, [](const Trio& trio) { return trio.cached_receive; }};
 }
 
-std::string why_no_split(const PhaseRounds& data) {
-  for (const Phase phase : {whole_of(data), Phase::cached, Phase::synthetic}) {
+std::string why_no_split(const PhaseRounds& data, Phase whole) {
+  for (const Phase phase : {whole, Phase::cached, Phase::synthetic}) {
     if (rounds_of(data, phase) == nullptr) return why_absent(data, phase);
   }
   return "fewer than two rounds hold valid blocks of all the states it needs";
@@ -124,10 +119,10 @@ std::optional<RoundCell> pooled_rounds(const PhaseRounds& data, Phase phase, dou
   return sum;
 }
 
-std::optional<Unpaired> unpaired(const PhaseRounds& data) {
+std::optional<Unpaired> unpaired(const PhaseRounds& data, Phase whole) {
   Unpaired all;
   all.n = INT64_MAX;
-  const auto cold = pooled_rounds(data, whole_of(data), all.half[0], all.n);
+  const auto cold = pooled_rounds(data, whole, all.half[0], all.n);
   const auto cached = pooled_rounds(data, Phase::cached, all.half[1], all.n);
   const auto synthetic = pooled_rounds(data, Phase::synthetic, all.half[2], all.n);
   if (!cold || !cached || !synthetic) return std::nullopt;
@@ -169,16 +164,16 @@ void divide_cold(const Source& source, const Parts& parts, Stalls& stalls) {
 
 }  // namespace
 
-void fill_split(const PhaseRounds& data, Stalls& stalls) {
-  const std::vector<Trio> trios = paired_rounds(data);
+void fill_split(const PhaseRounds& data, Phase whole, Stalls& stalls) {
+  const std::vector<Trio> trios = paired_rounds(data, whole);
   stalls.method = "differential";
   if (trios.size() >= 2) {
     divide_cold(trios, parts_of_rounds(trios), stalls);
-  } else if (const auto all = unpaired(data)) {
+  } else if (const auto all = unpaired(data, whole)) {
     divide_cold(*all, parts_of_rounds({all->mean}), stalls);
   } else {
     stalls.fetch = stalls.prep = stalls.receive = stalls.interference =
-        MeasuredEstimate<Fraction>::absent(why_no_split(data));
+        MeasuredEstimate<Fraction>::absent(why_no_split(data, whole));
   }
 }
 

@@ -207,10 +207,15 @@ void divide_waiting(const std::vector<RankView>& ranks, const std::vector<Replay
   if (!(found->replay_error <= k_trusted_replay_error)) {
     const std::string reason = "the loader replayed from its recorded times misses the measured step by " +
                                std::to_string(static_cast<int>(std::lround(100.0 * found->replay_error))) + " %";
+    const bool is_measured = first.phases_begin_ns != UINT64_MAX;
     absent_split(profile, reason);
     add_issue(profile.issues,
               {"replay-disagrees", Severity::warning, 1, reason,
-               "something besides workers, cores and storage holds the loader back; profile without --phases as_is"});
+               is_measured
+                   ? "something besides workers, cores and storage holds the loader back: what is predicted for other "
+                     "settings may be off by as much"
+                   : "something besides workers, cores and storage holds the loader back; profile without "
+                     "--phases as_is"});
     return;
   }
   fill_split(ranks, times, *found, profile);
