@@ -83,6 +83,7 @@ TEST_CASE("a data set that takes its samples from a loader with workers is named
   CHECK(issue->detail.find("2 workers read and prepare those of Volumes") != std::string::npos);
   CHECK(profile.stalls.as_is_wait);
   CHECK_FALSE(profile.stalls.as_is_prep);
+  CHECK(profile.stalls.as_is_prep.reason().find("the data set takes its samples from a loader of its own, whose") == 0);
   CHECK_FALSE(profile.rates.cached);
   CHECK(profile.rates.synthetic);
 }
