@@ -312,6 +312,29 @@ whole = list(loader)
         self.assertEqual(len(passes), 4)
         self.assertEqual(given_up, passes[:3])
 
+    def test_a_data_set_that_draws_from_a_loader_of_its_own(self):
+        run = self.fine(
+            """
+class Queue(Dataset):
+    def __init__(self, workers):
+        self.workers, self.source = workers, None
+    def __len__(self):
+        return 8
+    def __getitem__(self, index):
+        if self.source is None:
+            self.source = iter(DataLoader(Numbers(40), batch_size=2, num_workers=self.workers))
+        return next(self.source)
+for workers in (2, 0):
+    for batch in DataLoader(Queue(workers), batch_size=2):
+        pass
+list(DataLoader(Numbers(8), batch_size=2, num_workers=2))  # a loader beside it is none within
+"""
+        )
+        consumer = run.consumer
+        nested = [text for text in consumer.texts["mark"] if text["what"] == "nested loader"]
+        self.assertEqual([(text["num_workers"], text["dataset_type"]) for text in nested], [(2, "Numbers")])
+        self.assertEqual(nested[0]["loader_id"], consumer.texts["loader"][0]["loader_id"])
+
     def test_samples_of_a_loader_that_leaves_batching_to_its_data_set(self):
         result = self.script(
             """
