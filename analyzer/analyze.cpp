@@ -129,6 +129,12 @@ int hosts_seen(std::span<const RunData> nodes, const std::vector<RankView>& rank
   return static_cast<int>(machines.empty() ? recorded.size() : machines.size());
 }
 
+constexpr const char* k_too_few_steps = "a loader was seen, but too few steps to measure";
+
+bool is_loader_found(std::span<const RunData> nodes) {
+  return std::any_of(nodes.begin(), nodes.end(), [](const RunData& run) { return !run.consumers.empty(); });
+}
+
 Outcome outcome_of(const RunData& run, bool loader_found, bool enough) {
   Outcome outcome;
   const RunLog& log = run.log;
@@ -139,13 +145,13 @@ Outcome outcome_of(const RunData& run, bool loader_found, bool enough) {
   } else if (run.has_log && log.ended && outcome.child_exit_code != 0 && !log.ended_by_us) {
     outcome.status = "child_failed";
     outcome.words = "the command ended with status " + std::to_string(outcome.child_exit_code) +
-                    (loader_found ? "; what was measured until then is reported" : " before any batch was seen");
+                    (loader_found ? "; what was measured until then is reported" : " before stallcast saw a batch");
   } else if (!loader_found) {
     outcome.status = "no_loader";
     outcome.words = "no data loader was seen; only what shows from outside was measured";
   } else if (!enough) {
     outcome.status = "not_enough_data";
-    outcome.words = "a loader was seen, but too few steps to measure";
+    outcome.words = k_too_few_steps;
   } else if (log.ended_by_us) {
     outcome.words = "the run was measured, then ended as asked";
   } else {
@@ -156,7 +162,7 @@ Outcome outcome_of(const RunData& run, bool loader_found, bool enough) {
 
 /// A node that failed says so for the job; one without a loader does not, where others have one.
 Outcome outcome_of(std::span<const RunData> nodes, const std::vector<RankView>& ranks) {
-  const bool found = std::any_of(nodes.begin(), nodes.end(), [](const RunData& run) { return !run.consumers.empty(); });
+  const bool found = is_loader_found(nodes);
   for (const RunData& run : nodes) {
     Outcome outcome = outcome_of(run, found, !ranks.empty());
     if (outcome.status == "measured" && &run != &nodes.back()) continue;
@@ -288,8 +294,9 @@ Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> fur
   for (const RunData& run : nodes) note_missing_end(run, profile);
   note_launches(1 + further.size(), profile);
   if (ranks.empty()) {
-    mark_absent(profile, profile.outcome.words);
-    if (profile.outcome.status == "no_loader") profile.seen_instead = sightings_of(nodes);
+    const bool loader_found = is_loader_found(nodes);
+    mark_absent(profile, loader_found ? k_too_few_steps : profile.outcome.words);
+    if (!loader_found) profile.seen_instead = sightings_of(nodes);
     return profile;
   }
   fill_measured(launches, ranks, profile);
@@ -298,6 +305,7 @@ Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> fur
   profile.cpu = sections::cpu_of(launches, nodes.size());
   profile.gpu = sections::gpu_of(ranks, static_cast<double>(profile.job.batches_per_step.value_or(1)));
   profile.exchange = sections::exchange_of(ranks, profile.job.ranks_expected);
+  if (!profile.exchange.backend.empty()) profile.job.ranks_together = true;
   launches.resize(nodes.size());
   profile.operators = sections::operators_of(launches, ranks, profile.premises, profile.issues);
   sections::add_warnings(launches, ranks, profile);

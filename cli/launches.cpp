@@ -36,20 +36,34 @@ bool run_launch(const RecordOptions& launch, Launched& all) {
   return (all.run.exit_code == 0 || all.run.ended_by_us) && !all.run.interrupted;
 }
 
+/// Told by bursts behind the blocks of a state, in the launch of that state.
+bool is_supply(record::Phase phase) {
+  return phase == record::Phase::supply_cold || phase == record::Phase::supply_cached;
+}
+
 }  // namespace
 
 std::vector<RecordOptions> launches_of(const RecordOptions& record, bool separate) {
   if (!separate || !record.phased) return {record};
   std::vector<RecordOptions> launches;
-  const std::vector<record::Phase> phases = record.phased->wants.phases;
+  const std::vector<record::Phase>& phases = record.phased->wants.phases;
   for (const record::Phase phase : phases) {
+    if (is_supply(phase)) continue;
     RecordOptions launch = record;
     launch.part = phase_name(phase);
     launch.beside_earlier = !launches.empty();
     launch.phased->wants.phases = {phase};
+    for (const record::Phase other : phases) {
+      if (is_supply(other) && (other == record::Phase::supply_cold) == (phase == record::Phase::cold) &&
+          phase != record::Phase::synthetic) {
+        launch.phased->wants.phases.push_back(other);
+      }
+    }
     launch.phased->wants.extras = false;
-    launch.phased->wants.budget = record.phased->wants.budget / static_cast<double>(phases.size());
     launches.push_back(std::move(launch));
+  }
+  for (RecordOptions& launch : launches) {
+    launch.phased->wants.budget = record.phased->wants.budget / static_cast<double>(launches.size());
   }
   return launches;
 }

@@ -17,12 +17,14 @@ namespace {
 
 using record::Phase;
 
-constexpr std::array<std::pair<std::string_view, Phase>, 7> k_phases{{{"cold", Phase::cold},
+/// Blocks of which one half is in memory are made no more: those wholly from memory tell what they did.
+constexpr std::array<std::pair<std::string_view, Phase>, 8> k_phases{{{"cold", Phase::cold},
                                                                       {"cached", Phase::cached},
                                                                       {"synthetic", Phase::synthetic},
                                                                       {"supply", Phase::supply_cached},
                                                                       {"supply_cached", Phase::supply_cached},
                                                                       {"supply_cold", Phase::supply_cold},
+                                                                      {"half_cached", Phase::cached},
                                                                       {"as_is", Phase::as_is}}};
 
 const Phase* find_phase(const std::string& name) {
@@ -74,9 +76,11 @@ Result<record::Evict> parse_evict(const std::string& name) {
 RatesSoFar rates_so_far(const std::filesystem::path& run_folder, double target) {
   RatesSoFar so_far;
   const auto profile = analyze(run_folder);
-  if (!profile || profile.value().stalls.method.rfind("differential", 0) != 0) return so_far;
+  if (!profile) return so_far;
   const Rates& rates = profile.value().rates;
   const std::vector<Point>& points = profile.value().points;
+  if (std::none_of(points.begin(), points.end(), [](const Point& point) { return point.method == "differential"; }))
+    return so_far;
   const bool has_found_blocks = std::any_of(points.begin(), points.end(), [](const Point& point) {
     return point.phase == "as_is" && point.method == "differential";
   });

@@ -81,14 +81,9 @@ bool found_cold(const PhaseRounds& data) {
   return opened > 0.0 && resident <= k_most_resident_as_found * opened;
 }
 
-template <class Q>
-bool overlap(const Estimate<Q>& a, const Estimate<Q>& b) {
-  return a.ci95_low <= b.ci95_high && b.ci95_low <= a.ci95_high;
-}
-
 void compare_with_attributed(const Stalls& attributed, Profile& profile) {
   const auto apart = [](const MeasuredEstimate<Fraction>& a, const MeasuredEstimate<Fraction>& b) {
-    return a && b && !overlap(*a, *b);
+    return a && b && (a->ci95_low > b->ci95_high || b->ci95_low > a->ci95_high);
   };
   const bool fetch = apart(attributed.as_is_fetch, profile.stalls.fetch);
   const bool prep = apart(attributed.as_is_prep, profile.stalls.prep);
@@ -138,13 +133,13 @@ void divide_found_in_memory(const PhaseRounds& data, Profile& profile) {
   const bool in_memory = resources.bytes_from_storage && *resources.bytes_from_storage <= k_most_stored_if_cached;
   if (!unexplained || !in_memory || !resources.read || !resources.worker_wall || !stalls.as_is_wait) return;
   if (!profile.rates.cached || !profile.rates.as_is) return;
-  const double apart = std::abs(profile.rates.as_is->mean / profile.rates.cached->mean - 1.0);
-  if (apart > k_same_state && !overlap(*profile.rates.cached, *profile.rates.as_is)) return;
+  if (std::abs(profile.rates.as_is->mean / profile.rates.cached->mean - 1.0) > k_same_state) return;
   Stalls cached;
   fill_split(data, Phase::cached, cached);
   if (!cached.prep) return;
   const double reads = std::min(1.0, resources.read->mean.value() / resources.worker_wall->mean.value());
   stalls.as_is_fetch = Estimate<Fraction>{0.0, 0.0, reads * stalls.as_is_wait->mean, cached.prep->n};
+  stalls.method = cached.method;
   stalls.as_is_prep = cached.prep;
   stalls.as_is_receive = cached.receive;
   stalls.as_is_interference = cached.interference;

@@ -166,11 +166,12 @@ void divide_cold(const Source& source, const Parts& parts, Stalls& stalls) {
 
 void fill_split(const PhaseRounds& data, Phase whole, Stalls& stalls) {
   const std::vector<Trio> trios = paired_rounds(data, whole);
-  stalls.method = "differential";
   if (trios.size() >= 2) {
     divide_cold(trios, parts_of_rounds(trios), stalls);
+    stalls.method = "differential";
   } else if (const auto all = unpaired(data, whole)) {
     divide_cold(*all, parts_of_rounds({all->mean}), stalls);
+    stalls.method = "differential";
   } else {
     stalls.fetch = stalls.prep = stalls.receive = stalls.interference =
         MeasuredEstimate<Fraction>::absent(why_no_split(data, whole));

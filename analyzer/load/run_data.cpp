@@ -82,7 +82,8 @@ void take_mark(const json& text, Consumer& consumer, PassMap& passes) {
   const std::string what = word(text, "what");
   if (what == "loader in thread") consumer.takes_in_thread = true;
   if (what == "nested loader")
-    consumer.nested[id_of(text, "loader_id")] = {integer(text, "num_workers"), word(text, "dataset_type")};
+    consumer.nested[id_of(text, "loader_id")] = {integer(text, "num_workers"), integer(text, "batches"),
+                                                 word(text, "dataset_type")};
   if (what != "sampler" && what != "given up") return;
   Pass& pass = passes[id_of(text, "iterator_id")];
   pass.iterator_id = id_of(text, "iterator_id");

@@ -41,6 +41,7 @@ struct LoaderFacts {
 /// A loader that a data set takes its samples from.
 struct NestedLoader {
   std::int64_t workers = 0;
+  std::int64_t batches = 0;  ///< of the loader around it, for which it was asked: as many, or up to twice that
   std::string dataset_type{};
 };
 

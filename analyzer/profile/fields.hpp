@@ -61,6 +61,7 @@ void describe(A& a, As<A, Job>& v) {
   a.field("loaders_seen", v.loaders_seen);
   a.field("ranks_seen", v.ranks_seen);
   a.field("ranks_expected", v.ranks_expected);
+  a.optional("ranks_together", v.ranks_together);
 }
 
 template <class A>

@@ -68,6 +68,9 @@ struct Job {
   int loaders_seen = 0;
   int ranks_seen = 0;
   int ranks_expected = 1;
+  /// Whether ranks are known to wait for each other: a launcher or torch.distributed says how many there are, or an
+  /// exchange of theirs was seen. Processes that train each by itself do not.
+  bool ranks_together = true;
 };
 
 /// A claim about a phase, and what was seen of it.
@@ -367,6 +370,9 @@ struct TimelineRow {
   std::string phase = "as_is";
   double longest_step_s = 0.0;
 };
+
+/// What is said of steps where none was seen.
+inline constexpr const char* k_no_steps_seen = "none of an optimizer of PyTorch or Keras, and none marked";
 
 /// Something that a run did in which no loader was found.
 struct Sighting {

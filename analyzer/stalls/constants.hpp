@@ -51,6 +51,10 @@ inline constexpr double k_doubt_beyond = 0.25;
 inline constexpr double k_cold_run_from_storage = 0.95;
 /// Likewise, up to which it is the cached one: as the premise of a cached block (k_most_stored_if_cached).
 inline constexpr double k_cached_run_from_storage = 0.02;
+/// Batches for which a loader within was asked, and their share of all. Chosen: a queue that it fills once in fifty
+/// batches is one; a mean that is computed at first, or once in an epoch, is not.
+inline constexpr double k_fewest_nested = 4.0;
+inline constexpr double k_least_nested_share = 0.01;
 /// Of the workers' time, that they waited for a core, from which that is named. Chosen: below it the scheduler alone
 /// does it.
 inline constexpr double k_named_core_waits = 0.10;

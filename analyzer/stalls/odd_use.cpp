@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <string>
 
 #include "analyzer/stalls/constants.hpp"
@@ -47,8 +48,21 @@ bool takes_oddly(const std::vector<RankView>& ranks) {
 }
 
 const NestedLoader* nested_loader(const RankView& rank) {
-  const auto nested = rank.consumer->nested.find(rank.window.loader.loader_id);
-  return nested == rank.consumer->nested.end() ? nullptr : &nested->second;
+  std::set<std::uint64_t> loaders;  // a script may make its loader anew for each epoch
+  double taken = 0.0;
+  for (const Pass* pass : rank.window.passes) {
+    loaders.insert(pass->loader_id);
+    taken += static_cast<double>(pass->deliveries.size());
+  }
+  const NestedLoader* last = nullptr;
+  double asked = 0.0;
+  for (const std::uint64_t loader : loaders) {
+    const auto nested = rank.consumer->nested.find(loader);
+    if (nested == rank.consumer->nested.end()) continue;
+    last = &nested->second;
+    asked += static_cast<double>(last->batches);
+  }
+  return asked >= k_fewest_nested && asked >= k_least_nested_share * taken ? last : nullptr;
 }
 
 void tell_nested(const NestedLoader& nested, const JobTimes& times, Profile& profile) {

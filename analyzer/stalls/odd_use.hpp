@@ -27,8 +27,8 @@ void tell_several_loaders(const SteadyWindow& window, const JobTimes& times, Pro
 /// them over is told if that was seen; else nothing is told of the waiting.
 void tell_handed_over(const RankView& rank, const JobTimes& times, Profile& profile);
 
-/// The loader that the data set of this rank's training takes its samples from, with workers of its own; nullptr where
-/// there is none.
+/// The loader, with workers of its own, that the data set of this rank's training takes its samples from; nullptr where
+/// there is none, or where it was asked for hardly a batch (to fill a cache, or to compute a mean).
 [[nodiscard]] const NestedLoader* nested_loader(const RankView& rank);
 
 /// What is waited for is read and prepared by these workers, whose batches nobody recorded; the steps are as without.

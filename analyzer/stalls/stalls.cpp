@@ -186,7 +186,9 @@ void divide_waiting(const std::vector<RankView>& ranks, const std::vector<Replay
   const Consumer& first = *ranks.front().consumer;
   if (first.takes_in_thread || first.sees_queue) return tell_handed_over(ranks.front(), times, profile);
   if (!window.others.empty()) return tell_several_loaders(window, times, profile);
-  if (const NestedLoader* nested = nested_loader(ranks.front())) return tell_nested(*nested, times, profile);
+  for (const RankView& rank : ranks) {
+    if (const NestedLoader* nested = nested_loader(rank)) return tell_nested(*nested, times, profile);
+  }
   if (profile.job.composition == "overlapped") return divide_overlapped(ranks, times, profile);
   if (profile.job.composition == "unknown") {
     absent_split(profile, terms_of(profile.job.loader_kind) == nullptr

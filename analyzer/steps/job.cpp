@@ -140,6 +140,9 @@ Job job_of(Nodes nodes, const std::vector<RankView>& ranks) {
   job.loaders_seen = first.window.loaders_seen;
   job.ranks_seen = static_cast<int>(ranks.size());
   job.ranks_expected = std::max(job.ranks_expected, job.ranks_seen);
+  job.ranks_together = ranks.size() < 2 || std::any_of(ranks.begin(), ranks.end(), [](const RankView& rank) {
+                         return rank.consumer->world_size > 1;
+                       });
   return job;
 }
 

@@ -142,6 +142,7 @@ std::string ranks_missing(const Evidence& e, double threshold) {
 }
 
 std::string slow_rank(const Evidence& e, double threshold) {
+  if (!e.profile.job.ranks_together) return {};
   std::string seen;
   double most = threshold;
   for (const Rank& rank : e.profile.ranks) {
@@ -162,6 +163,7 @@ std::string slow_rank(const Evidence& e, double threshold) {
 }
 
 std::string slow_node(const Evidence& e, double threshold) {
+  if (!e.profile.job.ranks_together) return {};
   std::set<Place> places;
   for (const RankView& rank : e.ranks) places.insert(place_of(rank));
   std::string seen;
@@ -177,7 +179,7 @@ std::string slow_node(const Evidence& e, double threshold) {
 }
 
 std::string uneven_ranks(const Evidence& e, double threshold) {
-  if (e.ranks.size() < 2) return {};
+  if (e.ranks.size() < 2 || !e.profile.job.ranks_together) return {};
   std::vector<double> batches;
   for (const RankView& rank : e.ranks) batches.push_back(static_cast<double>(batches_taken(rank)));
   const double usual = median_of(batches);

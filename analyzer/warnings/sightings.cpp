@@ -48,7 +48,7 @@ std::string steps_seen(std::span<const RunData> nodes, const json& loop) {
       seconds = static_cast<double>(process.steps.back().time_ns - process.steps.front().time_ns) * 1e-9;
     }
   }
-  if (steps == 0) return "none of an optimizer of PyTorch or Keras, and none marked";
+  if (steps == 0) return k_no_steps_seen;
   std::string text = fmt::format("{} optimizer steps", steps);
   if (seconds > 0.0) text += fmt::format(", {:.3g} a second", static_cast<double>(steps - 1) / seconds);
   const std::string at = word(loop, "at");

@@ -100,9 +100,7 @@ void add_unasked(const Profile& p, Collector& missing) {
 }  // namespace
 
 std::vector<Missing> missing_of(const Profile& p) {
-  const bool without_batches = p.outcome.status == "child_failed" && p.job.loaders_seen == 0 && !p.rates.as_is;
-  if (!p.seen_instead.empty() || without_batches)
-    return {{{"rates, stalls and all that follows from them"}, "no batches were seen"}};
+  if (!p.seen_instead.empty()) return {{{"rates, stalls and all that follows from them"}, "no batches were seen"}};
   Collector missing;
   add_rates(p, missing);
   add_resources(p.resources, missing);

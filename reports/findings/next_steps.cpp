@@ -44,14 +44,30 @@ struct Case {
 
 using Rule = std::optional<NextStep> (*)(const Case&);
 
+/// Whether the command ended by itself before there was enough to tell a rate by.
+bool ended_early(const Case& c) {
+  return (c.p.outcome.status == "child_failed" || c.p.outcome.status == "interrupted") && !c.p.rates.as_is;
+}
+
+bool has_issue(const Case& c, const char* id) {
+  return std::any_of(c.p.issues.begin(), c.p.issues.end(), [&](const DataIssue& issue) { return issue.id == id; });
+}
+
+std::optional<NextStep> make_it_run(const Case& c) {
+  if (!ended_early(c) || c.p.outcome.status != "child_failed") return std::nullopt;
+  const char* when =
+      c.p.job.loaders_seen > 0 ? "before enough of its batches were seen" : "before a batch of it was seen";
+  return NextStep{
+      "make-it-run", "Make the command run",
+      fmt::format("it ended with status {} {}: its own messages say why", c.p.outcome.child_exit_code, when), 1.1};
+}
+
 std::optional<NextStep> no_loader(const Case& c) {
   if (c.d.wait || c.p.job.loaders_seen > 0) return std::nullopt;
-  if (c.p.outcome.status == "child_failed") {
-    return NextStep{"make-it-run", "Make the command run",
-                    fmt::format("it ended with status {} before it took a batch: its own messages say why",
-                                c.p.outcome.child_exit_code),
-                    1.0};
-  }
+  const bool steps = std::any_of(c.p.seen_instead.begin(), c.p.seen_instead.end(), [](const Sighting& sighting) {
+    return sighting.what == "steps" && sighting.words != k_no_steps_seen;
+  });
+  if (ended_early(c) && !steps) return std::nullopt;  // it did not get that far
   return NextStep{"no-loader", "Mark where the loop takes its batches",
                   "no training loader was found in this command. Two lines of Python mark it: `import stallcast`, and "
                   "`for batch in stallcast.wrap(batches, workers=0):` (workers=0 where next() makes the batch itself). "
@@ -60,7 +76,8 @@ std::optional<NextStep> no_loader(const Case& c) {
 }
 
 std::optional<NextStep> run_longer(const Case& c) {
-  if (c.d.wait || c.p.job.loaders_seen == 0 || c.p.outcome.status != "not_enough_data") return std::nullopt;
+  if (c.d.wait || c.p.job.loaders_seen == 0) return std::nullopt;
+  if (c.p.outcome.status != "not_enough_data" && !ended_early(c)) return std::nullopt;
   return NextStep{
       "run-longer", "Profile a longer part of the training",
       "a loader was seen, and too few of its batches to tell a rate by: some dozens after the first ones are "
@@ -76,21 +93,10 @@ std::optional<NextStep> look_within(const Case& c) {
   for (const DataIssue& issue : c.p.issues) {
     const bool is_apart = std::any_of(k_apart.begin(), k_apart.end(), [&](const char* id) { return issue.id == id; });
     if (!is_apart) continue;
-    return NextStep{"look-within", "Profile the loader that is waited for by itself", issue.detail + ". " + issue.hint,
+    return NextStep{"look-within", "Profile the loader that is waited for by itself", issue.detail + "; " + issue.hint,
                     c.wait};
   }
   return std::nullopt;
-}
-
-std::optional<NextStep> leave_it(const Case& c) {
-  if (!c.d.wait || *c.d.wait >= k_moderate_from) return std::nullopt;
-  std::string why = "the loader keeps up: more workers, a cache or faster storage would bring next to nothing";
-  const auto* supply = usable(c.d.cold ? c.p.rates.supply_cold : c.p.rates.supply_cached);
-  const auto* now = usable(c.d.cold ? c.p.rates.cold : c.p.rates.as_is);
-  if (supply != nullptr && now != nullptr && supply->mean > now->mean) {
-    why += fmt::format("; it could deliver {} where the job takes {}", rate(supply->mean), rate(now->mean));
-  }
-  return NextStep{"leave-it", "Leave the loader as it is, and speed up the step itself", why, 1.0};
 }
 
 /// Pauses between epochs are no part of the steps, and of short epochs the larger part of what is lost.
@@ -103,11 +109,22 @@ std::optional<NextStep> keep_workers(const Case& c) {
   const double share = pause->mean / (pause->mean + steps);
   if (!(share >= k_moderate_from)) return std::nullopt;
   return NextStep{
-      "keep-workers", "Keep the workers between epochs (persistent_workers=True)",
+      "keep-workers", "Keep the workers between epochs (one loader for all of them, with persistent_workers=True)",
       fmt::format("the steps of an epoch take {}, and the pause before them, until the first batch is there, {}: {} of "
                   "the time. Workers that are kept start once; what their first batch takes remains",
                   duration(steps), duration(pause->mean), percent(share)),
       share};
+}
+
+std::optional<NextStep> leave_it(const Case& c) {
+  if (!c.d.wait || *c.d.wait >= k_moderate_from || keep_workers(c)) return std::nullopt;
+  std::string why = "the loader keeps up: more workers, a cache or faster storage would bring next to nothing";
+  const auto* supply = usable(c.d.cold ? c.p.rates.supply_cold : c.p.rates.supply_cached);
+  const auto* now = usable(c.d.cold ? c.p.rates.cold : c.p.rates.as_is);
+  if (supply != nullptr && now != nullptr && supply->mean > now->mean) {
+    why += fmt::format("; it could deliver {} where the job takes {}", rate(supply->mean), rate(now->mean));
+  }
+  return NextStep{"leave-it", "Leave the loader as it is, and speed up the step itself", why, 1.0};
 }
 
 /// Batches are made by the script's own code, between two steps.
@@ -128,6 +145,7 @@ std::optional<NextStep> make_ahead(const Case& c) {
 
 std::optional<NextStep> start_workers(const Case& c) {
   if (!c.waits() || !c.p.job.num_workers || *c.p.job.num_workers > 0) return std::nullopt;
+  if (has_issue(c, "nested-loader")) return std::nullopt;             // its workers could have none of their own
   if (terms_of(c.p.job.loader_kind) != nullptr) return std::nullopt;  // more_threads
   if (is_own_loop(c.p.job)) return make_ahead(c);
   std::string why = "with num_workers=0 every batch is made between two steps, so its whole time is waiting";
@@ -315,7 +333,7 @@ std::optional<NextStep> slow_rank(const Case& c) {
   for (const Rank& rank : c.p.ranks) {
     if (const auto* wait = usable(rank.wait)) waits.emplace_back(wait->mean, &rank);
   }
-  if (waits.size() < 2) return std::nullopt;
+  if (waits.size() < 2 || !c.p.job.ranks_together) return std::nullopt;
   std::sort(waits.begin(), waits.end());
   const auto& [most, worst] = waits.back();
   const double median = waits[(waits.size() - 1) / 2].first;
@@ -359,11 +377,11 @@ std::optional<NextStep> all_ranks(const Case& c) {
       0.04};
 }
 
-constexpr std::array<Rule, 24> k_rules = {
-    keep_workers,   no_loader,       look_within,    run_longer,     keep_iterator, choose_ahead,
-    leave_it,       start_workers,   more_workers,   more_cores,     cheaper_prep,  cheaper_handover,
-    hide_copies,    contended_cores, fewer_threads,  keep_in_memory, keep_a_copy,   nearer_store,
-    faster_storage, larger_reads,    resident_reads, slow_rank,      all_ranks,     more_threads};
+constexpr std::array<Rule, 25> k_rules = {
+    make_it_run,     keep_workers,  no_loader,      look_within, run_longer,   keep_iterator,    choose_ahead,
+    leave_it,        start_workers, more_workers,   more_cores,  cheaper_prep, cheaper_handover, hide_copies,
+    contended_cores, fewer_threads, keep_in_memory, keep_a_copy, nearer_store, faster_storage,   larger_reads,
+    resident_reads,  slow_rank,     all_ranks,      more_threads};
 
 /// What cannot be told from 0 calls for nothing to be bought.
 double told_from_zero(const MeasuredEstimate<Fraction>& share) {

@@ -129,6 +129,12 @@ struct Job {
 
   void arm() { put(0.0); }
 
+  /// It was armed when it had so many batches.
+  void begin_at(double turn) {
+    turn_ = turn;
+    put(turn);
+  }
+
   void put(double turn) {
     const auto turns = static_cast<std::uint64_t>(turn);
     for (int rank = 0; rank < ranks; ++rank) {

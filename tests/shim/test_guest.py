@@ -317,12 +317,10 @@ whole = list(loader)
             """
 class Queue(Dataset):
     def __init__(self, workers):
-        self.workers, self.source = workers, None
+        self.source = iter(DataLoader(Numbers(40), batch_size=2, num_workers=workers))
     def __len__(self):
         return 8
     def __getitem__(self, index):
-        if self.source is None:
-            self.source = iter(DataLoader(Numbers(40), batch_size=2, num_workers=self.workers))
         return next(self.source)
 for workers in (2, 0):
     for batch in DataLoader(Queue(workers), batch_size=2):
@@ -332,8 +330,10 @@ list(DataLoader(Numbers(8), batch_size=2, num_workers=2))  # a loader beside it 
         )
         consumer = run.consumer
         nested = [text for text in consumer.texts["mark"] if text["what"] == "nested loader"]
-        self.assertEqual([(text["num_workers"], text["dataset_type"]) for text in nested], [(2, "Numbers")])
-        self.assertEqual(nested[0]["loader_id"], consumer.texts["loader"][0]["loader_id"])
+        self.assertEqual([(text["num_workers"], text["dataset_type"], text["batches"]) for text in nested],
+                         [(2, "Numbers", batches) for batches in (1, 2, 4)])
+        kinds = {text["loader_id"]: text["dataset_type"] for text in consumer.texts["loader"]}
+        self.assertEqual({kinds[text["loader_id"]] for text in nested}, {"Queue"})
 
     def test_samples_of_a_loader_that_leaves_batching_to_its_data_set(self):
         result = self.script(

@@ -125,11 +125,16 @@ Segment PhaseSchedule::burst(Phase made_as, const View& view) const {
   return segment;
 }
 
+/// Whether what a loader brings in the state is told by bursts.
+bool PhaseSchedule::wants_supply(Phase made_as) const {
+  return made_as == Phase::cold ? wants(Phase::supply_cold) : wants(Phase::supply_cached);
+}
+
 /// How many bursts end a group. A job that does not wait, as few do from memory, has its queue full when it is held:
 /// what its loader could do shows in a second hold, which begins with an empty one. Fewer where the script has been
 /// held for its share.
 int PhaseSchedule::bursts(Phase made_as, const View& view) const {
-  if (view.workers == 0 || !(wants(Phase::synthetic) || wants(Phase::supply_cached))) return 0;
+  if (view.workers == 0 || !(wants(Phase::synthetic) || wants_supply(made_as))) return 0;
   if (burst_batches(made_as, view) == 0) return 0;
   if (static_cast<double>(view.held_ns) > k_most_held_time * elapsed_s_ * k_second_ns) return 1;
   const auto for_turns = static_cast<int>((k_burst_batches + view.in_flight - 1) / view.in_flight);
@@ -198,12 +203,15 @@ std::uint64_t PhaseSchedule::turns_of(const Group& group) {
 }
 
 /// Of a loader whose files nobody can choose: as found, then alone. Where nothing else is wanted of others either, what
-/// lies between bursts is no block, and each burst is a round.
+/// lies between bursts is no block. Empty: nothing can be made of it.
 PhaseSchedule::Group PhaseSchedule::found_group(bool bursts_alone, const View& view) const {
-  if (bursts_alone && view.workers > 0) return {burst(Phase::as_is, view)};
-  Group group{block(Phase::as_is, view)};
-  for (int i = std::max(1, bursts(Phase::as_is, view)); i > 0 && view.workers > 0; --i)
-    group.push_back(burst(Phase::as_is, view));
+  const bool has_bursts = view.workers > 0 && burst_batches(Phase::as_is, view) > 0;
+  Group group;
+  if (!bursts_alone || view.workers == 0) group.push_back(block(Phase::as_is, view));
+  if (!has_bursts) return group;
+  const auto for_turns = static_cast<int>((k_burst_batches + view.in_flight - 1) / view.in_flight);
+  const int count = bursts_alone ? std::min(for_turns, k_most_bursts) : std::max(1, bursts(Phase::as_is, view));
+  for (int i = 0; i < count; ++i) group.push_back(burst(Phase::as_is, view));
   return group;
 }
 

@@ -31,17 +31,19 @@ PhaseSchedule::View PhaseSchedule::view() const {
   View view;
   std::uint64_t batches = 0;
   std::uint64_t steps = 0;
+  std::uint64_t slowest = UINT64_MAX;
   for (std::uint32_t rank = 0; rank < record::k_max_ranks; ++rank) {
     const record::PhaseSlot& slot = control_.phases[rank];
     const auto support = static_cast<record::PhaseSupport>(slot.support.load(std::memory_order_relaxed));
     view.refused = view.refused || support == record::PhaseSupport::none;
     if (slot.armed.load(std::memory_order_acquire) == 0) continue;
     const std::uint64_t turns = slot.turns.load(std::memory_order_relaxed);
-    view.slowest_turn = view.armed ? std::min(view.slowest_turn, turns) : turns;
+    const bool is_done = slot.at_end.load(std::memory_order_relaxed) != 0;
+    if (!is_done) slowest = std::min(slowest, turns);
     view.fastest_turn = std::max(view.fastest_turn, turns);
     view.hold_only = view.hold_only || support == record::PhaseSupport::hold_only;
     view.not_ahead = view.not_ahead || support == record::PhaseSupport::not_ahead;
-    view.all_at_end = view.all_at_end && slot.at_end.load(std::memory_order_relaxed) != 0;
+    view.all_at_end = view.all_at_end && is_done;
     view.missed += slot.missed.load(std::memory_order_relaxed);
     view.waited_ns += control_.ranks[rank].waited_ns.load(std::memory_order_relaxed);
     view.held_ns = std::max(view.held_ns, slot.held_ns.load(std::memory_order_relaxed));
@@ -56,6 +58,7 @@ PhaseSchedule::View PhaseSchedule::view() const {
     ++view.ranks;
     view.armed = true;
   }
+  view.slowest_turn = std::min(slowest, view.fastest_turn);
   if (steps > 0) view.batches_a_step = static_cast<double>(batches) / static_cast<double>(steps);
   return view;
 }
@@ -76,7 +79,7 @@ bool PhaseSchedule::wants(Phase phase) const {
 }
 
 /// Whether computing alone is wanted, and no cold blocks that its bursts would end.
-bool PhaseSchedule::only_bursts() const {
+bool PhaseSchedule::wants_bursts_without_cold() const {
   return wants(Phase::synthetic) && !wants(Phase::cold);
 }
 
@@ -93,13 +96,14 @@ void PhaseSchedule::follow(const View& view, std::uint64_t now_ns) {
 
 /// How long blocks are, from the rate as found and the length of a pass.
 void PhaseSchedule::plan_blocks(const View& view) {
-  const bool is_slow = elapsed_s_ >= k_as_found_at_most_s && view.slowest_turn > 0;
-  if (elapsed_s_ < k_as_found_s || (view.slowest_turn < k_as_found_turns && !is_slow)) return;
+  const std::uint64_t turns = view.slowest_turn - std::min(view.slowest_turn, first_turn_);
+  const bool is_slow = elapsed_s_ >= k_as_found_at_most_s && turns > 0;
+  if (elapsed_s_ < k_as_found_s || (turns < k_as_found_turns && !is_slow)) return;
   if (view.hold_only && !wants(Phase::synthetic)) {
     obstacle_ = "where this loader's data come from cannot be chosen; it can be profiled with --phases synthetic";
     return;
   }
-  rate_as_found_ = static_cast<double>(view.slowest_turn - first_turn_) / elapsed_s_;
+  rate_as_found_ = static_cast<double>(turns) / elapsed_s_;
   const double share = static_cast<double>(view.waited_ns - waited_before_) / (elapsed_s_ * k_second_ns);
   waited_share_ = std::clamp(share / std::max(1U, view.ranks), 0.0, k_most_waited_share);
   const std::uint64_t measured = std::max<std::uint64_t>(measured_batches(rate_as_found_), view.workers);
@@ -179,11 +183,15 @@ void PhaseSchedule::advance(const View& view) {
     return;
   }
   const bool memory = !view.hold_only && wants(Phase::cached) && why_not_cached_.empty() && memory_may_come(view);
-  const bool bursts_alone = !view.hold_only && only_bursts() && !memory;
+  const bool bursts_alone = !view.hold_only && wants_bursts_without_cold() && !memory;
   Group group = view.hold_only || bursts_alone ? found_group(bursts_alone, view) : cold_group(view);
   if (group.empty()) {
     cached_next_ = memory;
-    if (!memory) end_behind_last(view);
+    if (bursts_alone) {
+      obstacle_ = "too few batches are made within a hold, as they come slowly from storage";
+    } else if (!memory) {
+      end_behind_last(view);
+    }
     return;
   }
   // In the first pass only so many rounds as tell the state: what is missing comes with the next.

@@ -96,7 +96,7 @@ class PhaseSchedule {
     bool hold_only = false;  ///< a rank's files cannot be chosen
     bool not_ahead = false;  ///< nobody knows what comes next in a rank
     bool all_at_end = true;
-    std::uint64_t slowest_turn = 0;
+    std::uint64_t slowest_turn = 0;  ///< of a rank that is not at its end: one that is takes no further turn
     std::uint64_t fastest_turn = 0;
     std::uint64_t pass_first = 0;
     std::uint64_t pass_end = UINT64_MAX;
@@ -144,7 +144,8 @@ class PhaseSchedule {
   void follow(const View& view, std::uint64_t now_ns);
   [[nodiscard]] const record::Segment* current(const View& view) const;
   [[nodiscard]] bool wants(record::Phase phase) const;
-  [[nodiscard]] bool only_bursts() const;
+  [[nodiscard]] bool wants_supply(record::Phase made_as) const;
+  [[nodiscard]] bool wants_bursts_without_cold() const;
   void plan_blocks(const View& view);
   void advance(const View& view);
   void advance_cached(const View& view);

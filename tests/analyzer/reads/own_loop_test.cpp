@@ -118,4 +118,13 @@ TEST_CASE("a run without a loader tells what was seen instead") {
   CHECK(words("files").find("3.0 MiB read in 7 reads") == 0);
   CHECK(words("sockets").find("none was read") == 0);
   CHECK(analyze_run(make_run(reads_through_maps())).seen_instead.empty());
+
+  for (record::ProcessRecording& process : run.processes) process.steps.clear();
+  run.log.exit_code = 1;
+  run.log.ended = run.has_log = true;
+  const Profile failed = analyze_run(run);
+  CHECK(failed.outcome.status == "child_failed");
+  CHECK(failed.outcome.words == "the command ended with status 1 before stallcast saw a batch");
+  REQUIRE_FALSE(failed.seen_instead.empty());
+  CHECK(failed.seen_instead[1].words == "none of an optimizer of PyTorch or Keras, and none marked");
 }

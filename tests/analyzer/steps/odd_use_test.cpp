@@ -67,15 +67,23 @@ TEST_CASE("an iterator for each step is named, with all that a step waits for it
 TEST_CASE("a data set that takes its samples from a loader with workers is named, and its waiting not divided") {
   JobSpec spec = fetch_bound();
   RunData run = make_recordings(spec);
-  const auto nested_in = [](std::uint64_t loader) {
-    return nlohmann::json{
-        {"what", "nested loader"}, {"loader_id", loader}, {"num_workers", 2}, {"dataset_type", "Volumes"}};
+  const auto nested_in = [](std::uint64_t loader, int batches) {
+    return nlohmann::json{{"batches", batches},
+
+                          {"what", "nested loader"},
+                          {"loader_id", loader},
+                          {"num_workers", 2},
+                          {"dataset_type", "Volumes"}};
   };
   RunData unrelated = run;
-  mark(unrelated, nested_in(77));
+  mark(unrelated, nested_in(77, 128));
   join_run(unrelated);
   CHECK(issue_of(analyze_run(unrelated), "nested-loader") == nullptr);
-  mark(run, nested_in(1));
+  RunData once = run;
+  mark(once, nested_in(1, 1));  // a mean was computed
+  join_run(once);
+  CHECK(issue_of(analyze_run(once), "nested-loader") == nullptr);
+  mark(run, nested_in(1, 128));
   join_run(run);
   const Profile profile = analyze_run(run);
   const DataIssue* issue = issue_of(profile, "nested-loader");

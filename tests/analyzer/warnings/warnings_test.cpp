@@ -225,6 +225,9 @@ TEST_CASE("one rank that waits longer than the others") {
   const std::vector<sections::RankView> none;
   CHECK(sections::slow_rank({run, none, profile}, 0.05).empty());
   profile.ranks[1].wait = Estimate<Fraction>{0.30, 0.28, 0.32, 100};
+  CHECK_FALSE(profile.job.ranks_together);  // no launcher says that they are ranks, and no exchange was seen
+  CHECK(sections::slow_rank({run, none, profile}, 0.05).empty());
+  profile.job.ranks_together = true;
   CHECK(has(sections::slow_rank({run, none, profile}, 0.05), "rank 1 "));
   profile.ranks[1].wait = Estimate<Fraction>{0.30, 0.02, 0.58, 5};
   CHECK(sections::slow_rank({run, none, profile}, 0.05).empty());  // it cannot be told

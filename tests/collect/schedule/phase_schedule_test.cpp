@@ -133,8 +133,7 @@ TEST_CASE("of a loader whose files cannot be chosen, blocks are as found and bur
   CHECK(job.files.asked + job.files.asked_all == 0);
 }
 
-TEST_CASE(
-    "where computing alone is wanted, bursts end blocks as found, in epochs that hardly hold what is under way too") {
+TEST_CASE("where computing alone is wanted, there are bursts alone, in epochs that hardly hold what is under way too") {
   for (const std::uint64_t pass : {0U, 12U, 400U}) {
     Job job;
     job.pass = pass;
@@ -143,10 +142,40 @@ TEST_CASE(
     PhaseSchedule schedule(*job.control, wants, &job.files);
     job.run(schedule, 40.0);
     CHECK(job.published(Phase::cold).size() + job.published(Phase::cached).size() == 0);
-    CHECK(job.published(Phase::synthetic).size() > 2);
+    CHECK(job.published(Phase::as_is).empty());
+    const std::vector<Segment> bursts = job.published(Phase::synthetic);
+    REQUIRE(bursts.size() > 4);
+    for (std::size_t i = 2; i < bursts.size(); i += 2) {  // two of four batches a round; between rounds it is as found
+      CHECK(bursts[i].first >= bursts[i - 1].first + bursts[i - 1].batches + 12);
+    }
     CHECK(job.published(Phase::end).empty());
     CHECK(job.files.asked + job.files.asked_all == 0);
   }
+}
+
+TEST_CASE("a rate as found counts from where the job was armed") {
+  Job job;
+  job.rate = 0.2;  // a batch in 5 s, of a loader that was armed at its twentieth
+  job.begin_at(20.0);
+  PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+  job.run(schedule, 15.0);
+  CHECK_FALSE(schedule.progress(job.now_ns).ended);
+  CHECK(job.published().empty());
+}
+
+TEST_CASE("where a hold is too short for the batches of a burst, computing alone has an obstacle") {
+  Job job;
+  job.rate = 0.5;
+  job.workers = 8;
+  job.control->made_batches.store(100);
+  job.control->made_wall_ns.store(100);
+  job.control->made_blocked_ns.store(90);
+  PhaseWants wants = usual_wants();
+  wants.phases = {Phase::synthetic};
+  PhaseSchedule schedule(*job.control, wants, &job.files);
+  job.run(schedule, 60.0);
+  CHECK(job.published(Phase::synthetic).empty());
+  CHECK(schedule.obstacle().find("too few batches are made within a hold") == 0);
 }
 
 TEST_CASE("of a job of long steps the first blocks from memory have no bursts, and no further block beside them") {

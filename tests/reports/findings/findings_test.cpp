@@ -190,6 +190,13 @@ TEST_CASE("without a measurement there is a reason and no number") {
   threads.issues.push_back(
       {"loader-in-thread", Severity::info, 1, "another thread takes the batches", "take them here"});
   CHECK(advises(threads, "look-within"));
+  Profile nested = threads;
+  nested.issues.back().id = "nested-loader";
+  nested.job.num_workers = 0;
+  CHECK(advises(nested, "look-within"));
+  CHECK_FALSE(advises(nested, "start-workers"));
+  nested.issues.pop_back();
+  CHECK(advises(nested, "start-workers"));
   CHECK_FALSE(advises(threads, "measure-again"));
   Profile pauses = testing::absent_heavy();
   pauses.job.num_workers = 4;
@@ -200,13 +207,23 @@ TEST_CASE("without a measurement there is a reason and no number") {
   CHECK_FALSE(advises(pauses, "keep-workers"));  // what the loader does is not known
   pauses.job.persistent_workers = false;
   CHECK(advises(pauses, "keep-workers"));
+  pauses.stalls.as_is_wait = Estimate<Fraction>{0.01, 0.005, 0.015, 50};
+  CHECK_FALSE(advises(pauses, "leave-it"));
   pauses.stalls.epoch_pause = Estimate<Seconds>{Seconds(0.01), Seconds(0.0), Seconds(0.02), 5};
   CHECK_FALSE(advises(pauses, "keep-workers"));
   Profile failed = testing::absent_heavy();
-  failed.outcome = {"child_failed", 1, "the command ended with status 1 before any batch was seen"};
+  failed.outcome = {"child_failed", 1, "the command ended with status 1 before stallcast saw a batch"};
   CHECK(advises(failed, "make-it-run"));
   CHECK_FALSE(advises(failed, "no-loader"));
+  failed.seen_instead = {{"steps", "4000 optimizer steps, 20 a second"}};  // it was ended in its training
+  CHECK(advises(failed, "make-it-run"));
+  CHECK(advises(failed, "no-loader"));
+  failed.seen_instead = {{"steps", k_no_steps_seen}};
+  CHECK_FALSE(advises(failed, "no-loader"));
   CHECK(missing_of(failed).size() == 1);
+  failed.seen_instead.clear();
+  failed.job.loaders_seen = 1;
+  CHECK(advises(failed, "run-longer"));
   Profile few = testing::absent_heavy();
   few.outcome.status = "not_enough_data";
   few.job.loaders_seen = 1;

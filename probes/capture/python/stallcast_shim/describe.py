@@ -32,7 +32,7 @@ def write_consumer(is_torch_complete, framework="pytorch"):
         framework_version=_version(framework),
         cuda=_cuda_usable(framework),
         rank=_environment_integer("RANK"),
-        world_size=_environment_integer("WORLD_SIZE"),
+        world_size=_world_size(),
         local_rank=_environment_integer("LOCAL_RANK"),
         cpus=_cpus(),
     )
@@ -147,6 +147,15 @@ def _environment_integer(name):
         return int(os.environ[name])
     except (KeyError, ValueError):
         return None
+
+
+def _world_size():
+    """By the launcher, or as the script has told torch.distributed; None: of no ranks that anybody knows of."""
+    size = _environment_integer("WORLD_SIZE")
+    distributed = sys.modules.get("torch.distributed")
+    if size is None and distributed is not None and distributed.is_available() and distributed.is_initialized():
+        size = distributed.get_world_size()
+    return size
 
 
 def _workers(loader):

@@ -51,7 +51,7 @@ class Loader:
         self.period = None  # batches of an epoch, where one iterator over an endless sampler serves them all
         self.text = None  # until its first iterator exists
         self.generation = -1  # of the process that it is announced in
-        self.draws_from = None  # workers of a loader that its data set takes samples from, once that was told
+        self.nested = 0  # of its batches, those for which its data set asked a loader of its own, with workers
 
 
 class Pass:
@@ -66,6 +66,7 @@ class Pass:
         self.end_ns = 0
         self.generation = -1
         self.delivered = 0
+        self.nested_at = -1  # batch for which a loader within was asked last
         self.sent = 0  # index lists taken from the sampler
         self.sampler = sampler.Sampler()
         self.sizes = {}  # batch number -> samples, of the index lists that are not delivered yet
@@ -126,22 +127,10 @@ def _begin(iterator, loader):
     try:
         if loader is not None and not current.busy and current.worker is None:
             new = Pass(loader_of(loader))
-        elif loader is not None and current.waiting is not None:
-            _tell_nested(loader, current.waiting.loader)
         iterator.__dict__[wait.ATTRIBUTE] = new
     except Exception as error:
         capture.fail("starting a pass", error)
     return new
-
-
-def _tell_nested(inner, outer):
-    """Within a wait an iterator is made over another loader, whose workers read and prepare what the wait is for."""
-    workers = getattr(inner, "num_workers", 0)
-    if workers and outer.draws_from != workers:
-        outer.draws_from = workers
-        data_set = type(getattr(inner, "dataset", None)).__name__[:200]
-        capture.text(capture.TEXT_MARK, {"what": "nested loader", "loader_id": outer.loader_id, "num_workers": workers,
-                                         "dataset_type": data_set})
 
 
 def loader_of(loader):
