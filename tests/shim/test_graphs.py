@@ -99,6 +99,8 @@ class GraphsTest(ShimTest):
         self.assertEqual([wait.flags for wait in consumer.waits], [FIRST, 0, 0, END_OF_EPOCH] * 2)
         for wait in consumer.deliveries():
             self.assertGreaterEqual(wait.end_ns - wait.begin_ns, 50000000)
+        marks = [text["what"] for text in consumer.texts.get("mark", [])]
+        self.assertNotIn("nested loader", marks)  # torch's iterator within is the one that is waited for
 
     def test_what_the_training_process_does_is_waiting(self):
         for kind in ("Pyg", "Dgl"):

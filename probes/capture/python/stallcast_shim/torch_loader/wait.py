@@ -43,7 +43,7 @@ def one(real, asked, iterator, announce):
     """A wait for a batch of torch's `iterator`. real(asked) gives it: torch's own, or one that works on what torch gave."""
     current_pass = iterator.__dict__.get(ATTRIBUTE)
     if current_pass is None or current.busy or not calls.enabled:
-        if current.waiting is not None:
+        if current.waiting is not None and current_pass is not current.waiting:
             _guarded(iterator, "counting a loader within", _nested, iterator, current.waiting)
         return real(asked)
     jax_steps.before_wait()
@@ -61,14 +61,16 @@ def one(real, asked, iterator, announce):
 def _nested(iterator, outer):
     """Within a wait of the pass `outer` another loader is asked, whose workers read and prepare what the wait is for. Told
     each time that the batches for which that is so have doubled."""
-    if not iterator._num_workers or outer.nested_at == outer.delivered:
+    workers = getattr(iterator, "_num_workers", 0)
+    is_own = (outer.loader.text or {}).get("num_workers") is None  # GraphBolt's own workers: its adapter knows of them
+    if not workers or is_own or outer.nested_at == outer.delivered:
         return
     outer.nested_at = outer.delivered
     outer.loader.nested += 1
     batches = outer.loader.nested
     if batches & (batches - 1) == 0:
         capture.text(capture.TEXT_MARK, {
-            "what": "nested loader", "loader_id": outer.loader.loader_id, "num_workers": iterator._num_workers,
+            "what": "nested loader", "loader_id": outer.loader.loader_id, "num_workers": workers,
             "dataset_type": type(getattr(iterator, "_dataset", None)).__name__[:200], "batches": batches})
 
 
