@@ -31,6 +31,8 @@ std::string level_words(Level level) {
   return "not known whether the job is input-bound";
 }
 
+constexpr const char* k_none_of_these = "none of these";
+
 struct Part {
   const char* words;
   double percent;
@@ -47,7 +49,7 @@ std::vector<Part> named_parts(const Breakdown& b, bool& left_out) {
       {"prep", "preparing samples"},
       {"receive", "receiving batches that were ready"},
       {"sampler", "choosing samples in the training process"},
-      {"other", "none of these"}};
+      {"other", k_none_of_these}};
   std::vector<Part> parts;
   for (const auto& [key, words] : k_words) {
     const Slice* slice = slice_of(b, key);
@@ -65,7 +67,8 @@ std::vector<Part> named_parts(const Breakdown& b, bool& left_out) {
 std::string parts_words(const Breakdown& b, int places) {
   if (slice_of(b, "wait") != nullptr) return "";
   bool left_out = false;
-  const std::vector<Part> parts = named_parts(b, left_out);
+  std::vector<Part> parts = named_parts(b, left_out);
+  if (parts.size() == 1 && parts.front().words == k_none_of_these) parts.clear();
   if (parts.size() == 1 && parts.front().percent >= k_nearly_all_of_wait * wait_percent(b)) {
     return std::string(", nearly all of it ") + parts.front().words;
   }

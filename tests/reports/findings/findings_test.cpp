@@ -62,6 +62,13 @@ TEST_CASE("the verdict is one sentence whose parts add up") {
         "3.1 % of each step is spent waiting for data, nearly all of it preparing samples.");
 }
 
+TEST_CASE("waiting of which no part can be told is not called by what it is none of") {
+  Profile p = with_wait(0.049, 0.004);
+  p.stalls.as_is_fetch = p.stalls.as_is_prep = Estimate<Fraction>{0.0, 0.0, 0.0, 4};
+  p.stalls.as_is_receive = Estimate<Fraction>{0.049, -0.165, 0.263, 4};
+  CHECK(find(p).verdict == "4.9 % of each step is spent waiting for data, and how it divides cannot be told.");
+}
+
 TEST_CASE("waiting that is not distinguishable from 0 is said so") {
   const Findings f = find(with_wait(0.006, 0.008));
   CHECK(f.verdict == "No measurable waiting for data: at most 1.4 % of each step.");
