@@ -2,10 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "analyzer/load/phase_name.hpp"
 #include "cli/exit_status.hpp"
+#include "cli/phases.hpp"
 #include "cli/terminal.hpp"
 
 namespace stallcast::cli {
@@ -36,11 +39,6 @@ bool run_launch(const RecordOptions& launch, Launched& all) {
   return (all.run.exit_code == 0 || all.run.ended_by_us) && !all.run.interrupted;
 }
 
-/// Told by bursts behind the blocks of a state, in the launch of that state.
-bool is_supply(record::Phase phase) {
-  return phase == record::Phase::supply_cold || phase == record::Phase::supply_cached;
-}
-
 }  // namespace
 
 std::vector<RecordOptions> launches_of(const RecordOptions& record, bool separate) {
@@ -48,17 +46,13 @@ std::vector<RecordOptions> launches_of(const RecordOptions& record, bool separat
   std::vector<RecordOptions> launches;
   const std::vector<record::Phase>& phases = record.phased->wants.phases;
   for (const record::Phase phase : phases) {
-    if (is_supply(phase)) continue;
+    if (block_of(phase) != phase) continue;  // in the launch of that state
     RecordOptions launch = record;
     launch.part = phase_name(phase);
     launch.beside_earlier = !launches.empty();
-    launch.phased->wants.phases = {phase};
-    for (const record::Phase other : phases) {
-      if (is_supply(other) && (other == record::Phase::supply_cold) == (phase == record::Phase::cold) &&
-          phase != record::Phase::synthetic) {
-        launch.phased->wants.phases.push_back(other);
-      }
-    }
+    launch.phased->wants.phases.clear();
+    std::copy_if(phases.begin(), phases.end(), std::back_inserter(launch.phased->wants.phases),
+                 [&](record::Phase wanted) { return block_of(wanted) == phase; });
     launch.phased->wants.extras = false;
     launches.push_back(std::move(launch));
   }

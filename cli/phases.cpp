@@ -34,17 +34,16 @@ const Phase* find_phase(const std::string& name) {
   return nullptr;
 }
 
-/// What a loader brings is told by the bursts behind a block of the state.
-void add_blocks_of_supply(std::vector<Phase>& phases) {
-  constexpr std::array<std::pair<Phase, Phase>, 2> k_made_by{
-      {{Phase::supply_cold, Phase::cold}, {Phase::supply_cached, Phase::cached}}};
-  const auto has = [&](Phase phase) { return std::find(phases.begin(), phases.end(), phase) != phases.end(); };
-  for (const auto& [supply, block] : k_made_by) {
-    if (has(supply) && !has(block)) phases.push_back(block);
-  }
+void want(Phase phase, std::vector<Phase>& phases) {
+  if (std::find(phases.begin(), phases.end(), phase) == phases.end()) phases.push_back(phase);
 }
 
 }  // namespace
+
+Phase block_of(Phase phase) {
+  if (phase == Phase::supply_cold) return Phase::cold;
+  return phase == Phase::supply_cached ? Phase::cached : phase;
+}
 
 Result<collect::PhaseWants> parse_phases(const std::string& list) {
   collect::PhaseWants wants;
@@ -58,10 +57,10 @@ Result<collect::PhaseWants> parse_phases(const std::string& list) {
     }
     // The state as found is measured before the first round of any run.
     if (*phase == Phase::as_is) continue;
-    wants.phases.push_back(*phase);
-    if (name == "supply") wants.phases.push_back(Phase::supply_cold);
+    want(*phase, wants.phases);
+    if (name == "supply") want(Phase::supply_cold, wants.phases);
   }
-  add_blocks_of_supply(wants.phases);
+  for (const Phase phase : std::vector<Phase>(wants.phases)) want(block_of(phase), wants.phases);
   return wants;
 }
 

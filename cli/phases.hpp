@@ -9,8 +9,13 @@
 namespace stallcast::cli {
 
 /// "cold,cached,synthetic,supply" -> what a run shall measure. "as_is" alone: a passive run, no phases at all.
-/// Unknown names are a usage error that lists the known ones.
+/// Blocks that a wanted state needs are wanted, too; each is once. Unknown names are a usage error that lists the known
+/// ones.
 [[nodiscard]] Result<collect::PhaseWants> parse_phases(const std::string& list);
+
+/// The state whose blocks a phase needs: of what a loader brings in a state, which the bursts behind them tell, that
+/// state; of all others itself.
+[[nodiscard]] record::Phase block_of(record::Phase phase);
 
 /// "own", "all" or "none".
 [[nodiscard]] Result<record::Evict> parse_evict(const std::string& name);

@@ -34,7 +34,7 @@ inline constexpr double k_most_read_of_ranges = 0.5;
 // differential.cpp
 
 /// Of the rate from memory, by which that of a run that was found in memory may differ from it. Chosen: a machine's
-/// speed moves by so much within a minute; a run that found another state differs by more, or is told within this.
+/// speed moves by so much within a minute; what differs by more may have been another state.
 inline constexpr double k_same_state = 0.05;
 
 // blocks.cpp

@@ -68,7 +68,7 @@ std::string parts_words(const Breakdown& b, int places) {
   if (slice_of(b, "wait") != nullptr) return "";
   bool left_out = false;
   std::vector<Part> parts = named_parts(b, left_out);
-  if (parts.size() == 1 && parts.front().words == k_none_of_these) parts.clear();
+  if (parts.size() == 1 && std::string_view(parts.front().words) == k_none_of_these) parts.clear();
   if (parts.size() == 1 && parts.front().percent >= k_nearly_all_of_wait * wait_percent(b)) {
     return std::string(", nearly all of it ") + parts.front().words;
   }

@@ -9,95 +9,11 @@
 #include "reports/findings/constants.hpp"
 #include "reports/findings/derived.hpp"
 #include "reports/findings/findings.hpp"
+#include "reports/findings/next_step_rules.hpp"
 #include "reports/words/format.hpp"
 
 namespace stallcast::reports {
 namespace {
-
-struct Case {
-  const Profile& p;
-  Derived d;
-  double wait = 0.0;
-  double fetch = 0.0;
-  double prep = 0.0;
-  double receive = 0.0;
-  double sampler = 0.0;
-
-  [[nodiscard]] bool waits() const { return wait >= k_moderate_from; }
-  [[nodiscard]] bool fetches() const { return fetch >= k_moderate_from; }
-  [[nodiscard]] bool prepares() const { return prep >= k_moderate_from; }
-  [[nodiscard]] bool has_workers() const { return d.workers && *d.workers > 0.0; }
-  [[nodiscard]] bool cores_are_idle() const { return d.cores_free && *d.cores_free >= k_free_core; }
-  [[nodiscard]] bool workers_queue() const { return d.run_delay && *d.run_delay >= k_queueing_from; }
-  [[nodiscard]] bool cores_are_free() const { return cores_are_idle() && !workers_queue(); }
-  [[nodiscard]] bool cores_are_busy() const { return d.cores_free && *d.cores_free < k_free_core; }
-  [[nodiscard]] bool over_network() const { return is_over_network(p); }
-  /// The verdict is about storage, while what was found came from memory.
-  [[nodiscard]] bool was_in_memory() const {
-    const auto& stored = p.resources.bytes_from_storage;
-    return d.cold && stored && *stored < k_from_storage_from;
-  }
-  [[nodiscard]] bool from_storage() const {
-    return d.cold || !p.resources.bytes_from_storage || *p.resources.bytes_from_storage >= k_from_storage_from;
-  }
-};
-
-using Rule = std::optional<NextStep> (*)(const Case&);
-
-/// Whether the command ended by itself before there was enough to tell a rate by.
-bool ended_early(const Case& c) {
-  return (c.p.outcome.status == "child_failed" || c.p.outcome.status == "interrupted") && !c.p.rates.as_is;
-}
-
-bool has_issue(const Case& c, const char* id) {
-  return std::any_of(c.p.issues.begin(), c.p.issues.end(), [&](const DataIssue& issue) { return issue.id == id; });
-}
-
-std::optional<NextStep> make_it_run(const Case& c) {
-  if (!ended_early(c) || c.p.outcome.status != "child_failed") return std::nullopt;
-  const char* when =
-      c.p.job.loaders_seen > 0 ? "before enough of its batches were seen" : "before a batch of it was seen";
-  return NextStep{
-      "make-it-run", "Make the command run",
-      fmt::format("it ended with status {} {}: its own messages say why", c.p.outcome.child_exit_code, when), 1.1};
-}
-
-std::optional<NextStep> no_loader(const Case& c) {
-  if (c.d.wait || c.p.job.loaders_seen > 0) return std::nullopt;
-  const bool steps = std::any_of(c.p.seen_instead.begin(), c.p.seen_instead.end(), [](const Sighting& sighting) {
-    return sighting.what == "steps" && sighting.words != k_no_steps_seen;
-  });
-  if (ended_early(c) && !steps) return std::nullopt;  // it did not get that far
-  return NextStep{"no-loader", "Mark where the loop takes its batches",
-                  "no training loader was found in this command. Two lines of Python mark it: `import stallcast`, and "
-                  "`for batch in stallcast.wrap(batches, workers=0):` (workers=0 where next() makes the batch itself). "
-                  "Other languages: the C API, stallcast/capture.h",
-                  1.0};
-}
-
-std::optional<NextStep> run_longer(const Case& c) {
-  if (c.d.wait || c.p.job.loaders_seen == 0) return std::nullopt;
-  if (c.p.outcome.status != "not_enough_data" && !ended_early(c)) return std::nullopt;
-  return NextStep{
-      "run-longer", "Profile a longer part of the training",
-      "a loader was seen, and too few of its batches to tell a rate by: some dozens after the first ones are "
-      "needed",
-      1.0};
-}
-
-/// The job as it is will never tell what it waits for: another loader, thread or process makes the batches.
-std::optional<NextStep> look_within(const Case& c) {
-  if (!c.waits() || c.d.prep || c.d.fetch) return std::nullopt;
-  constexpr std::array<const char*, 4> k_apart = {"nested-loader", "loader-in-thread", "batches-handed-over",
-                                                  "several-loaders"};
-  for (const DataIssue& issue : c.p.issues) {
-    const bool is_apart = std::any_of(k_apart.begin(), k_apart.end(), [&](const char* id) { return issue.id == id; });
-    if (!is_apart) continue;
-    return NextStep{"look-within", "Profile the loader that is waited for by itself", issue.detail + "; " + issue.hint,
-                    c.wait};
-  }
-  return std::nullopt;
-}
 
 /// Pauses between epochs are no part of the steps, and of short epochs the larger part of what is lost.
 std::optional<NextStep> keep_workers(const Case& c) {

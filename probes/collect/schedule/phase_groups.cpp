@@ -202,8 +202,8 @@ std::uint64_t PhaseSchedule::turns_of(const Group& group) {
   return turns;
 }
 
-/// Of a loader whose files nobody can choose: as found, then alone. Where nothing else is wanted of others either, what
-/// lies between bursts is no block. Empty: nothing can be made of it.
+/// Of a loader whose files nobody can choose: as found, then alone. `bursts_alone`: of another one, of which nothing
+/// else is wanted; what lies between its bursts is as found, and no block. Empty: a hold is too short for a burst.
 PhaseSchedule::Group PhaseSchedule::found_group(bool bursts_alone, const View& view) const {
   const bool has_bursts = view.workers > 0 && burst_batches(Phase::as_is, view) > 0;
   Group group;

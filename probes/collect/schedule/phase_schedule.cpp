@@ -187,7 +187,7 @@ void PhaseSchedule::advance(const View& view) {
   Group group = view.hold_only || bursts_alone ? found_group(bursts_alone, view) : cold_group(view);
   if (group.empty()) {
     cached_next_ = memory;
-    if (bursts_alone) {
+    if (bursts_alone && round_ends_.empty()) {
       obstacle_ = "too few batches are made within a hold, as they come slowly from storage";
     } else if (!memory) {
       end_behind_last(view);

@@ -9,6 +9,7 @@
 
 #include "reports/findings/derived.hpp"
 #include "reports/findings/facts.hpp"
+#include "tests/reports/findings/advice.hpp"
 #include "tests/reports/random_profile.hpp"
 #include "tests/reports/sample_profiles.hpp"
 
@@ -21,18 +22,6 @@ Profile with_wait(double wait, double half) {
   p.stalls.as_is_prep = p.stalls.as_is_wait;
   p.stalls.as_is_fetch = Estimate<Fraction>{0.0, 0.0, 0.0, 100};
   return p;
-}
-
-/// What is said of a next step; empty where it is none.
-std::string said(const Profile& p, const std::string& key) {
-  for (const NextStep& step : find(p).next) {
-    if (step.key == key) return step.title + ": " + step.why;
-  }
-  return {};
-}
-
-bool advises(const Profile& p, const std::string& key) {
-  return !said(p, key).empty();
 }
 
 bool holds(const std::string& text, const std::string& part) {
@@ -191,51 +180,6 @@ TEST_CASE("without a measurement there is a reason and no number") {
   CHECK(f.confidence.word == "none");
   CHECK(f.breakdowns.empty());
   CHECK(advises(testing::absent_heavy(), "no-loader"));
-  Profile threads = testing::absent_heavy();
-  threads.stalls.as_is_wait = Estimate<Fraction>{0.3, 0.28, 0.32, 50};
-  CHECK_FALSE(advises(threads, "look-within"));
-  threads.issues.push_back(
-      {"loader-in-thread", Severity::info, 1, "another thread takes the batches", "take them here"});
-  CHECK(advises(threads, "look-within"));
-  Profile nested = threads;
-  nested.issues.back().id = "nested-loader";
-  nested.job.num_workers = 0;
-  CHECK(advises(nested, "look-within"));
-  CHECK_FALSE(advises(nested, "start-workers"));
-  nested.issues.pop_back();
-  CHECK(advises(nested, "start-workers"));
-  CHECK_FALSE(advises(threads, "measure-again"));
-  Profile pauses = testing::absent_heavy();
-  pauses.job.num_workers = 4;
-  pauses.job.dataset_samples = 1000;
-  pauses.rates.as_is =
-      Estimate<SamplesPerSecond>{SamplesPerSecond(500), SamplesPerSecond(490), SamplesPerSecond(510), 50};
-  pauses.stalls.epoch_pause = Estimate<Seconds>{Seconds(0.5), Seconds(0.4), Seconds(0.6), 5};
-  CHECK_FALSE(advises(pauses, "keep-workers"));  // what the loader does is not known
-  pauses.job.persistent_workers = false;
-  CHECK(advises(pauses, "keep-workers"));
-  pauses.stalls.as_is_wait = Estimate<Fraction>{0.01, 0.005, 0.015, 50};
-  CHECK_FALSE(advises(pauses, "leave-it"));
-  pauses.stalls.epoch_pause = Estimate<Seconds>{Seconds(0.01), Seconds(0.0), Seconds(0.02), 5};
-  CHECK_FALSE(advises(pauses, "keep-workers"));
-  Profile failed = testing::absent_heavy();
-  failed.outcome = {"child_failed", 1, "the command ended with status 1 before stallcast saw a batch"};
-  CHECK(advises(failed, "make-it-run"));
-  CHECK_FALSE(advises(failed, "no-loader"));
-  failed.seen_instead = {{"steps", "4000 optimizer steps, 20 a second"}};  // it was ended in its training
-  CHECK(advises(failed, "make-it-run"));
-  CHECK(advises(failed, "no-loader"));
-  failed.seen_instead = {{"steps", k_no_steps_seen}};
-  CHECK_FALSE(advises(failed, "no-loader"));
-  CHECK(missing_of(failed).size() == 1);
-  failed.seen_instead.clear();
-  failed.job.loaders_seen = 1;
-  CHECK(advises(failed, "run-longer"));
-  Profile few = testing::absent_heavy();
-  few.outcome.status = "not_enough_data";
-  few.job.loaders_seen = 1;
-  CHECK(advises(few, "run-longer"));
-  CHECK_FALSE(advises(few, "no-loader"));
 }
 
 TEST_CASE("a run that failed says so first") {
@@ -343,17 +287,6 @@ TEST_CASE("taking over batches is a part of the waiting of its own, which no wor
   CHECK(f.breakdowns.front().slices.back().key == "receive");
   p.stalls.as_is_fetch = MeasuredEstimate<Fraction>::absent("it was not divided");
   CHECK_FALSE(advises(p, "cheaper-handover"));  // then no share of it is told
-}
-
-TEST_CASE("what cannot be told from 0 calls for nothing") {
-  Profile p = testing::fetch_bound();
-  p.stalls.as_is_fetch = Estimate<Fraction>{0.15, -0.02, 0.32, 4};
-  CHECK_FALSE(advises(p, "faster-storage"));
-  CHECK_FALSE(advises(p, "larger-reads"));
-  p = with_wait(0.12, 0.20);
-  const Findings unclear = find(p);
-  REQUIRE(unclear.next.size() == 1);
-  CHECK(unclear.next.front().key == "measure-again");
 }
 
 TEST_CASE("a waiting that cannot be told from none is called nothing") {

@@ -153,7 +153,8 @@ def _world_size():
     """By the launcher, or as the script has told torch.distributed; None: of no ranks that anybody knows of."""
     size = _environment_integer("WORLD_SIZE")
     distributed = sys.modules.get("torch.distributed")
-    if size is None and distributed is not None and distributed.is_available() and distributed.is_initialized():
+    is_initialized = getattr(distributed, "is_initialized", None)  # not of a torch without it, or half imported
+    if size is None and is_initialized is not None and is_initialized():
         size = distributed.get_world_size()
     return size
 
