@@ -18,8 +18,14 @@ bool of_the_system(std::string_view path) {
                      [&](std::string_view folder) { return path.starts_with(folder); });
 }
 
-/// Modules, and shared libraries with or without a version behind them.
+/// Modules, shared libraries with or without a version behind them, and whatever else Python's packages brought:
+/// importlib.metadata reads a file or two of each of them.
 bool is_import(std::string_view path) {
+  constexpr std::array<std::string_view, 2> k_packages{"/site-packages/", "/dist-packages/"};
+  const bool of_package = std::any_of(k_packages.begin(), k_packages.end(), [&](std::string_view folder) {
+    return path.find(folder) != std::string_view::npos;
+  });
+  if (of_package) return true;
   constexpr std::array<std::string_view, 3> k_endings{".py", ".pyc", ".so"};
   const std::size_t end = path.find_last_not_of("0123456789.");
   const std::string_view name = path.substr(0, end == std::string_view::npos ? 0 : end + 1);

@@ -73,6 +73,9 @@ struct JobModel {
   int ranks = 1;
   double ranks_per_host = 1.0;
   double batch = 1.0;  ///< samples that a rank gets at once
+  /// Batches that the consumer takes one after the other before it computes: those of a step that puts several of the
+  /// loader's together. 1 where it computes after each of them, as with gradients that add up.
+  double batches_at_once = 1.0;
   int workers = 0;
   int prefetch = 2;
   bool in_order = true;

@@ -50,7 +50,8 @@ const char* phase_as_found(const JobModel& job) {
 }
 
 /// Blocks that ran as the job was found are further windows of the same job: each counts by its precision, and where
-/// they disagree beyond it, what they give together is that much less sure (Birge's ratio).
+/// they disagree beyond it, what they give together is that much less sure (Birge's ratio). What they give is of a
+/// share from storage between theirs: a window that says little of the rate gives it no bytes from memory either.
 void join_equal_blocks(const Profile& profile, JobModel& job) {
   const char* phase = as_found_is_cold(profile) ? nullptr : phase_as_found(job);
   const Observation* same = phase == nullptr ? nullptr : at_all_workers(job, phase);
@@ -61,6 +62,8 @@ void join_equal_blocks(const Profile& profile, JobModel& job) {
   const double birge = std::abs(apart) / std::hypot(job.rate_relative_sd, same->relative_sd);
   job.rate *= std::exp(apart * other / (weight + other));
   job.rate_relative_sd = std::max(1.0, birge) / std::sqrt(weight + other);
+  const double of_blocks = same->phase == "cold" ? 1.0 : 0.0;
+  job.miss += (of_blocks - job.miss) * other / (weight + other);
 }
 
 /// Of a run that was found partly in memory, its own window says little: what was in memory may have changed

@@ -8,6 +8,13 @@
 namespace stallcast {
 namespace {
 
+/// The size of the shard that a byte lies in, on average. Files that are read beside the shards (labels, an index) are
+/// as many as these at times, and hold next to nothing.
+double shard_of_a_byte(const Distribution& sizes) {
+  const double n = static_cast<double>(sizes.n);
+  return sizes.mean + sizes.variance * (n - 1.0) / n / sizes.mean;
+}
+
 /// Of what a storage could deliver while nobody reads, most is delivered afterwards.
 bool saves_up(const JobModel& job) {
   return job.storage_saved > k_saves_up_from;
@@ -19,7 +26,7 @@ void read_order(const Profile& profile, JobModel& job) {
   job.reads_ahead = profile.job.loader_kind == "iterable" && !job.reads_mapped && !job.reads_unseen &&
                     profile.dataset.layout == "shards";
   const auto& sizes = profile.dataset.file_size_bytes;
-  if (sizes && sizes->mean > 0.0 && inputs::plausible_bytes(sizes->mean)) job.shard_bytes = sizes->mean;
+  if (sizes && sizes->mean > 0.0 && inputs::plausible_bytes(sizes->mean)) job.shard_bytes = shard_of_a_byte(*sizes);
   const auto bytes = [](const Measured<Bytes>& seen) -> std::optional<double> {
     if (!seen || !(seen->value() > 0.0) || !inputs::plausible_bytes(seen->value())) return std::nullopt;
     return seen->value();
@@ -55,8 +62,8 @@ void take_out_lone_reader(JobModel& job) {
   reader->own_s = job.cpu_s + job.miss_cpu_s + job.other_s;
   if (job.workers == 0) {
     reader->own_s -= job.handover_s;
-    reader->batch = job.batch;
-    reader->pause_s = job.compute_s;
+    reader->batch = job.batch * job.batches_at_once;
+    reader->pause_s = job.compute_s * job.batches_at_once;
   }
   const double demand_s = read_ahead::storage_s_of(*reader, *job.stream_demand_s);
   if (demand_s > 0.0) job.stream_demand_s = demand_s;

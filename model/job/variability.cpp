@@ -23,6 +23,7 @@ void read_variability(const Profile& profile, JobModel& job) {
   take("compute_s", Input::step_times, job.cv_step, job.step);
   // Of several batches a step, the last may have all of it: what single ones take then says nothing of how steps vary.
   if (profile.job.batches_per_step.value_or(1) > 1 && job.cv_step > k_unlike_batches_cv) {
+    job.batches_at_once = static_cast<double>(*profile.job.batches_per_step);
     job.cv_step = JobModel{}.cv_step;
     job.step = {};
     job.missing.push_back({Input::step_times, "the batches of a step differ", k_profile_more});

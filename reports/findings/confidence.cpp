@@ -90,7 +90,8 @@ bool made_states(const Profile& p) {
 }  // namespace
 
 bool rests_on(const Profile& p, const Premise& premise) {
-  const bool states = made_states(p);
+  // Supply is no part of the split: what is attributed of it is no answer to what its own blocks should have shown.
+  const bool states = made_states(p) && !premise.phase.starts_with("supply");
   return premise.phase == "as_is" || std::any_of(p.points.begin(), p.points.end(), [&](const Point& point) {
            // What is attributed in a run without states takes its premise from no block.
            const bool counts = states || point.method != "attributed";

@@ -92,7 +92,8 @@ TEST_CASE("what a sample reads of programs is not the data set") {
   for (record::ProcessRecording& process : run.processes) {
     if (process.files.empty()) continue;
     for (const char* path : {"/usr/lib/ssl/openssl.cnf", "/home/me/env/PIL/JpegImagePlugin.cpython-311.pyc",
-                             "/home/me/env/lib/libjpeg.so.62.3", "/etc/localtime"}) {
+                             "/home/me/env/lib/libjpeg.so.62.3", "/etc/localtime",
+                             "/home/me/env/lib/python3.11/site-packages/torch-2.14.1.dist-info/entry_points.txt"}) {
       record::FileRecord file = process.files.front();
       file.file_id = ++id;
       process.files.push_back(file);

@@ -165,10 +165,12 @@ TEST_CASE("of two batches a step, of which one has all of it, steps are not take
   CHECK(read(profile).cv_step > 0.9);
   profile.job.batches_per_step = 2;
   CHECK(read(profile).cv_step == doctest::Approx(0.05));
+  CHECK(read(profile).batches_at_once == 2.0);
   CHECK(misses(read(profile), Input::step_times));
   compute = {};
   for (int i = 0; i < 100; ++i) compute.add(i % 2 == 0 ? 0.1 : 0.12);  // gradients that add up over like batches
   CHECK(read(profile).cv_step == doctest::Approx(0.09).epsilon(0.1));
+  CHECK(read(profile).batches_at_once == 1.0);
 }
 
 TEST_CASE("a profile without the essentials predicts nothing and says what is needed") {
@@ -232,6 +234,13 @@ TEST_CASE("blocks that ran as the job was found are further windows of it") {
   cold = {SamplesPerSecond(2.0 * found), SamplesPerSecond(1.94 * found), SamplesPerSecond(2.06 * found), 7};
   job = read(profile);
   CHECK(job.rate_relative_sd > 0.1);  // they cannot both be right
+
+  // What was found from memory counts as much as the window that found it: nothing for the rate of these blocks.
+  profile.resources.bytes_from_storage = 0.96;
+  cold = {SamplesPerSecond(1.06 * found), SamplesPerSecond(1.03 * found), SamplesPerSecond(1.09 * found), 7};
+  CHECK(read(profile).miss > 0.99);
+  cold = {SamplesPerSecond(1.06 * found), SamplesPerSecond(0.5 * found), SamplesPerSecond(1.6 * found), 7};
+  CHECK(read(profile).miss < 0.97);
 }
 
 TEST_CASE("a run that was found partly in memory does not say how far windows of one state lie apart") {

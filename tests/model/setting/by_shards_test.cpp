@@ -86,6 +86,15 @@ TEST_CASE("one reader of shards of a few windows leaves storage idle while it co
   CHECK(rate_of(stream_of_shards(), half) <= 1.001 * rate_of(stream(), half));
 }
 
+TEST_CASE("files that are read beside the shards do not make these small") {
+  Profile beside = stream_of_shards();
+  Distribution sizes = *beside.dataset.file_size_bytes;
+  for (int i = 0; i < 57; ++i) sizes.add(40.0);
+  beside.dataset.file_size_bytes = sizes;
+  const double expected = rate_of(stream_of_shards(), {"workers=0"});
+  CHECK(rate_of(beside, {"workers=0"}) == doctest::Approx(expected).epsilon(0.01));
+}
+
 TEST_CASE("the parts of a setting add up to it") {
   const auto job = job_model(stream());
   REQUIRE(job.ok());

@@ -359,6 +359,17 @@ TEST_CASE("a premise counts only where a number rests on it") {
   CHECK(is_worth_showing(p, p.premises.back()));
 }
 
+TEST_CASE("what the loader alone delivers is absent where its premise fails, and the split is as sure as without it") {
+  Profile p = testing::prep_bound();
+  p.points.push_back({{}, "cached", "differential", p.rates.as_is, {}});
+  p.points.push_back({{}, "supply_cold", "attributed", p.rates.as_is, {}});
+  p.premises.push_back({"supply_cold", "storage_bytes", "at least 90 % from storage", "80 %", false});
+  CHECK(find(p).confidence.word == "good");
+  CHECK(is_worth_showing(p, p.premises.back()));
+  p.points.push_back({{}, "supply_cold", "differential", p.rates.as_is, {}});
+  CHECK(find(p).confidence.word == "weak");
+}
+
 TEST_CASE("where no rule applies, measuring again is the advice") {
   Profile p = with_wait(0.09, 0.03);
   p.stalls.as_is_fetch = p.stalls.as_is_prep = MeasuredEstimate<Fraction>::absent("the replay disagrees");
