@@ -18,8 +18,14 @@ using simulation::StepWork;
 struct Trace {
   std::vector<BatchWork> work{};
   std::vector<double> storage_cpu_s{};  ///< of each batch's cpu_s: what the kernel computes for reads from storage
-  std::vector<StepWork> steps{};
+  std::vector<StepWork> steps{};        ///< of each batch: taking it over, and the step that follows
+  double receive_s = 0.0;               ///< of a step, on average: taking its batch over
 };
+
+/// Waiting for a batch that was made: queues, pipes and shared memory on its way.
+double receiving_s(const SteadyStep& step) {
+  return std::max(0.0, step.wait_s - seconds_until_made(*step.delivery));
+}
 
 /// How the making of a batch divides.
 struct Making {
@@ -72,8 +78,12 @@ Trace trace_of(const SteadyWindow& window, const ReplayMachine& machine, double 
     trace.storage_cpu_s.push_back(making.storage_cpu_s);
     // The step that follows the delivery of batch i is the compute part of the next one.
     trace.steps.push_back(step_of(window.steps[std::min(i + 1, window.steps.size() - 1)], machine, foreign));
+    const double receive = receiving_s(step);
+    trace.steps.back().device_s += receive;
+    trace.receive_s += receive;
   }
   const std::size_t measured = trace.work.size();
+  trace.receive_s /= static_cast<double>(std::max<std::size_t>(measured, 1));
   for (std::size_t i = 0; measured > 0 && trace.work.size() < k_replayed_batches; ++i) {
     trace.work.push_back(trace.work[i]);
     trace.storage_cpu_s.push_back(trace.storage_cpu_s[i]);
@@ -113,10 +123,11 @@ Trace without_consumer(Trace trace) {
   return trace;
 }
 
+/// Of steps whose batch is there.
 double mean_step(const Trace& trace) {
   double sum = 0.0;
   for (const StepWork& step : trace.steps) sum += step.device_s + step.cpu_s;
-  return sum / static_cast<double>(trace.steps.size());
+  return std::max(0.0, sum / static_cast<double>(trace.steps.size()) - trace.receive_s);
 }
 
 /// Mean step where makings are known, give or take one turn of the workers: the job may be another one elsewhere (a
@@ -209,8 +220,8 @@ std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMac
       result.foreign_delay_s += result.foreign_delay_share * delay / static_cast<double>(known);
     }
     result.storage_read_s += storage_seconds(made, machine) / static_cast<double>(known);
-    result.receive_s += std::max(0.0, step.wait_s - seconds_until_made(*step.delivery)) / static_cast<double>(known);
   }
+  result.receive_s = trace.receive_s;
   const double as_found = replay(setup, machine.cores, trace);
   if (!(as_found > 0.0) || !(result.step_s > 0.0)) return std::nullopt;  // times that nothing can have taken
   const double scale = result.step_s / as_found;

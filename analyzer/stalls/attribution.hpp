@@ -3,7 +3,8 @@
 /// A recording tells for each batch what its making took: waiting for reads, computing, and neither. The loader's
 /// queue is replayed with these times (simulation/loader.hpp): once as found, once with the storage's share of the
 /// reads removed (every byte from memory: what was waited for it, and what the kernel computed for it), and the
-/// consumer alone (every batch ready).
+/// consumer alone (every batch ready). How long the consumer takes to take over a batch that is made, the recording
+/// tells, too: it is part of its turn in the replay, and no waiting for the workers.
 ///
 /// Worked example. 2 workers, batches of 32 that take 300 ms of reading and 160 ms of computing to make; a step
 /// computes for 100 ms. As found a batch arrives every (300 + 160) / 2 = 230 ms: 130 ms of each step is waiting.

@@ -58,6 +58,13 @@ std::optional<double> burst_step_s(const Profile& profile, const JobModel& job) 
   return job.batch * job.ranks / profile.rates.synthetic->mean.value();
 }
 
+/// Taking a batch over, as the run as found was divided: seconds of a batch.
+std::optional<double> receiving_as_found(const Profile& profile, const JobModel& job) {
+  const auto& receive = profile.stalls.as_is_receive;
+  if (job.workers == 0 || !receive || !(receive->mean >= 0.0) || !(receive->mean < 1.0)) return std::nullopt;
+  return receive->mean * job.batch / job.rate;
+}
+
 /// The step: what is measured of it as found holds the workers' interference already, which is taken out again; what
 /// batches that lay ready show of it does not.
 void read_step(const Profile& profile, JobModel& job) {
@@ -76,6 +83,11 @@ void read_step(const Profile& profile, JobModel& job) {
   }
   if (known(profile.gpu.busy_time)) job.kernel_s = std::max(0.0, profile.gpu.busy_time->mean.value()) / batches;
   if (step_known && job.workers > 0) job.receive_cpu_s = std::max(0.0, all_cpu - cpu);
+  if (const auto receive = receiving_as_found(profile, job); receive && !step_known) {
+    // Nothing tells the two apart: they are taken to compute alike.
+    job.receive_cpu_s = std::min(*receive, cpu * *receive / std::max(*receive + job.compute_s, 1e-12));
+    cpu -= job.receive_cpu_s;
+  }
   // Without workers it makes the batches as well.
   if (!step_known && job.workers == 0) cpu = std::max(0.0, cpu - job.cpu_s * job.batch);
   job.burst_s = burst_step_s(profile, job);
@@ -269,13 +281,17 @@ void read_storage(const Profile& profile, JobModel& job) {
   }
 }
 
-/// Cached blocks against synthetic ones, where those tell. Else, steps whose batch was ready wait for its handing over
-/// alone: the shortest waits, where they are short.
+/// Cached blocks against synthetic ones, where those tell; else the run as found, where it was divided. Else, steps
+/// whose batch was ready wait for its handing over alone: the shortest waits, where they are short.
 void read_receiving(const Profile& profile, JobModel& job) {
   const Stalls& stalls = profile.stalls;
   if (job.workers > 0 && stalls.method == "differential" && stalls.receive && stalls.receive->ci95_low > 0.0 &&
       stalls.receive->mean < 1.0 && known_rate(profile.rates.cold)) {
     job.receive_s = stalls.receive->mean * job.batch * job.ranks / profile.rates.cold->mean.value();
+    return;
+  }
+  if (const auto as_found = receiving_as_found(profile, job)) {
+    job.receive_s = *as_found;
     return;
   }
   const auto waits = profile.resources.distributions.find("wait_s");

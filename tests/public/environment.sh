@@ -19,6 +19,13 @@ PUBLIC_GROUPS=(
   "sentence-transformers"
   "mmengine"
   "speechbrain"
+  "denoising-diffusion-pytorch"
+  "pytorch-metric-learning"
+  "pytorch-tabnet"
+  "lightly"
+  "pytorch-forecasting"
+  "torchgeo"
+  "trl peft"
 )
 
 public_environment() {

@@ -86,6 +86,13 @@ PROGRAMS = {
     "mmengine": (small_data.pictures, "mmengine", lambda: program("mmengine_runner")),
     "mmengine-endless": (small_data.pictures, "mmengine", lambda: program("mmengine_runner", "endless")),
     "speechbrain": (lambda: None, "speechbrain", lambda: program("speechbrain_fit")),
+    "diffusion": (small_data.flat, "denoising_diffusion_pytorch", lambda: program("diffusion_trainer")),
+    "metric-learning": (small_data.pictures, "pytorch_metric_learning", lambda: program("metric_learning")),
+    "tabnet": (lambda: None, "pytorch_tabnet", lambda: program("tabnet_fit")),
+    "lightly": (small_data.pictures, "lightly", lambda: program("lightly_views")),
+    "forecasting": (lambda: None, "pytorch_forecasting", lambda: program("forecasting_fit")),
+    "torchgeo": (small_data.rasters, "torchgeo", lambda: program("geo_patches")),
+    "trl": (lambda: None, "trl", lambda: program("sft_adapter")),
     "webdataset": (small_data.shards, "webdataset", lambda: program("webdataset_loop")),
 }
 

@@ -105,10 +105,11 @@ TEST_CASE("the example of attribution.hpp comes out as it says") {
 
 TEST_CASE("a job that something else holds back gets no split but the reason") {
   RunData run = make_recordings(prep_bound());
-  for (auto& wait : run.processes[0].waits) {
-    const std::uint64_t later = wait.batch * 60'000'000;  // each batch comes 60 ms later than its making explains
-    wait.begin_ns += later;
-    wait.end_ns += later + (wait.header.aux == 0 ? 60'000'000 : 0);
+  for (auto& process : run.processes) {
+    for (auto& batch : process.batches) {  // each was made in half the time before it was there
+      batch.begin_ns = batch.end_ns - (batch.end_ns - batch.begin_ns) / 2;
+      batch.cpu_ns /= 2;
+    }
   }
   join_run(run);
   const Profile profile = analyze_run(run);
@@ -120,6 +121,34 @@ TEST_CASE("a job that something else holds back gets no split but the reason") {
                     [](const DataIssue& issue) { return issue.id == "replay-disagrees"; }));
   CHECK(profile.rates.as_is.has_value());
   CHECK(profile.stalls.as_is_wait.has_value());
+}
+
+TEST_CASE("taking over a batch that is made is no waiting for the workers, and explains its part of the step") {
+  JobSpec spec = compute_bound();
+  const double step_s = truth_of(spec).step_s;
+  RunData run = make_recordings(spec);
+  constexpr std::uint64_t k_receive_ns = 60'000'000;  // in a pipe or a queue, after each batch was made
+  std::uint64_t later = 0;
+  for (auto& wait : run.processes[0].waits) {
+    wait.begin_ns += later;
+    if (wait.header.aux == 0) later += k_receive_ns;
+    wait.end_ns += later;
+  }
+  for (auto& process : run.processes) {
+    for (auto& batch : process.batches) {
+      const std::uint64_t shift = batch.batch * k_receive_ns;
+      batch.begin_ns += shift;
+      batch.end_ns += shift;
+      batch.put_ns += batch.put_ns == 0 ? 0 : shift;
+    }
+  }
+  join_run(run);
+  const Profile profile = analyze_run(run);
+  REQUIRE(profile.stalls.as_is_receive.has_value());
+  const double expected = 0.06 / (step_s + 0.06);
+  CHECK(std::abs(profile.stalls.as_is_receive->mean - expected) < 0.02);
+  CHECK(profile.stalls.as_is_prep->mean < 0.02);
+  CHECK(near(profile.rates.synthetic->mean.value(), spec.batch_size / step_s, 0.02));
 }
 
 TEST_CASE("with half of the makings lost the split is there, with more it is absent") {

@@ -141,6 +141,20 @@ TEST_CASE("what it costs to receive a ready batch is the shortest waits") {
   CHECK(read(profile).receive_s == 0.0);
 }
 
+TEST_CASE("where the run as found was divided, receiving is what that says, and computes as the step does") {
+  Profile profile = profile_of(TrueJob{});
+  const JobModel before = read(profile);
+  const double step_s = before.batch / before.rate;
+  profile.stalls.as_is_receive = Estimate<Fraction>{0.2, 0.18, 0.22, 100};
+  for (int i = 0; i < 100; ++i) profile.resources.distributions["wait_s"].add(0.0001);
+  const JobModel job = read(profile);
+  CHECK(job.receive_s == doctest::Approx(0.2 * step_s));
+  CHECK(job.receive_cpu_s > 0.0);
+  CHECK(job.receive_cpu_s / job.step_cpu_s == doctest::Approx(job.receive_s / job.compute_s).epsilon(0.01));
+  profile.job.num_workers = 0;  // who makes its batches itself takes none over
+  CHECK(read(profile).receive_s == 0.0);
+}
+
 TEST_CASE("what is missing is named with what would unlock it") {
   TrueJob truth;
   truth.miss = 0.0;

@@ -32,6 +32,28 @@ def pictures(folder="data", classes=4, each=24, width=96, height=72):
             Image.fromarray(small).resize((width, height)).save(f"{folder}/class{label}/{number:03d}.jpg", quality=90)
 
 
+def flat():
+    """Pictures beside each other in one folder."""
+    pictures("classes", each=32)
+    os.makedirs("data")
+    for number, path in enumerate(listed("classes")[0]):
+        os.rename(path, f"data/{number:04d}.jpg")
+
+
+def rasters():
+    """GeoTIFF files that lie beside each other."""
+    import rasterio
+    from rasterio.transform import from_origin
+
+    os.makedirs("data")
+    generator = np.random.default_rng(0)
+    for number in range(6):
+        place = from_origin(500000 + number * 2560, 5000000, 10, 10)
+        with rasterio.open(f"data/{number}.tif", "w", driver="GTiff", height=256, width=256, count=3, dtype="uint8", crs="EPSG:32633",
+                           transform=place) as file:
+            file.write(generator.integers(0, 255, (3, 256, 256), dtype=np.uint8))
+
+
 def listed(folder):
     """Paths and labels of pictures()."""
     found = []
