@@ -84,6 +84,7 @@ void take_mark(const json& text, Consumer& consumer, PassMap& passes) {
   if (what == "nested loader")
     consumer.nested[id_of(text, "loader_id")] = {integer(text, "num_workers"), integer(text, "batches"),
                                                  word(text, "dataset_type")};
+  if (what == "works in next") consumer.loaders[id_of(text, "loader_id")].works_in_next = true;
   if (what != "sampler" && what != "given up") return;
   Pass& pass = passes[id_of(text, "iterator_id")];
   pass.iterator_id = id_of(text, "iterator_id");
@@ -108,7 +109,9 @@ void take_texts(const ProcessRecording& process, Consumer& consumer, PassMap& pa
     if (entry.kind == TextKind::mark) take_mark(text, consumer, passes);
     if (entry.kind == TextKind::loader) {
       LoaderFacts facts = loader_facts(text);
-      consumer.loaders[facts.loader_id] = std::move(facts);
+      LoaderFacts& known = consumer.loaders[facts.loader_id];
+      facts.works_in_next = known.works_in_next;
+      known = std::move(facts);
     }
   }
 }

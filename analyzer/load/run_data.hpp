@@ -36,6 +36,7 @@ struct LoaderFacts {
   int in_order = -1;
   int drop_last = -1;
   int shuffled = -1;
+  bool works_in_next = false;  ///< on each batch, in the process that trains, when that has been taken over
 };
 
 /// A loader that a data set takes its samples from.

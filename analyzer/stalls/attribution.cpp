@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "analyzer/stalls/constants.hpp"
@@ -19,12 +20,34 @@ struct Trace {
   std::vector<BatchWork> work{};
   std::vector<double> storage_cpu_s{};  ///< of each batch's cpu_s: what the kernel computes for reads from storage
   std::vector<StepWork> steps{};        ///< of each batch: taking it over, and the step that follows
-  double receive_s = 0.0;               ///< of a step, on average: taking its batch over
+  std::vector<double> receive_s{};      ///< of each of these: taking it over
 };
 
 /// Waiting for a batch that was made: queues, pipes and shared memory on its way.
 double receiving_s(const SteadyStep& step) {
   return std::max(0.0, step.wait_s - seconds_until_made(*step.delivery));
+}
+
+/// Whether a batch was made before the script asked for it.
+bool lay_ready(const SteadyStep& step) {
+  const Delivery& delivery = *step.delivery;
+  return delivery.made_known && delivery.made.put_ns != 0 && delivery.made.put_ns <= delivery.wait.begin_ns;
+}
+
+/// Of receiving a batch, the most that the consumer does itself. What is on its way while the consumer computes (a
+/// thread that pins memory, one that puts tensors into a pipe) is waited for by who is starved, and not by who finds a
+/// batch ready: batches that lay ready tell it, and without any of them only a loader that has no such thread is
+/// believed.
+double most_receiving_s(const SteadyWindow& window) {
+  double sum = 0.0;
+  std::size_t ready = 0;
+  for (const SteadyStep& step : window.steps) {
+    if (!lay_ready(step)) continue;
+    sum += receiving_s(step);
+    ++ready;
+  }
+  if (ready >= k_fewest_ready) return k_late_receiving * sum / static_cast<double>(ready);
+  return window.loader.pin_memory == 1 ? 0.0 : std::numeric_limits<double>::infinity();
 }
 
 /// How the making of a batch divides.
@@ -70,6 +93,7 @@ StepWork step_of(const SteadyStep& step, const ReplayMachine& machine, double fo
 
 Trace trace_of(const SteadyWindow& window, const ReplayMachine& machine, double foreign) {
   Trace trace;
+  const double most = most_receiving_s(window);
   for (std::size_t i = 0; i < window.steps.size(); ++i) {
     const SteadyStep& step = window.steps[i];
     if (!step.delivery->made_known) continue;
@@ -78,16 +102,15 @@ Trace trace_of(const SteadyWindow& window, const ReplayMachine& machine, double 
     trace.storage_cpu_s.push_back(making.storage_cpu_s);
     // The step that follows the delivery of batch i is the compute part of the next one.
     trace.steps.push_back(step_of(window.steps[std::min(i + 1, window.steps.size() - 1)], machine, foreign));
-    const double receive = receiving_s(step);
-    trace.steps.back().device_s += receive;
-    trace.receive_s += receive;
+    trace.receive_s.push_back(lay_ready(step) ? receiving_s(step) : std::min(most, receiving_s(step)));
+    trace.steps.back().device_s += trace.receive_s.back();
   }
   const std::size_t measured = trace.work.size();
-  trace.receive_s /= static_cast<double>(std::max<std::size_t>(measured, 1));
   for (std::size_t i = 0; measured > 0 && trace.work.size() < k_replayed_batches; ++i) {
     trace.work.push_back(trace.work[i]);
     trace.storage_cpu_s.push_back(trace.storage_cpu_s[i]);
     trace.steps.push_back(trace.steps[i]);
+    trace.receive_s.push_back(trace.receive_s[i]);
   }
   return trace;
 }
@@ -126,8 +149,9 @@ Trace without_consumer(Trace trace) {
 /// Of steps whose batch is there.
 double mean_step(const Trace& trace) {
   double sum = 0.0;
-  for (const StepWork& step : trace.steps) sum += step.device_s + step.cpu_s;
-  return std::max(0.0, sum / static_cast<double>(trace.steps.size()) - trace.receive_s);
+  for (std::size_t i = 0; i < trace.steps.size(); ++i)
+    sum += trace.steps[i].device_s + trace.steps[i].cpu_s - trace.receive_s[i];
+  return sum / static_cast<double>(trace.steps.size());
 }
 
 /// Mean step where makings are known, give or take one turn of the workers: the job may be another one elsewhere (a
@@ -220,8 +244,8 @@ std::optional<Attribution> attribute(const SteadyWindow& window, const ReplayMac
       result.foreign_delay_s += result.foreign_delay_share * delay / static_cast<double>(known);
     }
     result.storage_read_s += storage_seconds(made, machine) / static_cast<double>(known);
+    result.receive_s += receiving_s(step) / static_cast<double>(known);
   }
-  result.receive_s = trace.receive_s;
   const double as_found = replay(setup, machine.cores, trace);
   if (!(as_found > 0.0) || !(result.step_s > 0.0)) return std::nullopt;  // times that nothing can have taken
   const double scale = result.step_s / as_found;

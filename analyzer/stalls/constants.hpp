@@ -26,6 +26,11 @@ inline constexpr std::size_t k_replayed_batches = 600;
 /// Workers in a turn, at most, around batches of known making: keeps what damage says from growing it.
 inline constexpr std::int64_t k_most_workers_of_turn = 1024;
 
+/// Batches that lay ready, for what taking one over takes. Chosen: fewer may be chance.
+inline constexpr std::size_t k_fewest_ready = 8;
+/// Of that, how much a batch that came late may take. Chosen: it varies, and twice its mean is no other thing.
+inline constexpr double k_late_receiving = 2.0;
+
 // replay_machine.cpp
 
 /// Cores of a machine that does not say how many: no contention is assumed, and the replay's error shows if there was

@@ -112,7 +112,9 @@ void fill_split(const std::vector<RankView>& ranks, const JobTimes& times, const
   const double fetch = profile.stalls.as_is_fetch->mean;
   const double beyond = (found.cached_step_s - found.synthetic_step_s) / step;  // prep, and what it costs the consumer
   const double waited = std::min(beyond, std::max(0.0, times.wait.mean - times.sampler - fetch));
-  const double receive = std::min(waited, found.receive_s / step);
+  // What a loader does with a batch in the process that trains is preparing, with workers and without.
+  const bool works = ranks.front().window.loader.works_in_next;
+  const double receive = works ? 0.0 : std::min(waited, found.receive_s / step);
   profile.stalls.as_is_prep = attributed_share(waited - receive, times, error);
   profile.stalls.as_is_receive = attributed_share(receive, times, error);
   profile.stalls.as_is_interference = attributed_share(beyond - waited, times, error);

@@ -117,6 +117,7 @@ void divide_consumer_cpu(const Profile& profile, JobModel& job) {
 struct Crowding {
   double worker = 1.0;
   double step = 1.0;
+  double receiving = 1.0;
 };
 
 Crowding crowding_as_found(const JobModel& job) {
@@ -131,6 +132,7 @@ Crowding crowding_as_found(const JobModel& job) {
   const double with_step = mean_crowding(job.workers - 1, computing, job.step_threads, job.cores);
   slow.worker = alone + stepping * (with_step - alone);
   slow.step = mean_crowding(job.workers, computing, job.step_threads - 1.0, job.cores);
+  slow.receiving = mean_crowding(job.workers, computing, 0.0, job.cores);
   return slow;
 }
 
@@ -151,6 +153,10 @@ void take_interference_out(const Profile& profile, JobModel& job) {
     job.notes.emplace_back(text);
     job.cpu_s *= job.disturbance;
     job.step_cpu_s *= job.disturbance;
+  }
+  if (!known(profile.resources.step_cpu)) {  // else it comes from blocks
+    const double crowded_s = std::min(job.receive_cpu_s, job.receive_s) * (slow.receiving - 1.0);
+    job.receive_s = std::max(std::min(job.receive_cpu_s, job.receive_s), job.receive_s - crowded_s);
   }
   if (job.burst_s && job.disturbance <= 1.0) {
     job.device_s = std::max(0.0, *job.burst_s - job.step_cpu_alone * job.step_cpu_s);
@@ -292,6 +298,11 @@ void read_receiving(const Profile& profile, JobModel& job) {
   }
   if (const auto as_found = receiving_as_found(profile, job)) {
     job.receive_s = *as_found;
+    // Blocks that found next to none of it bound it: a starved run's waits hold more than receiving.
+    if (stalls.method == "differential" && stalls.receive && known_rate(profile.rates.cold)) {
+      const double most = std::max(0.0, stalls.receive->ci95_high) * job.batch * job.ranks;
+      job.receive_s = std::min(job.receive_s, most / profile.rates.cold->mean.value());
+    }
     return;
   }
   const auto waits = profile.resources.distributions.find("wait_s");

@@ -62,8 +62,10 @@ void join_equal_blocks(const Profile& profile, JobModel& job) {
   const double birge = std::abs(apart) / std::hypot(job.rate_relative_sd, same->relative_sd);
   job.rate *= std::exp(apart * other / (weight + other));
   job.rate_relative_sd = std::max(1.0, birge) / std::sqrt(weight + other);
-  const double of_blocks = same->phase == "cold" ? 1.0 : 0.0;
-  job.miss += (of_blocks - job.miss) * other / (weight + other);
+  if (same->phase != "cold") return;
+  const double miss = job.miss + (1.0 - job.miss) * other / (weight + other);
+  if (job.storage_s) *job.storage_s *= job.miss / miss;
+  job.miss = miss;
 }
 
 /// Of a run that was found partly in memory, its own window says little: what was in memory may have changed

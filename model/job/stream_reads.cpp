@@ -12,7 +12,7 @@ namespace {
 /// as many as these at times, and hold next to nothing.
 double shard_of_a_byte(const Distribution& sizes) {
   const double n = static_cast<double>(sizes.n);
-  return sizes.mean + sizes.variance * (n - 1.0) / n / sizes.mean;
+  return std::min(sizes.max, sizes.mean + sizes.variance * (n - 1.0) / n / sizes.mean);
 }
 
 /// Of what a storage could deliver while nobody reads, most is delivered afterwards.
@@ -26,7 +26,8 @@ void read_order(const Profile& profile, JobModel& job) {
   job.reads_ahead = profile.job.loader_kind == "iterable" && !job.reads_mapped && !job.reads_unseen &&
                     profile.dataset.layout == "shards";
   const auto& sizes = profile.dataset.file_size_bytes;
-  if (sizes && sizes->mean > 0.0 && inputs::plausible_bytes(sizes->mean)) job.shard_bytes = shard_of_a_byte(*sizes);
+  if (sizes && sizes->mean > 0.0 && inputs::plausible_bytes(shard_of_a_byte(*sizes)))
+    job.shard_bytes = shard_of_a_byte(*sizes);
   const auto bytes = [](const Measured<Bytes>& seen) -> std::optional<double> {
     if (!seen || !(seen->value() > 0.0) || !inputs::plausible_bytes(seen->value())) return std::nullopt;
     return seen->value();

@@ -78,9 +78,6 @@ inline constexpr double k_fewest_shard_readers = 1.0;  ///< workers: the consume
 inline constexpr double k_most_shard_readers = 16.0;   ///< workers. Chosen: more of them are near enough to their mean
 inline constexpr double k_no_share_of_shards = 1e-6;   ///< of samples: nothing or all in the cache, but for rounding
 
-// lone_reader.cpp
-inline constexpr double k_hidden_wholly = 1.001;  ///< of what a reader takes without storage: but for rounding
-
 // data.cpp. Relative errors of making; chosen, as those of setting.cpp: no benchmark here changes a layout
 inline constexpr double k_layout_sd = 0.03;       ///< per doubling of what a read costs
 inline constexpr double k_metadata_sd = 0.10;     ///< where all of the waiting is opens and stats, and is taken away

@@ -26,17 +26,13 @@ void add_lone_reader(const JobModel& job, const Setting& setting, double demand_
   const double beside = setting.ranks_per_node * setting.jobs;  // demand_s counts them all
   reader->storage_s = demand_s / beside;
   reader->own_s = (in.cpu_s * std::max(1.0, 1.0 / in.cores) + in.other_s) / samples;
-  const double step_s = in.device_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);
   if (setting.workers > 0) {
-    // Its batches are taken in turn with those of the others: it computes or waits for the steps on all of them.
-    reader->own_s = std::max(reader->own_s, setting.workers * (step_s + in.receive_s) / samples);
-    const double reading_s = read_ahead::sample_s(*reader);
-    if (reading_s <= reader->own_s * k_hidden_wholly) return;
     const double missed = setting.workers > 1 ? 1.0 : setting.miss;  // of this reader's samples
-    const double sample_s = missed * reading_s + (1.0 - missed) * reader->own_s;
+    const double sample_s = missed * read_ahead::sample_s(*reader) + (1.0 - missed) * reader->own_s;
     in.limit_s = std::max(in.limit_s, samples * sample_s / setting.workers);
     return;
   }
+  const double step_s = in.device_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);
   reader->batch = samples * job.batches_at_once;
   reader->pause_s = step_s * job.batches_at_once;
   const double batch_s = samples * read_ahead::sample_s(*reader);

@@ -115,6 +115,8 @@ for epoch in range(2):
                     % (kind, options)
                 )
                 self.check_passes(consumer)
+                told = [text for text in consumer.texts["mark"] if text["what"] == "works in next"]
+                self.assertEqual(told, [{"what": "works in next", "loader_id": 0}])
 
     def test_without_workers_it_is_part_of_the_making(self):
         consumer = self.consumer("print(list(Pyg(Seeds(), 4)))")

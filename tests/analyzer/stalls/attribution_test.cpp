@@ -123,6 +123,42 @@ TEST_CASE("a job that something else holds back gets no split but the reason") {
   CHECK(profile.stalls.as_is_wait.has_value());
 }
 
+namespace {
+
+/// Each batch is `seconds` on its way to a script that waits for it: made, and not yet there.
+RunData with_latency(const JobSpec& spec, double seconds) {
+  RunData run = make_run(spec);
+  const auto latency = static_cast<std::uint64_t>(seconds * 1e9);
+  for (Pass& pass : run.consumers.at(0).passes) {
+    for (Delivery& delivery : pass.deliveries) delivery.made.put_ns = delivery.made.end_ns -= latency;
+    for (Delivery& delivery : pass.deliveries) delivery.made.begin_ns -= latency;
+  }
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("what pins a batch while the consumer computes is no turn of its") {
+  JobSpec spec = fetch_bound();
+  spec.loader.workers = 1;  // no batch lies ready
+  spec.cpu_s = 0.02;
+  RunData run = with_latency(spec, 0.04);
+  const double without = attribute(steady_window(run.consumers.at(0)), ReplayMachine{64.0})->cached_step_s;
+  for (auto& [id, facts] : run.consumers.at(0).loaders) facts.pin_memory = 1;
+  const auto pinned = attribute(steady_window(run.consumers.at(0)), ReplayMachine{64.0});
+  REQUIRE(pinned.has_value());
+  CHECK(pinned->receive_s == doctest::Approx(0.04).epsilon(0.01));
+  CHECK(pinned->synthetic_step_s == doctest::Approx(0.1).epsilon(0.05));
+  CHECK(pinned->cached_step_s < without - 0.03);
+}
+
+TEST_CASE("what a loader does in next() with a batch that is there is preparing it") {
+  RunData run = with_latency(compute_bound(), 0.02);
+  REQUIRE(analyze_run(run).stalls.as_is_prep.has_value());
+  for (auto& [id, facts] : run.consumers.at(0).loaders) facts.works_in_next = true;
+  CHECK(analyze_run(run).stalls.as_is_receive->mean == 0.0);
+}
+
 TEST_CASE("taking over a batch that is made is no waiting for the workers, and explains its part of the step") {
   JobSpec spec = compute_bound();
   const double step_s = truth_of(spec).step_s;

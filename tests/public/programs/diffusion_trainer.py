@@ -17,8 +17,9 @@ def main():
         return real(images, *args, **kwargs)
 
     diffusion.forward = forward
-    trainer = Trainer(diffusion, "data", train_batch_size=8, train_lr=1e-4, train_num_steps=60 * small_data.SCALE, gradient_accumulate_every=2,
-                      ema_decay=0.9, save_and_sample_every=20, num_samples=4, calculate_fid=False, results_folder="results")
+    trainer = Trainer(diffusion, "data", train_batch_size=8, train_lr=1e-4, train_num_steps=60 * small_data.SCALE,
+                      gradient_accumulate_every=2, ema_decay=0.9, save_and_sample_every=20, num_samples=4,
+                      calculate_fid=False, results_folder="results")
     trainer.train()
     witness.weights(model)
 

@@ -1,5 +1,6 @@
 """trl's SFTTrainer with a LoRA adapter by peft, on a model of nearly nothing and text made here."""
 import numpy as np
+import small_data
 import witness
 
 
@@ -28,7 +29,7 @@ def main():
             return super().compute_loss(model, inputs, *args, **kwargs)
 
     trainer = Witnessed(model=model, train_dataset=data, processing_class=fast, peft_config=LoraConfig(r=4, target_modules=["q_proj"]),
-                        args=SFTConfig(output_dir="out", per_device_train_batch_size=4, num_train_epochs=3, dataloader_num_workers=2,
+                        args=SFTConfig(output_dir="out", per_device_train_batch_size=4, num_train_epochs=3 * small_data.SCALE, dataloader_num_workers=2,
                                        save_steps=50, save_total_limit=2, logging_steps=10, report_to=[], seed=1, max_length=32,
                                        packing=True, use_cpu=True, bf16=False))
     trainer.train()

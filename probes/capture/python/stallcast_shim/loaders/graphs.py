@@ -4,6 +4,8 @@ PyG gathers features and runs transforms there (filter_per_worker=False), DGL fe
 
 import functools
 
+from .. import capture
+from ..capture import calls
 from ..frames import unseen
 from ..torch_loader import loader, wait
 
@@ -28,6 +30,16 @@ def _wrap_next(owner, attribute):
         inner = getattr(self, attribute, None)
         if not hasattr(inner, wait.ATTRIBUTE) or getattr(self, "use_thread", False):  # of DGL: a thread asks torch's
             return real(self)
+        _tell(getattr(inner, wait.ATTRIBUTE))
         return wait.one(real, self, inner, loader.announce)
 
     owner.__next__ = __next__
+
+
+def _tell(current_pass):
+    """Once for each loader: what is waited for beyond torch's own next is work."""
+    if current_pass is None or current_pass.loader.works_in_next:
+        return
+    current_pass.loader.works_in_next = True
+    if calls.enabled:
+        capture.text(capture.TEXT_MARK, {"what": "works in next", "loader_id": current_pass.loader.loader_id})

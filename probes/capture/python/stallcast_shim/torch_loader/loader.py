@@ -51,6 +51,7 @@ class Loader:
         self.period = None  # batches of an epoch, where one iterator over an endless sampler serves them all
         self.text = None  # until its first iterator exists
         self.generation = -1  # of the process that it is announced in
+        self.works_in_next = False  # on each batch, beyond torch's own next (loaders/graphs.py)
         self.nested = 0  # of its batches, those for which its data set asked a loader of its own, with workers
 
 
