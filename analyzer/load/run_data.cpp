@@ -48,6 +48,7 @@ LoaderFacts loader_facts(const json& text) {
   facts.prefetch_factor = plausible(text, "prefetch_factor");
   facts.dataset_samples = integer(text, "dataset_samples");
   facts.pin_memory = tristate(text, "pin_memory");
+  facts.pins_memory = tristate(text, "pin_memory_effective");
   facts.persistent_workers = tristate(text, "persistent_workers");
   facts.in_order = tristate(text, "in_order");
   facts.drop_last = tristate(text, "drop_last");

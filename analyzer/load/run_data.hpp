@@ -36,6 +36,7 @@ struct LoaderFacts {
   int in_order = -1;
   int drop_last = -1;
   int shuffled = -1;
+  int pins_memory = -1;        ///< whether it does: pin_memory asks for it, and there is an accelerator
   bool works_in_next = false;  ///< on each batch, in the process that trains, when that has been taken over
 };
 

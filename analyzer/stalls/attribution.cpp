@@ -47,7 +47,8 @@ double most_receiving_s(const SteadyWindow& window) {
     ++ready;
   }
   if (ready >= k_fewest_ready) return k_late_receiving * sum / static_cast<double>(ready);
-  return window.loader.pin_memory == 1 ? 0.0 : std::numeric_limits<double>::infinity();
+  const bool pins = window.loader.pins_memory < 0 ? window.loader.pin_memory == 1 : window.loader.pins_memory == 1;
+  return pins ? 0.0 : std::numeric_limits<double>::infinity();
 }
 
 /// How the making of a batch divides.

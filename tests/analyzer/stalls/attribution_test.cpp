@@ -150,6 +150,8 @@ TEST_CASE("what pins a batch while the consumer computes is no turn of its") {
   CHECK(pinned->receive_s == doctest::Approx(0.04).epsilon(0.01));
   CHECK(pinned->synthetic_step_s == doctest::Approx(0.1).epsilon(0.05));
   CHECK(pinned->cached_step_s < without - 0.03);
+  for (auto& [id, facts] : run.consumers.at(0).loaders) facts.pins_memory = 0;  // it was asked to, and has no device
+  CHECK(attribute(steady_window(run.consumers.at(0)), ReplayMachine{64.0})->cached_step_s == doctest::Approx(without));
 }
 
 TEST_CASE("what a loader does in next() with a batch that is there is preparing it") {
