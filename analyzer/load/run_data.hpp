@@ -31,12 +31,12 @@ struct LoaderFacts {
   std::int64_t num_workers = -1;
   std::int64_t prefetch_factor = -1;
   std::int64_t dataset_samples = -1;
-  int pin_memory = -1;  ///< 0, 1, or -1 for not known; likewise below
+  int pin_memory = -1;   ///< 0, 1, or -1 for not known; likewise below
+  int pins_memory = -1;  ///< whether it does: pin_memory asks for it, and there is an accelerator
   int persistent_workers = -1;
   int in_order = -1;
   int drop_last = -1;
   int shuffled = -1;
-  int pins_memory = -1;        ///< whether it does: pin_memory asks for it, and there is an accelerator
   bool works_in_next = false;  ///< on each batch, in the process that trains, when that has been taken over
 };
 

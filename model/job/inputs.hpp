@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "analyzer/profile/profile.hpp"
 #include "model/job/constants.hpp"
@@ -66,6 +67,12 @@ void read_access(const Profile& profile, JobModel& job);
 
 /// What ranks exchange in a step, and behind how much of it. Called once the step is known.
 void read_exchange(const Profile& profile, JobModel& job);
+
+/// Seconds of a batch: taking it over, as the run as found was divided. Absent without workers, or where it was not.
+[[nodiscard]] std::optional<double> receiving_as_found(const Profile& profile, const JobModel& job);
+
+/// What the consumer takes to take over a batch. Called once the step is known.
+void read_receiving(const Profile& profile, JobModel& job);
 
 /// Called once it is known whether the kernel reads ahead (read_order).
 void read_variability(const Profile& profile, JobModel& job);

@@ -1,4 +1,4 @@
-"""pytorch-metric-learning's trainer: its own sampler, loaders made by the trainer, an endless one."""
+"""pytorch-metric-learning's trainer: its own sampler, loaders that the trainer makes."""
 import small_data
 import torch
 import witness

@@ -9,7 +9,7 @@ def main():
     from datasets import Dataset
     from peft import LoraConfig
     from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, TrainerCallback
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
     from trl import SFTConfig, SFTTrainer
 
     witness.seed(3)
@@ -29,9 +29,9 @@ def main():
             return super().compute_loss(model, inputs, *args, **kwargs)
 
     trainer = Witnessed(model=model, train_dataset=data, processing_class=fast, peft_config=LoraConfig(r=4, target_modules=["q_proj"]),
-                        args=SFTConfig(output_dir="out", per_device_train_batch_size=4, num_train_epochs=3 * small_data.SCALE, dataloader_num_workers=2,
-                                       save_steps=50, save_total_limit=2, logging_steps=10, report_to=[], seed=1, max_length=32,
-                                       packing=True, use_cpu=True, bf16=False))
+                        args=SFTConfig(output_dir="out", per_device_train_batch_size=4, num_train_epochs=3 * small_data.SCALE,
+                                       dataloader_num_workers=2, save_steps=50, save_total_limit=2, logging_steps=10, report_to=[], seed=1,
+                                       max_length=32, packing=True, use_cpu=True, bf16=False))
     trainer.train()
     witness.weights(model)
 

@@ -36,10 +36,13 @@ def _wrap_next(owner, attribute):
     owner.__next__ = __next__
 
 
+@unseen
 def _tell(current_pass):
     """Once for each loader: what is waited for beyond torch's own next is work."""
-    if current_pass is None or current_pass.loader.works_in_next:
+    if current_pass is None or current_pass.loader.works_in_next or not calls.enabled:
         return
     current_pass.loader.works_in_next = True
-    if calls.enabled:
+    try:
         capture.text(capture.TEXT_MARK, {"what": "works in next", "loader_id": current_pass.loader.loader_id})
+    except Exception as error:
+        capture.fail("telling what a loader does in next", error)
