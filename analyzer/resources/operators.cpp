@@ -175,10 +175,11 @@ std::vector<Operator> operators_of(Nodes nodes, const std::vector<RankView>& ran
   std::vector<Operator> rows;
   if (times.samples.size() < k_fewest_timed_samples) {
     if (times.samples.empty() && times.collates.size() >= k_fewest_timed_samples) {
-      add_issue(issues, {"operators-not-seen", Severity::info, 1,
-                         "no sample was seen being made (an iterable data set, or one with __getitems__): what each "
-                         "operator costs is not known",
-                         ""});
+      add_issue(issues,
+                {"operators-not-seen", Severity::info, 1,
+                 "no sample was seen being made (an iterable data set, or one whose __getitems__ makes a batch at "
+                 "once): what each operator costs is not known",
+                 ""});
     }
     return rows;
   }

@@ -113,6 +113,38 @@ assert proxy[2] == 102
         for recording in self.check(body):
             self.assertEqual([sample.index for sample in recording.samples], [3, 0, 2])
 
+    def test_samples_that_a_subset_asks_for(self):
+        body = """
+import traceback
+class Subset:
+    def __init__(self, whole):
+        self.whole = whole
+    def __getitem__(self, index):
+        return self.whole[index]
+    def __getitems__(self, indices):
+        return [self.whole[index] for index in indices]
+
+subset = calls.subset_proxy(Subset(real))
+assert hasattr(subset, "__getitems__") and isinstance(subset, Subset) and subset[4] == 104
+assert subset.__getitems__([1, 3, 5]) == [101, 103, 105]
+assert subset.__getitems__((i for i in (7, 2))) == [107, 102]
+assert subset.__getitems__([]) == []
+try:
+    subset.__getitems__([6, 20, 8])
+    assert False
+except IndexError as error:
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    assert sys.argv[1:] or names[:2] == ["<module>", "__getitems__"] and names[-1] == "__getitem__", names
+try:
+    subset.__getitems__(5)
+    assert False
+except TypeError as error:
+    assert "not iterable" in str(error), error
+calls.batch_end(0)
+"""
+        for recording in self.check(body):
+            self.assertEqual([sample.index for sample in recording.samples], [4, 1, 3, 5, 7, 2, 6, 20])
+
     def test_the_rest_is_the_real_object(self):
         body = """
 assert len(proxy) == 10 and proxy.kind == "real" and repr(proxy) == "<Data>"

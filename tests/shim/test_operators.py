@@ -152,6 +152,30 @@ class OperatorsTest(Operators):
         self.assert_spun(4, times["Spin", "datasets[0].transform"], 2)
         self.assert_spun(4, times["Other", "datasets[1].transform[0]"], 1)
 
+    def test_subsets(self):
+        whole = "Data(Chain(Spin(2)))"
+        subsets = {
+            f"Subset({whole}, list(range(10)))": 10,
+            f"Subset(Subset({whole}, list(range(11))), [*range(3, 11)])": 8,
+        }
+        for subset, samples in subsets.items():
+            with self.subTest(subset):
+                maker = self.made(f"run({subset})")
+                self.assertEqual([sample.index for sample in maker.samples], list(range(samples)))
+                self.assert_spun(samples, self.times(maker)["Spin", "transform[0]"], 2)
+
+    def test_a_subset_of_what_makes_batches_itself_is_asked_once_a_batch(self):
+        self.same(
+            """
+class Batches(Data):
+    def __getitems__(self, indices):
+        print("asked for", indices)
+        return [self[index] for index in indices]
+
+run(Subset(Batches(None), list(range(8))), workers=0)
+"""
+        )
+
     def test_without_any_operator(self):
         times = self.times(self.made("run(Data(None))"))
         self.assertEqual(set(times), {("sample", ""), ("collate", "")})

@@ -102,6 +102,70 @@ Object* get_sample(Object* self, Object* key) {
   return sample;
 }
 
+/// What `call` returns for a list of this one key, appended to `samples`; false with an exception set.
+bool append_sample(Object* samples, Object* call, Object* key) {
+  Object* keys = g_api.list_new(0);
+  if (keys == nullptr) return false;
+  const std::int64_t index = sample_index(key);
+  Object* made = nullptr;
+  if (g_api.list_append(keys, key) == 0) {
+    t_in_sample = true;
+    stallcast_sample_begin(index);
+    made = g_api.call_with(call, keys, nullptr);
+    stallcast_sample_end();
+    t_in_sample = false;
+  }
+  g_api.dec_ref(keys);
+  if (made == nullptr) return false;
+  Object* first = g_api.long_new(0);
+  Object* sample = first == nullptr ? nullptr : g_api.get_item(made, first);
+  if (first != nullptr) g_api.dec_ref(first);
+  g_api.dec_ref(made);
+  if (sample == nullptr) return false;
+  const bool appended = g_api.list_append(samples, sample) == 0;
+  g_api.dec_ref(sample);
+  return appended;
+}
+
+bool append_samples(Object* samples, Object* call, Object* keys) {
+  while (Object* key = g_api.iter_next(keys)) {
+    const bool appended = append_sample(samples, call, key);
+    g_api.dec_ref(key);
+    if (!appended) return false;
+  }
+  return g_api.err_occurred() == nullptr;
+}
+
+/// `__getitems__` of a data set that asks another for one sample after another: called for one at a time, which the
+/// other notices nothing of.
+Object* get_samples(Object* self, Object* keys) {
+  Object* real = checked_real(self);
+  if (real == nullptr) return nullptr;
+  Object* call = g_api.get_attr_string(real, "__getitems__");
+  if (call == nullptr) return nullptr;
+  Object* samples = nullptr;
+  if (t_in_sample) {
+    samples = g_api.call_with(call, keys, nullptr);
+  } else if (Object* each = g_api.get_iter(keys)) {
+    samples = g_api.list_new(0);
+    if (samples != nullptr && !append_samples(samples, call, each)) {
+      g_api.dec_ref(samples);
+      samples = nullptr;
+    }
+    g_api.dec_ref(each);
+  }
+  g_api.dec_ref(call);
+  return samples;
+}
+
+/// Must outlive the functions made of it.
+MethodDef g_get_samples;
+
+Object* get_attr_of_subset(Object* self, Object* name) {
+  if (g_api.text_equals(name, "__getitems__") != 0) return forward_get_attr(self, name);
+  return g_api.function_new(&g_get_samples, self, nullptr);
+}
+
 Object* call_collate(Object* self, Object* positional, Object* named) {
   Object* real = checked_real(self);
   if (real == nullptr) return nullptr;
@@ -112,11 +176,16 @@ Object* call_collate(Object* self, Object* positional, Object* named) {
   return batch;
 }
 
-Object* dataset_proxy_type() {
+Object* dataset_proxy_type(const char* name, Object* (*get_attr)(Object*, Object*)) {
   const TypeSlot own[] = {{k_mp_subscript, pointer(get_sample)},
                           {k_mp_length, pointer(forward_length)},
                           {k_tp_iter, pointer(forward_iter)}};
-  return make_proxy_type("stallcast_shim.DatasetProxy", own);
+  return make_proxy_type(name, own, 0, get_attr);
+}
+
+Object* subset_proxy_type() {
+  g_get_samples = {"__getitems__", pointer(get_samples), k_method_one_arg, nullptr};
+  return dataset_proxy_type("stallcast_shim.SubsetProxy", get_attr_of_subset);
 }
 
 Object* timed_call_type() {
@@ -125,7 +194,7 @@ Object* timed_call_type() {
 }
 
 /// Must outlive the functions made of them.
-MethodDef g_factories[2];
+MethodDef g_factories[3];
 
 /// Adds a function that wraps its argument into an object of `type` (taken over, may be null).
 bool add_factory(Object* names, int number, const char* name, Object* type) {
@@ -147,8 +216,10 @@ extern "C" __attribute__((visibility("default"))) void* stallcast_python_types(s
   if (!python::load(python::g_api, base_size)) return nullptr;
   python::Object* names = python::g_api.dict_new();
   if (names == nullptr) return nullptr;
-  if (python::add_factory(names, 0, "dataset_proxy", python::dataset_proxy_type()) &&
-      python::add_factory(names, 1, "timed_collate", python::timed_call_type()) && python::add_calls(names) &&
+  python::Object* dataset_proxy = python::dataset_proxy_type("stallcast_shim.DatasetProxy", python::forward_get_attr);
+  if (python::add_factory(names, 0, "dataset_proxy", dataset_proxy) &&
+      python::add_factory(names, 1, "timed_collate", python::timed_call_type()) &&
+      python::add_factory(names, 2, "subset_proxy", python::subset_proxy_type()) && python::add_calls(names) &&
       python::add_operators(names)) {
     return names;
   }

@@ -73,14 +73,12 @@ inline Object* make_proxy(Object* type, Object* real) {
 
 /// A new type of such objects, with the slots that are its own; null with an exception set.
 template <std::size_t N>
-Object* make_proxy_type(const char* name, const TypeSlot (&own)[N], unsigned flags = 0) {
+Object* make_proxy_type(const char* name, const TypeSlot (&own)[N], unsigned flags = 0,
+                        Object* (*get_attr)(Object*, Object*) = forward_get_attr) {
   constexpr std::size_t k_shared = 8;
-  TypeSlot slots[N + k_shared] = {{k_tp_getattro, pointer(forward_get_attr)},
-                                  {k_tp_setattro, pointer(forward_set_attr)},
-                                  {k_tp_repr, pointer(forward_repr)},
-                                  {k_tp_traverse, pointer(traverse)},
-                                  {k_tp_clear, pointer(clear)},
-                                  {k_tp_dealloc, pointer(deallocate)},
+  TypeSlot slots[N + k_shared] = {{k_tp_getattro, pointer(get_attr)}, {k_tp_setattro, pointer(forward_set_attr)},
+                                  {k_tp_repr, pointer(forward_repr)}, {k_tp_traverse, pointer(traverse)},
+                                  {k_tp_clear, pointer(clear)},       {k_tp_dealloc, pointer(deallocate)},
                                   {k_tp_new, pointer(refuse_new)}};
   std::copy(own, own + N, slots + k_shared - 1);  // what is left is the zero that ends them
   TypeSpec spec{name, static_cast<int>(g_api.base_size + sizeof(void*)), 0, k_flag_have_gc | flags, slots};

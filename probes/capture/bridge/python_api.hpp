@@ -63,6 +63,9 @@ using Visit = int (*)(Object*, void*);
   X(get_item, "PyObject_GetItem", Object* (*)(Object*, Object*))                    \
   X(size, "PyObject_Size", Size (*)(Object*))                                       \
   X(get_iter, "PyObject_GetIter", Object* (*)(Object*))                             \
+  X(iter_next, "PyIter_Next", Object* (*)(Object*))                                 \
+  X(list_new, "PyList_New", Object* (*)(Size))                                      \
+  X(list_append, "PyList_Append", int (*)(Object*, Object*))                        \
   X(repr, "PyObject_Repr", Object* (*)(Object*))                                    \
   X(call, "PyObject_Call", Object* (*)(Object*, Object*, Object*))                  \
   X(call_with, "PyObject_CallFunctionObjArgs", Object* (*)(Object*, ...))           \

@@ -1,5 +1,6 @@
 """The proxies of probes/capture/bridge/bridge.cpp in Python, for interpreters that it cannot extend (PyPy)."""
 
+import functools
 import threading
 
 _thread = threading.local()
@@ -60,6 +61,35 @@ def _dataset_proxy(begin, end):
     return DatasetProxy
 
 
+def _subset_proxy(dataset_proxy, begin, end):
+    """Such a class for a data set whose `__getitems__` asks another for one sample after another: called for one at a time."""
+
+    class SubsetProxy(dataset_proxy):
+        __slots__ = ()
+
+        def __getattribute__(self, name):
+            real = _real(self)
+            if name != "__getitems__":
+                return getattr(real, name)
+            return functools.partial(_get_samples, real.__getitems__)
+
+    def _get_samples(call, keys):
+        if getattr(_thread, "in_sample", False):
+            return call(keys)
+        samples = []
+        for key in keys:
+            _thread.in_sample = True
+            begin(_index(key))
+            try:
+                samples += call([key])
+            finally:
+                end()
+                _thread.in_sample = False
+        return samples
+
+    return SubsetProxy
+
+
 def _timed_call(begin, end):
     """A class of functions whose calls outside a sample are marked by the C calls `begin()` and `end()`."""
 
@@ -79,11 +109,16 @@ def _timed_call(begin, end):
 
 
 def factories(ctypes, library):
-    """{"dataset_proxy", "timed_collate"}: the same behaviour as the built-in ones, at about a microsecond a sample."""
+    """{"dataset_proxy", "subset_proxy", "timed_collate"}: the same behaviour as the built-in ones, at about a microsecond a sample."""
     sample_begin, sample_end = library.stallcast_sample_begin, library.stallcast_sample_end
     collate_begin, collate_end = library.stallcast_collate_begin, library.stallcast_collate_end
     for function in (sample_begin, sample_end, collate_begin, collate_end):
         function.argtypes = []
         function.restype = None
     sample_begin.argtypes = [ctypes.c_int64]
-    return {"dataset_proxy": _dataset_proxy(sample_begin, sample_end), "timed_collate": _timed_call(collate_begin, collate_end)}
+    dataset_proxy = _dataset_proxy(sample_begin, sample_end)
+    return {
+        "dataset_proxy": dataset_proxy,
+        "subset_proxy": _subset_proxy(dataset_proxy, sample_begin, sample_end),
+        "timed_collate": _timed_call(collate_begin, collate_end),
+    }
