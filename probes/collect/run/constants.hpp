@@ -14,6 +14,9 @@ inline constexpr std::uint64_t k_emulation_logged_every_ns = 5'000'000'000ULL;
 inline constexpr std::uint64_t k_heartbeat_ns = 100'000'000ULL;
 /// from the first batch to the first overhead pair. Chosen: workers fill their queues in it
 inline constexpr std::uint64_t k_settle_ns = 2'000'000'000ULL;
+/// from the first batch to the first reading of workers' proportional sets. Chosen: short jobs have one, and their
+/// workers hold what they work with
+inline constexpr std::uint64_t k_workers_settle_ns = 3'000'000'000ULL;
 /// how long "not ours" holds for a pid. Chosen: pids come again
 inline constexpr std::uint64_t k_forget_ns = 60'000'000'000ULL;
 /// of the log: details come half as often after each of these. Chosen: a run of any length keeps a small one

@@ -67,7 +67,7 @@ class Watch {
   std::uint64_t next_details_ns_ = begin_ns_;
   std::uint64_t details_cost_ns_ = 0;       ///< of the cheaper one of the last two readings
   std::uint64_t last_details_cost_ns_ = 0;  ///< one that the machine held up says nothing of the next
-  std::uint64_t next_proportional_ns_ = begin_ns_ + 5 * k_second;
+  std::uint64_t next_proportional_ns_ = begin_ns_ + 5 * k_second;  ///< of a job without a loader; else as beat() says
   std::uint64_t next_forget_ns_ = begin_ns_ + k_forget_ns;
   bool limit_reached_ = false;
   bool announced_ = false;  ///< on_loading was called
@@ -87,6 +87,7 @@ void Watch::beat(std::uint64_t now) {
     if (!iterating) return;
     first_batch_ns_ = now;
     end_.consumer_seen = true;
+    next_proportional_ns_ = std::min(next_proportional_ns_, now + k_workers_settle_ns);
     if (options_.duty != OverheadDuty::off) {
       pairs_begin_ns_ = now + k_settle_ns;
       next_edge_ns_ = std::min(next_edge_ns_, *pairs_begin_ns_);
