@@ -51,7 +51,9 @@ double measured_s(const Profile& p) {
 void judge_run(const Profile& p, Doubts& doubts) {
   const double measured = measured_s(p);
   if (measured > 0.0 && measured < k_short_run_s) {
-    doubts.add(1, "only " + duration(Seconds(measured)) + " of the run were measured");
+    const bool found = !p.phases.empty() && !speaks_of_cold(p);
+    doubts.add(
+        1, "only " + duration(Seconds(measured)) + (found ? " of the run were as found" : " of the run were measured"));
   }
   if (p.job.ranks_seen < p.job.ranks_expected) {
     doubts.add(1, fmt::format("only {} of {} ranks were seen", p.job.ranks_seen, p.job.ranks_expected));

@@ -47,10 +47,12 @@ def program(name, *words, start=None):
 
 
 def yolo():
-    command = [os.path.join(os.path.dirname(PYTHON), "yolo"), "train", "model=yolov8n.yaml", "data=data.yaml", "epochs=2", "imgsz=64",
-               "batch=4", "workers=2", "device=cpu", "plots=False", "seed=0", "deterministic=True", "amp=False", "project=runs",
-               "name=x", "val=True", "pretrained=False"]
-    return command
+    """Its runs lie where its settings say: here in the folder of the run, so that they are compared."""
+    yolo = os.path.join(os.path.dirname(PYTHON), "yolo")
+    options = ("train model=yolov8n.yaml data=data.yaml epochs=2 imgsz=64 batch=4 workers=2 device=cpu plots=False seed=0 "
+               "deterministic=True amp=False project=runs name=x val=True pretrained=False")
+    settings = f"export YOLO_CONFIG_DIR=$PWD/config; mkdir config; '{yolo}' settings runs_dir=. > /dev/null"
+    return ["bash", "-c", f"{settings} && exec '{yolo}' {options}"]
 
 
 def clip():

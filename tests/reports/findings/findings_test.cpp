@@ -211,6 +211,9 @@ TEST_CASE("confidence falls with what speaks against it") {
   p = testing::prep_bound();
   p.measured_s = 4.0;
   CHECK(find(p).confidence.word == "fair");
+  CHECK(find(p).confidence.reasons.back() == "only 4.00 s of the run were measured");
+  p.phases = {{"synthetic", 0, 5.0, 6.0, ""}};
+  CHECK(find(p).confidence.reasons.back() == "only 4.00 s of the run were as found");
   p = testing::prep_bound();
   p.job.ranks_expected = 8;
   CHECK(find(p).confidence.word == "fair");
