@@ -14,6 +14,7 @@ TIMES = re.compile(
     r"\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?)?"
     r"|\b\d+:\d\d(?::\d\d)?(?:[.,]\d+)?\b"
     r"|\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\s?(?:it/s|s/it|img/s|ms|us|s|sec|secs|seconds|hours|mins?)\b"
+    r"|\b[\d.]+±[\d.]+\s?(?:ms|us|s|[kMG]?B/s)(?!\w)"
     r"|\b0x[0-9a-f]+\b"
     r'|"\w+_(?:s|ms|seconds|per_s|per_second|runtime)": [\d.e+-]+')
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
