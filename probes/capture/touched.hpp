@@ -6,7 +6,8 @@
 ///
 ///   pread(fd, 5000 at 0), pread(fd, 3000 at 5000), pread(fd, 10 at 90000)   ->   0 + 8192, 86016 + 8192
 ///
-/// What is read outside of samples (by a `__getitems__` that makes a batch at once, in a collate function) or by other threads belongs to no index.
+/// What is read outside of samples (by a `__getitems__` that makes a batch at once, in a collate function) or by other
+/// threads belongs to no index.
 #pragma once
 
 #include <sys/types.h>
