@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reports/findings/constants.hpp"
+#include "reports/findings/derived.hpp"
 #include "reports/findings/findings.hpp"
 #include "reports/words/format.hpp"
 
@@ -51,7 +52,7 @@ double measured_s(const Profile& p) {
 void judge_run(const Profile& p, Doubts& doubts) {
   const double measured = measured_s(p);
   if (measured > 0.0 && measured < k_short_run_s) {
-    const bool found = !p.phases.empty() && !speaks_of_cold(p);
+    const bool found = states_s(p) > 0.0 && !speaks_of_cold(p);
     doubts.add(
         1, "only " + duration(Seconds(measured)) + (found ? " of the run were as found" : " of the run were measured"));
   }

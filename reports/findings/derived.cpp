@@ -40,6 +40,14 @@ bool is_over_network(const Profile& profile) {
   return profile.dataset.layout == "network" && profile.dataset.received_per_sample;
 }
 
+double states_s(const Profile& profile) {
+  double sum = 0.0;
+  for (const PhaseStretch& stretch : profile.phases) {
+    if (stretch.phase != "as_is") sum += stretch.end_s - stretch.begin_s;
+  }
+  return sum;
+}
+
 Derived derive(const Profile& p) {
   Derived d;
   derive_stalls(p, d);

@@ -24,6 +24,9 @@ struct Derived {
 /// Whether most of what samples are made of came over the network, not from files.
 [[nodiscard]] bool is_over_network(const Profile& profile);
 
+/// Seconds in which the job was in a state that was made for it, whether the block counts or not. 0: none was.
+[[nodiscard]] double states_s(const Profile& profile);
+
 [[nodiscard]] Derived derive(const Profile& profile);
 
 }  // namespace stallcast::reports

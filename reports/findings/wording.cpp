@@ -4,6 +4,7 @@
 #include <array>
 #include <string_view>
 
+#include "reports/findings/derived.hpp"
 #include "reports/findings/report_data.hpp"
 
 namespace stallcast::reports {
@@ -12,10 +13,9 @@ namespace {
 /// "58.2 s measured"; of a run in states "12.4 s as found, 40.1 s in states".
 std::string measured_words(const Profile& p) {
   const std::string found = duration(Seconds(p.measured_s));
-  double states_s = 0.0;
-  for (const PhaseStretch& stretch : p.phases) states_s += stretch.end_s - stretch.begin_s;
-  if (states_s <= 0.0) return found + " measured";
-  return found + " as found, " + duration(Seconds(states_s)) + " in states";
+  const double in_states_s = states_s(p);
+  if (in_states_s <= 0.0) return found + " measured";
+  return found + " as found, " + duration(Seconds(in_states_s)) + " in states";
 }
 
 }  // namespace

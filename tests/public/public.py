@@ -27,7 +27,7 @@ OFFLINE = {
 # Bars are drawn as time goes by.
 # Progress bars, lines that hold times beside what is also in the checkpoints (the ImageNet example), and what transformers
 # says where two files were written within a tick of the file system's clock.
-BARS = (r"\d*#?%\|", r"it/s", r"[━─]", r"█", r"^Epoch: .*Time .*Data ", r"mtime may not be reliable")
+BARS = (r"\d*#?%\|", r"it/s", r"━", r"─ #/#", r"█", r"^Epoch: .*Time .*Data ", r"mtime may not be reliable")
 
 
 def torchrun(*words, ranks=2):

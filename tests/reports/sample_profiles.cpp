@@ -221,6 +221,14 @@ Profile prep_bound() {
   return p;
 }
 
+Profile with_wait(double wait, double half) {
+  Profile p = prep_bound();
+  p.stalls.as_is_wait = Estimate<Fraction>{wait, std::max(0.0, wait - half), wait + half, 100};
+  p.stalls.as_is_prep = p.stalls.as_is_wait;
+  p.stalls.as_is_fetch = Estimate<Fraction>{0.0, 0.0, 0.0, 100};
+  return p;
+}
+
 Profile fetch_bound() {
   Profile p = passive({0.2410, 0.621, 0.540, 0.074, 0.0096, 0.0041, 0.93});
   p.dataset.bytes_total = Bytes(146.0e9);

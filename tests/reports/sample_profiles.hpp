@@ -18,6 +18,8 @@ struct NamedProfile {
 [[nodiscard]] Profile compute_bound();
 /// Waits 38 %, nearly all of it decoding, both cores busy.
 [[nodiscard]] Profile prep_bound();
+/// Likewise, with so much waiting (a share of the step), all of it for preparing, and half the width of its interval.
+[[nodiscard]] Profile with_wait(double wait, double half);
 /// Waits 62 %, most of it reading from a slow disk, cores idle.
 [[nodiscard]] Profile fetch_bound();
 /// A command without a loader: next to nothing measured, every reason given.

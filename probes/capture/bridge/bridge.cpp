@@ -143,10 +143,12 @@ Object* get_samples(Object* self, Object* keys) {
   if (real == nullptr) return nullptr;
   Object* call = g_api.get_attr_string(real, "__getitems__");
   if (call == nullptr) return nullptr;
+  Object* each = t_in_sample ? nullptr : g_api.get_iter(keys);
   Object* samples = nullptr;
-  if (t_in_sample) {
+  if (each == nullptr) {
+    if (!t_in_sample) g_api.err_clear();  // what is no sequence fails where it would without us
     samples = g_api.call_with(call, keys, nullptr);
-  } else if (Object* each = g_api.get_iter(keys)) {
+  } else {
     samples = g_api.list_new(0);
     if (samples != nullptr && !append_samples(samples, call, each)) {
       g_api.dec_ref(samples);

@@ -16,14 +16,6 @@
 namespace stallcast::reports {
 namespace {
 
-Profile with_wait(double wait, double half) {
-  Profile p = testing::prep_bound();
-  p.stalls.as_is_wait = Estimate<Fraction>{wait, std::max(0.0, wait - half), wait + half, 100};
-  p.stalls.as_is_prep = p.stalls.as_is_wait;
-  p.stalls.as_is_fetch = Estimate<Fraction>{0.0, 0.0, 0.0, 100};
-  return p;
-}
-
 bool holds(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -45,21 +37,21 @@ TEST_CASE("the verdict is one sentence whose parts add up") {
         "40 % of each step is spent waiting for data when every byte comes from storage: 34 % reading files, 6 % "
         "preparing samples; as the run was found, 21 %.");
   CHECK(f.level == Level::high);
-  CHECK(find(with_wait(0.31, 0.01)).verdict ==
+  CHECK(find(testing::with_wait(0.31, 0.01)).verdict ==
         "31 % of each step is spent waiting for data, nearly all of it preparing samples.");
-  CHECK(find(with_wait(0.031, 0.004)).verdict ==
+  CHECK(find(testing::with_wait(0.031, 0.004)).verdict ==
         "3.1 % of each step is spent waiting for data, nearly all of it preparing samples.");
 }
 
 TEST_CASE("waiting of which no part can be told is not called by what it is none of") {
-  Profile p = with_wait(0.049, 0.004);
+  Profile p = testing::with_wait(0.049, 0.004);
   p.stalls.as_is_fetch = p.stalls.as_is_prep = Estimate<Fraction>{0.0, 0.0, 0.0, 4};
   p.stalls.as_is_receive = Estimate<Fraction>{0.049, -0.165, 0.263, 4};
   CHECK(find(p).verdict == "4.9 % of each step is spent waiting for data, and how it divides cannot be told.");
 }
 
 TEST_CASE("waiting that is not distinguishable from 0 is said so") {
-  const Findings f = find(with_wait(0.006, 0.008));
+  const Findings f = find(testing::with_wait(0.006, 0.008));
   CHECK(f.verdict == "No measurable waiting for data: at most 1.4 % of each step.");
   CHECK(f.level == Level::fine);
 }
@@ -155,7 +147,7 @@ TEST_CASE("a cold step that does not wait distinguishably is no stall, whatever 
 }
 
 TEST_CASE("one part stands for the whole only where it is nearly all of it") {
-  Profile p = with_wait(0.30, 0.01);
+  Profile p = testing::with_wait(0.30, 0.01);
   p.stalls.as_is_fetch = Estimate<Fraction>{0.10, -0.01, 0.21, 100};
   p.stalls.as_is_prep = Estimate<Fraction>{0.20, 0.10, 0.30, 100};
   CHECK(find(p).verdict == "30 % of each step is spent waiting for data: 20 % preparing samples.");
@@ -198,26 +190,6 @@ TEST_CASE("slices of a breakdown add up to the step") {
       CHECK(sum == doctest::Approx(1.0).epsilon(0.02));
     }
   }
-}
-
-TEST_CASE("confidence falls with what speaks against it") {
-  CHECK(find(testing::prep_bound()).confidence.word == "good");
-  CHECK(find(with_wait(0.30, 0.07)).confidence.word == "fair");
-  CHECK(find(with_wait(0.30, 0.15)).confidence.word == "weak");
-  CHECK(find(with_wait(0.19, 0.02)).confidence.word == "fair");  // reaches across a threshold
-  Profile p = testing::multi_rank();
-  p.premises[0].holds = false;
-  CHECK(find(p).confidence.word == "weak");
-  p = testing::prep_bound();
-  p.measured_s = 4.0;
-  CHECK(find(p).confidence.word == "fair");
-  CHECK(find(p).confidence.reasons.back() == "only 4.00 s of the run were measured");
-  p.phases = {{"synthetic", 0, 5.0, 6.0, ""}};
-  CHECK(find(p).confidence.reasons.back() == "only 4.00 s of the run were as found");
-  p = testing::prep_bound();
-  p.job.ranks_expected = 8;
-  CHECK(find(p).confidence.word == "fair");
-  CHECK(advises(p, "all-ranks"));
 }
 
 TEST_CASE("more workers only where cores are free and the workers are busy") {
@@ -293,7 +265,7 @@ TEST_CASE("taking over batches is a part of the waiting of its own, which no wor
 }
 
 TEST_CASE("a waiting that cannot be told from none is called nothing") {
-  Profile p = with_wait(0.21, 0.03);
+  Profile p = testing::with_wait(0.21, 0.03);
   p.stalls.as_is_wait = Estimate<Fraction>{0.21, -0.07, 0.48, 4};
   const Findings f = find(p);
   CHECK(f.level == Level::unknown);
@@ -347,34 +319,8 @@ TEST_CASE("workers that queue for a core need no company") {
   CHECK(advises(p, "contended-cores"));
 }
 
-TEST_CASE("a premise counts only where a number rests on it") {
-  Profile p = testing::prep_bound();
-  p.premises.push_back({"cold", "storage_bytes", "at least 95 % from storage", "0 %", false});
-  CHECK(find(p).confidence.word == "good");
-  CHECK_FALSE(is_worth_showing(p, p.premises.back()));
-  // What is attributed in a passive run was taken from no block in that state.
-  p.points.push_back({{}, "cold", "attributed", p.rates.as_is, {}});
-  CHECK(find(p).confidence.word == "good");
-  CHECK_FALSE(is_worth_showing(p, p.premises.back()));
-  p.points.push_back({{}, "cold", "differential", p.rates.as_is, {}});
-  CHECK(find(p).confidence.word == "weak");
-  CHECK(find(p).confidence.reasons.back() == "the premise of \"cold\" did not hold");
-  CHECK(is_worth_showing(p, p.premises.back()));
-}
-
-TEST_CASE("what the loader alone delivers is absent where its premise fails, and the split is as sure as without it") {
-  Profile p = testing::prep_bound();
-  p.points.push_back({{}, "cached", "differential", p.rates.as_is, {}});
-  p.points.push_back({{}, "supply_cold", "attributed", p.rates.as_is, {}});
-  p.premises.push_back({"supply_cold", "storage_bytes", "at least 90 % from storage", "80 %", false});
-  CHECK(find(p).confidence.word == "good");
-  CHECK(is_worth_showing(p, p.premises.back()));
-  p.points.push_back({{}, "supply_cold", "differential", p.rates.as_is, {}});
-  CHECK(find(p).confidence.word == "weak");
-}
-
 TEST_CASE("where no rule applies, measuring again is the advice") {
-  Profile p = with_wait(0.09, 0.03);
+  Profile p = testing::with_wait(0.09, 0.03);
   p.stalls.as_is_fetch = p.stalls.as_is_prep = MeasuredEstimate<Fraction>::absent("the replay disagrees");
   p.host.usable_cpus = 8.0;
   p.job.num_workers = 8;

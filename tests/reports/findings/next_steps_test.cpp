@@ -76,7 +76,7 @@ TEST_CASE("what cannot be told from 0 calls for nothing") {
   p.stalls.as_is_fetch = Estimate<Fraction>{0.15, -0.02, 0.32, 4};
   CHECK_FALSE(advises(p, "faster-storage"));
   CHECK_FALSE(advises(p, "larger-reads"));
-  p = with_wait(0.12, 0.20);
+  p = testing::with_wait(0.12, 0.20);
   const Findings unclear = find(p);
   REQUIRE(unclear.next.size() == 1);
   CHECK(unclear.next.front().key == "measure-again");
