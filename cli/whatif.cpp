@@ -29,13 +29,13 @@ struct WhatifOptions {
 
 /// The scenario keys, those of one machine and those beyond it, in lines that fit a terminal.
 std::string key_lines() {
-  constexpr std::size_t k_columns = 78;
+  constexpr std::size_t k_line_columns = 78;
   std::string text;
   for (const bool beyond : {false, true}) {
     std::string line = beyond ? "Keys beyond this machine:" : "Keys:";
     for (const std::string_view key : scenario_keys()) {
       if (asks_beyond_machine(key) != beyond) continue;
-      if (line.size() + 1 + key.size() > k_columns) {
+      if (line.size() + 1 + key.size() > k_line_columns) {
         text += line + "\n";
         line = " ";
       }
@@ -47,9 +47,9 @@ std::string key_lines() {
 }
 
 Result<SimulationAsk> simulation_ask(const WhatifOptions& options) {
-  constexpr int k_most_epochs = 1000;
+  constexpr int k_most_simulated = 1000;
   const auto epochs = parse_count(options.simulate);
-  if (!epochs || epochs.value() < 1 || epochs.value() > k_most_epochs) {
+  if (!epochs || epochs.value() < 1 || epochs.value() > k_most_simulated) {
     return Error{ErrorCode::usage, "'" + options.simulate + "' is not a number of epochs from 1 to 1000",
                  "write for example --simulate=3"};
   }

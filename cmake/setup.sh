@@ -5,7 +5,7 @@
 BUILD_PACKAGES=(g++ cmake ninja-build libfmt-dev libcli11-dev nlohmann-json3-dev libeigen3-dev libboost-dev
   libkainjow-mustache-dev libjs-chart.js libelf-dev liburing-dev python3)
 TEST_PACKAGES=(doctest-dev libvalijson-dev binutils bindfs python3-prometheus-client python3-pytest python3-ipython)
-CHECK_PACKAGES=(clang-14 clang-format-14 clang-tidy-14 mkdocs mkdocs-material)
+CHECK_PACKAGES=(ccache clang-14 clang-format-14 clang-tidy-14 mkdocs mkdocs-material)
 
 # Prints a heading.
 say() {
@@ -101,12 +101,12 @@ ensure_torch_python() {
   find_torch_python "$1" || give_up "torch was installed, but no python imports torch, numpy and PIL"
 }
 
-# How many compilations at once: by cores, and by memory (about 1 GiB each).
+# How many compilations at once: by cores, and by memory (a layer as one source takes about 2 GiB).
 build_jobs() {
-  local cores memory_gib
+  local cores most
   cores=$(nproc)
-  memory_gib=$(awk '/MemAvailable/ {print int($2 / 1048576)}' /proc/meminfo)
-  if [ "$memory_gib" -lt "$cores" ]; then cores=$memory_gib; fi
+  most=$(awk '/MemAvailable/ {print int($2 / 2097152)}' /proc/meminfo)
+  if [ "$most" -lt "$cores" ]; then cores=$most; fi
   if [ "$cores" -lt 1 ]; then cores=1; fi
   printf '%s\n' "$cores"
 }

@@ -1,4 +1,5 @@
-# stallcast_target(NAME): our warnings, our standard and the chosen sanitizers for one target of ours.
+# stallcast_target(NAME): our warnings, our standard and the chosen sanitizers for one target of ours. What is sanitized has
+# its assertions, and warnings are not errors there, as sanitizers make g++ warn falsely.
 function(stallcast_target name)
   target_compile_features(${name} PRIVATE cxx_std_20)
   set_target_properties(${name} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
@@ -7,45 +8,71 @@ function(stallcast_target name)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
     target_compile_options(${name} PRIVATE -Wno-restrict)  # wrong about std::string in g++ 12 (GCC bug 105651)
   endif()
-  if(STALLCAST_WERROR)
+  if(STALLCAST_SANITIZE)
+    target_compile_options(${name} PRIVATE
+      -UNDEBUG -Og -fsanitize=${STALLCAST_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+    target_link_options(${name} PRIVATE -fsanitize=${STALLCAST_SANITIZE})
+  elseif(STALLCAST_WERROR)
     target_compile_options(${name} PRIVATE -Werror)
   endif()
-  if(STALLCAST_SANITIZE)
-    target_compile_options(${name} PRIVATE -fsanitize=${STALLCAST_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
-    target_link_options(${name} PRIVATE -fsanitize=${STALLCAST_SANITIZE})
-  endif()
 endfunction()
 
-# stallcast_precompiled(TARGET): with STALLCAST_PRECOMPILED_HEADERS, what most sources include is parsed once, for all.
-function(stallcast_precompiled name)
-  if(NOT STALLCAST_PRECOMPILED_HEADERS)
-    return()
-  endif()
-  if(NOT TARGET stallcast_headers)
-    file(WRITE ${PROJECT_BINARY_DIR}/headers.cpp "")
-    add_library(stallcast_headers STATIC ${PROJECT_BINARY_DIR}/headers.cpp)
-    stallcast_target(stallcast_headers)
-    target_link_libraries(stallcast_headers PRIVATE fmt::fmt nlohmann_json::nlohmann_json)
-    target_precompile_headers(stallcast_headers PRIVATE
-      <algorithm> <array> <cmath> <cstdint> <cstring> <filesystem> <fstream> <functional> <map> <memory> <numeric> <optional>
-      <set> <span> <sstream> <string> <string_view> <thread> <utility> <vector> <fmt/format.h> <nlohmann/json.hpp>)
-  endif()
-  target_link_libraries(${name} PRIVATE fmt::fmt)  # the definitions that the headers were parsed with
-  target_compile_options(${name} PRIVATE -fPIC)  # likewise, where an executable would have -fPIE
-  target_precompile_headers(${name} REUSE_FROM stallcast_headers)
-endfunction()
+# A layer is a folder of the tree, a room a folder of a layer. Each room is a library, so that its rooms are built and linked
+# one by one. With STALLCAST_WHOLE_LAYERS each layer is compiled as one source instead: its headers, and the templates that
+# its sources have in common, once. That halves a build from nothing, and costs a minute after each change; names are then
+# unique within a layer, also those that no other source sees.
+option(STALLCAST_WHOLE_LAYERS "Compile each layer as one source: for builds from nothing" OFF)
 
-# stallcast_room(LAYER ROOM SOURCES FILE ... [USES TARGET ...] [PRIVATE TARGET ...]): the library stallcast_LAYER_ROOM, a
-# folder of a layer. USES: rooms of the same layer by their names (only those that stand before it, tests/layers), and
-# what its headers name; PRIVATE: what its sources alone do.
-function(stallcast_room layer room)
-  cmake_parse_arguments(ARG "" "" "SOURCES;USES;PRIVATE" ${ARGN})
+# stallcast_library(NAME LAYER ...): NAME and what stallcast_room says.
+function(stallcast_library name layer)
+  cmake_parse_arguments(ARG "" "" "SOURCES;OBJECTS;USES;PRIVATE;INCLUDES;DEFINITIONS" ${ARGN})
+  list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
+  list(TRANSFORM ARG_OBJECTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
+  set(holder ${name})
+  if(STALLCAST_WHOLE_LAYERS)
+    set(holder stallcast_${layer}_layer)
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE ${holder})
+  endif()
+  if(NOT TARGET ${holder})
+    add_library(${holder} STATIC)
+    stallcast_target(${holder})
+  endif()
+  if(STALLCAST_WHOLE_LAYERS)
+    set_target_properties(${holder} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 0)
+  endif()
   set(uses "")
   foreach(use IN LISTS ARG_USES)
-    list(APPEND uses $<IF:$<TARGET_EXISTS:stallcast_${layer}_${use}>,stallcast_${layer}_${use},${use}>)
+    if(NOT TARGET stallcast_${layer}_${use})
+      list(APPEND uses ${use})
+    elseif(NOT STALLCAST_WHOLE_LAYERS)
+      list(APPEND uses stallcast_${layer}_${use})
+    endif()
   endforeach()
-  add_library(stallcast_${layer}_${room} STATIC ${ARG_SOURCES})
-  stallcast_target(stallcast_${layer}_${room})
-  target_link_libraries(stallcast_${layer}_${room} PUBLIC ${uses} PRIVATE ${ARG_PRIVATE})
-  stallcast_precompiled(stallcast_${layer}_${room})
+  set_source_files_properties(${ARG_OBJECTS} TARGET_DIRECTORY ${holder} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  target_sources(${holder} PRIVATE ${ARG_SOURCES} ${ARG_OBJECTS})
+  target_link_libraries(${holder} PUBLIC ${uses} PRIVATE ${ARG_PRIVATE})
+  target_include_directories(${holder} SYSTEM PUBLIC ${ARG_INCLUDES})
+  target_compile_definitions(${holder} PRIVATE ${ARG_DEFINITIONS})
+endfunction()
+
+# stallcast_room(LAYER ROOM SOURCES FILE ... [OBJECTS FILE ...] [USES TARGET ...] [PRIVATE TARGET ...] [INCLUDES FOLDER ...]
+# [DEFINITIONS NAME=VALUE ...]): the library stallcast_LAYER_ROOM, a folder of a layer. USES: rooms of the same layer by their
+# names (only those that stand before it, tests/layers), and what its headers name; PRIVATE: what its sources alone do.
+# OBJECTS: sources that are never compiled together with others. INCLUDES: folders of headers of other projects.
+function(stallcast_room layer room)
+  stallcast_library(stallcast_${layer}_${room} ${layer} ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY stallcast_rooms_of_${layer} ${room})
+endfunction()
+
+# stallcast_layer(LAYER [SOURCES FILE ...]): the library stallcast_LAYER of all its rooms and the files that stand beside them.
+function(stallcast_layer layer)
+  get_property(rooms GLOBAL PROPERTY stallcast_rooms_of_${layer})
+  if(ARGN)
+    stallcast_library(stallcast_${layer} ${layer} ${ARGN} USES ${rooms})
+  else()
+    add_library(stallcast_${layer} INTERFACE)
+    list(TRANSFORM rooms PREPEND stallcast_${layer}_)
+    target_link_libraries(stallcast_${layer} INTERFACE ${rooms})
+  endif()
 endfunction()

@@ -59,9 +59,10 @@ void take(const json& text, std::map<std::int64_t, Model>& models) {
       if (size.is_number()) model.bucket_bytes.push_back(std::max(0.0, size.get<double>()));
     }
   }
-  constexpr double k_ns = 1e-9;
-  model.iterations[static_cast<std::int64_t>(iteration)] = {k_ns * forward, k_ns * backward, k_ns * span,
-                                                            k_ns * std::max(0.0, span - overlap)};
+  constexpr double k_nanosecond = 1e-9;
+  model.iterations[static_cast<std::int64_t>(iteration)] = {k_nanosecond * forward, k_nanosecond * backward,
+                                                            k_nanosecond * span,
+                                                            k_nanosecond * std::max(0.0, span - overlap)};
 }
 
 /// The models of a rank, by their numbers.

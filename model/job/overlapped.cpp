@@ -8,41 +8,41 @@
 namespace stallcast {
 namespace {
 
-struct Asked {
+struct AskedKey {
   bool is_set = false;
   const char* key = "";
 };
 
 /// The first of them that is set; nullptr if none is.
 template <std::size_t N>
-const char* first_set(const std::array<Asked, N>& keys) {
-  const auto found = std::find_if(keys.begin(), keys.end(), [](const Asked& asked) { return asked.is_set; });
+const char* first_set(const std::array<AskedKey, N>& keys) {
+  const auto found = std::find_if(keys.begin(), keys.end(), [](const AskedKey& asked) { return asked.is_set; });
   return found != keys.end() ? found->key : nullptr;
 }
 
 /// Keys that change how long fetching or preparing takes.
 const char* loader_key(const Scenario& s) {
   return first_set(
-      std::array<Asked, 20>{{{s.cache_fraction || s.cache_size, "cache"},
-                             {s.cache_policy.has_value(), "cache_policy"},
-                             {s.cpus.has_value(), "cpus"},
-                             {s.storage_bandwidth.has_value(), "storage_bandwidth"},
-                             {s.storage_latency.has_value(), "storage_latency"},
-                             {s.storage_iops.has_value(), "storage_iops"},
-                             {s.in_shards.value_or(false), "layout"},
-                             {s.metadata_snapshot.value_or(false), "metadata"},
-                             {s.staging.value_or(Staging::none) != Staging::none, "staging"},
-                             {s.local_disk_bandwidth || s.local_disk, "local_disk_bandwidth"},
-                             {!s.operators.empty(), "operator"},
-                             {s.gpus_per_node.has_value(), "gpus_per_node"},
-                             {s.shared_storage_bandwidth.has_value(), "shared_storage_bandwidth"},
-                             {s.shared_storage_files_per_s.has_value(), "shared_storage_files_per_s"},
-                             {s.shared_storage_metadata_per_s.has_value(), "shared_storage_metadata_per_s"},
-                             {s.shared_storage_contention.has_value(), "shared_storage_contention"},
-                             {s.shared_storage_coherence.has_value(), "shared_storage_coherence"},
-                             {s.prep_cpus.has_value(), "prep_cpus"},
-                             {s.jobs.has_value(), "jobs"},
-                             {s.coordinated_prep.has_value(), "coordinated_prep"}}});
+      std::array<AskedKey, 20>{{{s.cache_fraction || s.cache_size, "cache"},
+                                {s.cache_policy.has_value(), "cache_policy"},
+                                {s.cpus.has_value(), "cpus"},
+                                {s.storage_bandwidth.has_value(), "storage_bandwidth"},
+                                {s.storage_latency.has_value(), "storage_latency"},
+                                {s.storage_iops.has_value(), "storage_iops"},
+                                {s.in_shards.value_or(false), "layout"},
+                                {s.metadata_snapshot.value_or(false), "metadata"},
+                                {s.staging.value_or(Staging::none) != Staging::none, "staging"},
+                                {s.local_disk_bandwidth || s.local_disk, "local_disk_bandwidth"},
+                                {!s.operators.empty(), "operator"},
+                                {s.gpus_per_node.has_value(), "gpus_per_node"},
+                                {s.shared_storage_bandwidth.has_value(), "shared_storage_bandwidth"},
+                                {s.shared_storage_files_per_s.has_value(), "shared_storage_files_per_s"},
+                                {s.shared_storage_metadata_per_s.has_value(), "shared_storage_metadata_per_s"},
+                                {s.shared_storage_contention.has_value(), "shared_storage_contention"},
+                                {s.shared_storage_coherence.has_value(), "shared_storage_coherence"},
+                                {s.prep_cpus.has_value(), "prep_cpus"},
+                                {s.jobs.has_value(), "jobs"},
+                                {s.coordinated_prep.has_value(), "coordinated_prep"}}});
 }
 
 }  // namespace

@@ -101,7 +101,7 @@ Level told_level(const Estimate<Fraction>& wait) {
   return wait.ci95_low > 0.0 || level == Level::fine ? level : Level::unknown;
 }
 
-std::string verdict_words(const Profile& p, const Findings& f) {
+std::string verdict_sentence(const Profile& p, const Findings& f) {
   if (f.breakdowns.empty()) {
     return "How much of each step is spent waiting for data could not be measured: " + p.stalls.as_is_wait.reason() +
            ".";
@@ -196,7 +196,7 @@ Findings find(const Profile& p) {
   f.breakdowns = breakdowns_of(p);
   if (!f.breakdowns.empty()) f.level = told_level(f.breakdowns.front().wait);
   f.level_words = level_words(f.level);
-  f.verdict = sentence(verdict_words(p, f));
+  f.verdict = sentence(verdict_sentence(p, f));
   f.outcome_note = outcome_note(p);
   f.confidence = confidence_of(p, f);
   f.why = why_of(p);

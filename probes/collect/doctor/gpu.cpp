@@ -34,10 +34,10 @@ std::vector<fs::path> entries(const fs::path& folder) {
 }
 
 bool is_nvidia_device(const fs::path& path) {
-  constexpr std::string_view k_prefix = "nvidia";
+  constexpr std::string_view k_device_prefix = "nvidia";
   const std::string name = path.filename().string();
-  return name.size() > k_prefix.size() && name.compare(0, k_prefix.size(), k_prefix) == 0 &&
-         std::all_of(name.begin() + k_prefix.size(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+  return name.size() > k_device_prefix.size() && name.compare(0, k_device_prefix.size(), k_device_prefix) == 0 &&
+         std::all_of(name.begin() + k_device_prefix.size(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 /// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  ..." -> "535.104.05".

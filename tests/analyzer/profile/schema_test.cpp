@@ -3,51 +3,27 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validation_results.hpp>
-#include <valijson/validator.hpp>
 
 #include "analyzer/profile/json.hpp"
 #include "tests/reports/random_profile.hpp"
 #include "tests/reports/sample_profiles.hpp"
+#include "tests/schema_check.hpp"
 
 namespace stallcast::testing {
 namespace {
 
 using nlohmann::json;
-using Adapter = valijson::adapters::NlohmannJsonAdapter;
 
-const json& schema_json() {
-  static const json root = json::parse(std::ifstream(STALLCAST_SCHEMA_FILE));
-  return root;
-}
-
-/// Empty if `document` is valid, else the first complaint.
-std::string complaint(const json& document) {
-  static const valijson::Schema& schema = [&]() -> valijson::Schema& {
-    static valijson::Schema parsed;
-    valijson::SchemaParser().populateSchema(Adapter(schema_json()), parsed);
-    return parsed;
-  }();
-  valijson::ValidationResults results;
-  valijson::Validator validator;
-  if (validator.validate(schema, Adapter(document), &results)) return "";
-  valijson::ValidationResults::Error error;
-  std::string text = "invalid";
-  while (results.popError(error)) {
-    for (const std::string& part : error.context) text += part;
-    text += ": " + error.description + "\n";
-  }
-  return text;
+const SchemaCheck& shipped() {
+  static const SchemaCheck check(STALLCAST_SCHEMA_FILE);
+  return check;
 }
 
 /// The schema of what `node` describes: references followed, "anyOf" [it, null] opened.
 json resolved(json node) {
   if (node.contains("anyOf")) node = json(node["anyOf"][0]);
   if (node.contains("$ref"))
-    node = json(schema_json().at(json::json_pointer(node["$ref"].get<std::string>().substr(1))));
+    node = json(shipped().root().at(json::json_pointer(node["$ref"].get<std::string>().substr(1))));
   return node;
 }
 
@@ -73,14 +49,14 @@ void undescribed(const json& value, const json& schema, const std::string& path,
 
 TEST_CASE("sample and random profiles validate against the shipped schema") {
   for (const NamedProfile& named : sample_profiles())
-    CHECK_MESSAGE(complaint(to_json(named.profile)).empty(), named.name);
+    CHECK_MESSAGE(shipped().complaint(to_json(named.profile)).empty(), named.name);
   for (unsigned seed = 0; seed < 60; ++seed) {
     json document = to_json(random_profile(seed));
     // Random integers are absurd on purpose; the schema bounds counts that cannot be negative.
     for (const char* key : {"logical_cpus", "physical_cpus", "hosts_seen"}) document["host"][key] = 1;
     for (const char* key : {"loaders_seen", "ranks_seen", "ranks_expected"}) document["job"][key] = 1;
     document["schema_version"] = 1;
-    CHECK(complaint(document) == "");
+    CHECK(shipped().complaint(document) == "");
   }
 }
 
@@ -94,18 +70,18 @@ TEST_CASE("the schema refuses what the reader refuses") {
        {with("/schema_version", 2), with("/rates/as_is_samples_per_s", 3.0), with("/command", "x"),
         with("/rates/as_is_samples_per_s/mean", "x"), with("/host/logical_cpus", -1), with("/issues", json::object()),
         with("/points/0/unit", "ms"), with("/premises/0/holds", 1)}) {
-    CHECK_FALSE(complaint(bad).empty());
+    CHECK_FALSE(shipped().complaint(bad).empty());
     CHECK_FALSE((profile_from_json(bad).ok() && bad["host"]["logical_cpus"] != -1));
   }
   json missing = to_json(multi_rank());
   missing.erase("overhead");
-  CHECK_FALSE(complaint(missing).empty());
+  CHECK_FALSE(shipped().complaint(missing).empty());
 }
 
 TEST_CASE("every key that is written is described, with its type and meaning") {
   for (const auto& [name, profile] : sample_profiles()) {
     std::vector<std::string> found;
-    undescribed(to_json(profile), schema_json(), name, found);
+    undescribed(to_json(profile), shipped().root(), name, found);
     CHECK_MESSAGE(found.empty(), (found.empty() ? "" : found.front()));
   }
 }

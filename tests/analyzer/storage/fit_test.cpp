@@ -8,13 +8,10 @@
 #include <fstream>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 #include "analyzer/storage/probe_result.hpp"
 #include "tests/analyzer/storage/storage_simulation.hpp"
+#include "tests/schema_check.hpp"
 
 namespace stallcast::testing {
 namespace {
@@ -28,12 +25,8 @@ double error_of(const MeasuredEstimate<Q>& estimate, double truth) {
 }
 
 bool is_valid(const json& document) {
-  static const json root = json::parse(std::ifstream(STALLCAST_STORAGE_SCHEMA));
-  using Adapter = valijson::adapters::NlohmannJsonAdapter;
-  valijson::Schema schema;
-  valijson::SchemaParser().populateSchema(Adapter(root), schema);
-  valijson::Validator validator;
-  return validator.validate(schema, Adapter(document), nullptr);
+  static const SchemaCheck check(STALLCAST_STORAGE_SCHEMA);
+  return check.is_valid(document);
 }
 
 const StoragePoint* find(const StorageProfile& profile, const std::string& read, int in_flight) {

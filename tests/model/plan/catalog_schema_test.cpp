@@ -5,18 +5,14 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 #include "model/plan/catalog.hpp"
+#include "tests/schema_check.hpp"
 
 namespace stallcast {
 namespace {
 
 using nlohmann::json;
-using Adapter = valijson::adapters::NlohmannJsonAdapter;
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
@@ -24,19 +20,14 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-bool is_valid(const json& document) {
-  static const valijson::Schema& schema = []() -> valijson::Schema& {
-    static valijson::Schema parsed;
-    static const json root = json::parse(text_of(STALLCAST_CATALOG_SCHEMA));
-    valijson::SchemaParser().populateSchema(Adapter(root), parsed);
-    return parsed;
-  }();
-  return valijson::Validator().validate(schema, Adapter(document), nullptr);
+bool is_catalog(const json& document) {
+  static const testing::SchemaCheck check(STALLCAST_CATALOG_SCHEMA);
+  return check.is_valid(document);
 }
 
 TEST_CASE("the example is a catalogue") {
   const std::string text = text_of(STALLCAST_EXAMPLE_CATALOG);
-  CHECK(is_valid(json::parse(text)));
+  CHECK(is_catalog(json::parse(text)));
   const auto catalog = parse_catalog(text);
   REQUIRE(catalog.ok());
   CHECK(catalog.value().machines.size() == 3);
@@ -47,7 +38,7 @@ TEST_CASE("what the schema refuses the reader refuses, and what it allows is rea
   const json example = json::parse(text_of(STALLCAST_EXAMPLE_CATALOG));
   const auto agree = [](const json& document, bool valid) {
     CAPTURE(document.dump());
-    CHECK(is_valid(document) == valid);
+    CHECK(is_catalog(document) == valid);
     CHECK(parse_catalog(document.dump()).ok() == valid);
   };
   const auto with = [&](const char* key, const json& value) {

@@ -1,38 +1,21 @@
 /// What `plan --json` prints is what its shipped schema says.
 #include <doctest/doctest.h>
 
-#include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <valijson/adapters/nlohmann_json_adapter.hpp>
-#include <valijson/schema.hpp>
-#include <valijson/schema_parser.hpp>
-#include <valijson/validator.hpp>
 
 #include "model/plan/json.hpp"
 #include "tests/model/made_profile.hpp"
+#include "tests/schema_check.hpp"
 
 namespace stallcast {
 namespace {
 
 using nlohmann::json;
-using Adapter = valijson::adapters::NlohmannJsonAdapter;
 
-json schema_root() {
-  std::ifstream file(STALLCAST_PLAN_SCHEMA);
-  REQUIRE(file.good());
-  return json::parse(std::string(std::istreambuf_iterator<char>(file), {}));
-}
-
-bool is_valid(const json& document) {
-  static const valijson::Schema& schema = []() -> valijson::Schema& {
-    static valijson::Schema parsed;
-    static const json root = schema_root();
-    valijson::SchemaParser().populateSchema(Adapter(root), parsed);
-    return parsed;
-  }();
-  return valijson::Validator().validate(schema, Adapter(document), nullptr);
+bool is_plan(const json& document) {
+  static const testing::SchemaCheck check(STALLCAST_PLAN_SCHEMA);
+  return check.is_valid(document);
 }
 
 json answer(const PlanTarget& target) {
@@ -62,22 +45,22 @@ TEST_CASE("plans with a choice, with none and without a target are as their sche
   CHECK_FALSE(missed["nearest"].is_null());
   CHECK_FALSE(met["curves"].empty());
   CHECK_FALSE(met["curves"][0]["strong"]["points"].empty());
-  for (const json& document : {met, missed, answer({})}) CHECK_MESSAGE(is_valid(document), document.dump(2));
+  for (const json& document : {met, missed, answer({})}) CHECK_MESSAGE(is_plan(document), document.dump(2));
 }
 
 TEST_CASE("the schema of plans misses no key and lets in no other") {
   const json whole = answer(within(1e7));
-  REQUIRE(is_valid(whole));
+  REQUIRE(is_plan(whole));
   const auto check_each_key = [&](const json::json_pointer& place) {
     for (const auto& [key, value] : whole[place].items()) {
       json without = whole;
       without[place].erase(key);
       const std::string without_what = (place / key).to_string();
-      CHECK_MESSAGE(!is_valid(without), without_what);
+      CHECK_MESSAGE(!is_plan(without), without_what);
     }
     json more = whole;
     more[place]["colour"] = "blue";
-    CHECK_FALSE(is_valid(more));
+    CHECK_FALSE(is_plan(more));
   };
   for (const char* place : {"", "/front/0", "/choice", "/front/0/time_s", "/curves/0", "/curves/0/weak",
                             "/curves/0/weak/points/0", "/curves/0/weak/points/0/throughput_samples_per_s"}) {

@@ -240,13 +240,13 @@ TEST_CASE("a plan as JSON") {
   const Catalog catalog = catalog_of(k_two_machines);
   const auto plan = make_plan(all_computing(), catalog, target);
   REQUIRE(plan.ok());
-  const auto json = plan_to_json(plan.value(), catalog);
-  CHECK(json["schema_version"] == 1);
-  CHECK(json["currency"] == "EUR");
-  CHECK(json["nearest"].is_null());
-  CHECK(json["choice"]["meets_surely"] == true);
-  CHECK(json["front"].size() == plan.value().front.size());
-  CHECK(json["front"][0]["time_s"]["mean"].get<double>() == plan.value().front[0].time.mean.value());
+  const auto root = plan_to_json(plan.value(), catalog);
+  CHECK(root["schema_version"] == 1);
+  CHECK(root["currency"] == "EUR");
+  CHECK(root["nearest"].is_null());
+  CHECK(root["choice"]["meets_surely"] == true);
+  CHECK(root["front"].size() == plan.value().front.size());
+  CHECK(root["front"][0]["time_s"]["mean"].get<double>() == plan.value().front[0].time.mean.value());
 }
 
 }  // namespace
