@@ -32,6 +32,20 @@ inline constexpr double k_read_aside_of_samples = 1.25;
 /// Of the bytes read, from which Python's own files are the data and no imports. Held by "source code can be data"
 /// (tests/analyzer/reads/dataset_bytes_test.cpp).
 inline constexpr double k_imports_are_data = 0.5;
+/// Batches of a process, from the first one on, in which it may still import what it needs. Chosen: the first needs the
+/// data set's modules, the second what the loader's own clean-up does. Held by "imports are no data where data are
+/// mapped" (tests/analyzer/reads/dataset_bytes_test.cpp).
+inline constexpr int k_batches_that_import = 2;
+/// Of the bytes of Python's own files, from which on they are read after that: data are read all along. Held by the
+/// same.
+inline constexpr double k_imported_later = 0.1;
+
+// dataset.cpp
+
+/// Bytes that the makers of batches have mapped of files, from which data are read through maps where read() gives
+/// hardly any. Chosen: less is an index or a table of words. Held by "what hardly is read, and is mapped, is read
+/// through maps".
+inline constexpr double k_mapped_are_data = 1e7;
 
 // network.cpp
 

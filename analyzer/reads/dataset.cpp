@@ -17,6 +17,7 @@
 namespace stallcast::sections {
 namespace {
 
+constexpr const char* k_through_maps = "the data are read through maps of their files (mmap), which is not seen";
 constexpr const char* k_no_cold_block = "no cold block tells what came from storage";
 
 /// Distinct samples that were read: later epochs read the same ones again. Negative where none was marked by itself.
@@ -114,6 +115,24 @@ Dataset of_network(const std::vector<RankView>& ranks, std::int64_t samples) {
   return out;
 }
 
+/// Whether hardly a byte of a sample came by read(), while those who make the batches have files mapped. A process that
+/// trains may have mapped its model: there no byte may come by read().
+bool is_through_maps(Nodes nodes, const std::vector<RankView>& ranks) {
+  if (ranks.empty() || ranks.front().window.loader.composition != "serial") return false;
+  double mapped = 0.0;
+  bool by_workers = false;
+  for (const record::ProcessRecording* process : processes_of(nodes)) {
+    if (process->batches.empty()) continue;
+    mapped += static_cast<double>(process->info.mapped_bytes);
+    by_workers = by_workers || process->waits.empty();
+  }
+  const double hardly = by_workers ? static_cast<double>(record::k_hardly_read_bytes) : 1.0;
+  const auto is_made = [](const SteadyStep& step) { return step.delivery->made_known; };
+  const auto& steps = ranks.front().window.steps;
+  return mapped >= k_mapped_are_data && std::any_of(steps.begin(), steps.end(), is_made) &&
+         read_per_sample(ranks) < hardly;
+}
+
 /// The key of the largest value; empty if there is none.
 template <class Number>
 std::string largest(const std::map<std::string, Number>& of) {
@@ -170,6 +189,11 @@ Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks) {
   for (const Launch& node : nodes) files.merge(files_read(*node.run));
   const std::int64_t data_set = ranks.empty() ? -1 : ranks.front().window.loader.dataset_samples;
   if (is_over_network(ranks)) return of_network(ranks, data_set);
+  if (is_through_maps(nodes, ranks)) {
+    out = no_files(k_through_maps);
+    out.layout = "mapped";
+    return out;
+  }
   if (files.empty()) return no_files("no sample was seen reading a file (mapped files are read unseen)");
   out.files_seen = static_cast<std::int64_t>(files.size());
   out.received_per_sample = BytesPerSample(received_per_sample(ranks));

@@ -1,8 +1,9 @@
 /// Warnings about streams: how their parts (shards, files) are divided among a loader's workers.
 #include <algorithm>
 #include <map>
-#include <set>
+#include <optional>
 
+#include "analyzer/reads/files_read.hpp"
 #include "analyzer/warnings/constants.hpp"
 #include "analyzer/warnings/warnings.hpp"
 
@@ -34,23 +35,32 @@ std::string plural_batches(std::int64_t count) {
   return std::to_string(count) + (count == 1 ? " batch" : " batches");
 }
 
-/// Bytes of each file that the workers of a pass read, by worker.
-using Readings = std::map<std::int64_t, std::map<std::uint64_t, double>>;
-
-Readings readings_of(const RunData& run, const RankView& rank, const Pass& pass) {
-  Readings readings;
+/// Bytes of the data set's files that each worker of a pass read.
+std::map<std::int64_t, double> bytes_by_worker(const RunData& run, const RankView& rank, const Pass& pass,
+                                               const std::map<std::uint64_t, FileRead>& data) {
+  std::map<std::int64_t, double> bytes;
   for (const record::ProcessRecording& process : run.processes) {
     const auto& pids = pass.worker_pids;
     if (process.info.host != rank.consumer->host ||
         std::find(pids.begin(), pids.end(), process.info.pid) == pids.end()) {
       continue;
     }
-    auto& files = readings[process.info.pid];
+    double& own = bytes[process.info.pid];
     for (const record::FileRecord& file : process.files) {
-      if (file.read_bytes > 0) files[file.file_id] += static_cast<double>(file.read_bytes);
+      if (data.contains(file.file_id)) own += static_cast<double>(file.read_bytes);
     }
   }
-  return readings;
+  return bytes;
+}
+
+/// What all of these files hold; absent where the size of one is not known.
+std::optional<double> size_of(const std::map<std::uint64_t, FileRead>& files) {
+  double all = 0.0;
+  for (const auto& [id, file] : files) {
+    if (file.path->size_bytes == UINT64_MAX) return std::nullopt;
+    all += static_cast<double>(file.path->size_bytes);
+  }
+  return all;
 }
 
 }  // namespace
@@ -93,24 +103,16 @@ std::string uneven_workers(const Evidence& e, double threshold) {
 std::string all_read_everything(const Evidence& e, double threshold) {
   for (const RankView& rank : e.ranks) {
     if (!is_stream(rank)) continue;
+    const auto data = files_read(*rank.run);
+    const auto all = size_of(data);
+    if (data.size() < k_fewest_files_to_split || all.value_or(0.0) <= 0.0) continue;
     for (const Pass* pass : rank.window.passes) {
       if (!pass->is_over || !is_long_enough(rank, *pass)) continue;
-      const Readings readings = readings_of(*rank.run, rank, *pass);
-      std::map<std::uint64_t, double> largest;  // what one worker read of each file, at most
-      for (const auto& [pid, files] : readings) {
-        for (const auto& [id, bytes] : files) largest[id] = std::max(largest[id], bytes);
-      }
-      double all = 0.0;
-      for (const auto& [id, bytes] : largest) all += bytes;
-      if (readings.size() < 2 || largest.size() < k_fewest_files_to_split || all <= 0.0) continue;
-      const bool each = std::all_of(readings.begin(), readings.end(), [&](const auto& worker) {
-        double own = 0.0;
-        for (const auto& [id, bytes] : worker.second) own += bytes;
-        return own >= threshold * all;
-      });
-      if (!each) continue;
-      return "each of " + std::to_string(readings.size()) + " workers read all of the " +
-             std::to_string(largest.size()) +
+      const auto bytes = bytes_by_worker(*rank.run, rank, *pass, data);
+      const bool each = std::all_of(bytes.begin(), bytes.end(),
+                                    [&](const auto& worker) { return worker.second >= threshold * *all; });
+      if (bytes.size() < 2 || !each) continue;
+      return "each of " + std::to_string(bytes.size()) + " workers read all of the " + std::to_string(data.size()) +
              " files: every sample is read as often in an epoch, and trained on as often unless they leave out what is "
              "others'";
     }

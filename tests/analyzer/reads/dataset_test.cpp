@@ -8,6 +8,33 @@
 using namespace stallcast;
 using namespace stallcast::synthetic;
 
+namespace {
+
+/// Each process that makes batches has read one file of that name before its first one, and of a sample of each batch
+/// so many bytes are read by read().
+RunData read_once(const char* name, std::uint64_t bytes_of_batch) {
+  RunData run = make_recordings(fetch_bound());
+  std::uint64_t id = 1;
+  for (record::ProcessRecording& process : run.processes) {
+    if (process.batches.empty()) continue;
+    for (record::BatchRecord& batch : process.batches) {
+      batch.io = {};
+      batch.io.read_bytes = bytes_of_batch;
+    }
+    const std::uint64_t begin_ns = process.batches.front().begin_ns + 1;
+    process.files = {{{}, ++id, begin_ns, 1000, 5000, 0}};
+    process.paths = {{id, 5000, 5, name + std::to_string(id) + (std::string_view(name).ends_with("/") ? ".py" : "")}};
+  }
+  return run;
+}
+
+Dataset data_set_of(RunData run) {
+  join_run(run);
+  return analyze_run(run).dataset;
+}
+
+}  // namespace
+
 TEST_CASE("the data set is what the samples read") {
   JobSpec spec = fetch_bound();
   spec.samples = true;
@@ -92,4 +119,51 @@ TEST_CASE("without a read of a file the data set is absent with the reason") {
   CHECK_FALSE(profile.dataset.files_seen.has_value());
   CHECK(profile.dataset.layout == "unknown");
   CHECK(profile.dataset.files_seen.reason().find("mapped") != std::string::npos);
+}
+
+TEST_CASE("imports are no data where data are mapped") {
+  RunData run = read_once("/home/me/libraries/", 0);
+  CHECK_FALSE(data_set_of(run).files_seen.has_value());
+  for (record::ProcessRecording& process : run.processes) {  // read anew for the last batch: source code as data
+    if (process.files.empty()) continue;
+    process.files.push_back(process.files.front());
+    process.files.back().begin_ns = process.batches.back().begin_ns + 1;
+  }
+  CHECK(*data_set_of(run).files_seen == 2);
+}
+
+TEST_CASE("what hardly is read, and is mapped, is read through maps") {
+  for (const double mapped : {0.0, 2e7}) {
+    for (const std::uint64_t bytes_of_batch : {std::uint64_t{32} * 100, std::uint64_t{32} * 100'000}) {
+      CAPTURE(mapped);
+      CAPTURE(bytes_of_batch);
+      RunData run = read_once("/data/index-", bytes_of_batch);
+      for (record::ProcessRecording& process : run.processes) {
+        if (!process.batches.empty()) process.info.mapped_bytes = static_cast<std::uint64_t>(mapped);
+      }
+      const Dataset dataset = data_set_of(run);
+      const bool by_maps = mapped > 0.0 && bytes_of_batch < 32 * 1024;
+      CHECK((dataset.layout == "mapped") == by_maps);
+      CHECK(dataset.files_seen.has_value() == !by_maps);
+      if (by_maps) {
+        CHECK(dataset.files_seen.reason() == "the data are read through maps of their files (mmap), which is not seen");
+      }
+    }
+  }
+}
+
+TEST_CASE("a training process that has mapped its model reads its own small samples") {
+  JobSpec spec = fetch_bound();
+  spec.loader.workers = 0;
+  for (const std::uint64_t bytes : {0, 3200}) {
+    RunData run = make_recordings(spec);
+    for (record::ProcessRecording& process : run.processes) {
+      process.info.mapped_bytes = 500'000'000;
+      for (record::BatchRecord& batch : process.batches) {
+        batch.io = {};
+        batch.io.read_bytes = bytes;
+      }
+    }
+    CHECK((data_set_of(run).layout == "mapped") == (bytes == 0));
+  }
 }

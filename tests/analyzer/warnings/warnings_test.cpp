@@ -324,23 +324,29 @@ TEST_CASE("a worker of a stream that makes no batch is named, and workers of whi
 }
 
 TEST_CASE("a stream that each worker reads as a whole is named") {
-  for (const bool split : {false, true}) {
+  enum class Reads { all, others, halves, apart };
+  constexpr std::uint64_t k_size = 1 << 20;
+  for (const Reads reads : {Reads::all, Reads::others, Reads::halves, Reads::apart}) {
     RunData run = stream_run();
     std::uint64_t worker = 0;
     for (record::ProcessRecording& process : run.processes) {
       if (!process.waits.empty()) continue;
       process.files.clear();
+      process.paths.clear();
       for (std::uint64_t file = 0; file < 6; ++file) {
-        if (split && file % 2 != worker) continue;
+        const std::string folder = reads == Reads::others ? "/usr/lib/locale/" : "/data/";
+        process.paths.push_back({100 + file, k_size, 1, folder + std::to_string(file)});
+        if (reads == Reads::apart && file % 2 != worker) continue;
+        const std::uint64_t bytes = reads == Reads::halves ? k_size / 2 : k_size;
         process.files.push_back(
-            {.header = {}, .file_id = 100 + file, .begin_ns = 1, .read_ns = 1, .read_bytes = 1 << 20, .meta_ns = 0});
+            {.header = {}, .file_id = 100 + file, .begin_ns = 1, .read_ns = 1, .read_bytes = bytes, .meta_ns = 0});
       }
       ++worker;
     }
     REQUIRE(worker == 2);
     join_run(run);
     const std::string seen = said(analyze_run(run), "data-not-split");
-    CHECK(seen.empty() == split);
-    if (!split) CHECK(has(seen, "each of 2 workers read all of the 6 files"));
+    CHECK(seen.empty() == (reads != Reads::all));
+    if (reads == Reads::all) CHECK(has(seen, "each of 2 workers read all of the 6 files"));
   }
 }
