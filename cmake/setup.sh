@@ -101,11 +101,12 @@ ensure_torch_python() {
   find_torch_python "$1" || give_up "torch was installed, but no python imports torch, numpy and PIL"
 }
 
-# How many compilations at once: by cores, and by memory (a layer as one source takes about 2 GiB).
+# build_jobs GIB: how many compilations at once, by cores and by memory, of which each takes that much: about 1 GiB, or 2
+# where each layer is one source.
 build_jobs() {
   local cores most
   cores=$(nproc)
-  most=$(awk '/MemAvailable/ {print int($2 / 2097152)}' /proc/meminfo)
+  most=$(awk -v each="$1" '/MemAvailable/ {print int($2 / 1048576 / each)}' /proc/meminfo)
   if [ "$most" -lt "$cores" ]; then cores=$most; fi
   if [ "$cores" -lt 1 ]; then cores=1; fi
   printf '%s\n' "$cores"

@@ -9,8 +9,11 @@ function(stallcast_target name)
     target_compile_options(${name} PRIVATE -Wno-restrict)  # wrong about std::string in g++ 12 (GCC bug 105651)
   endif()
   if(STALLCAST_SANITIZE)
+    if(NOT STALLCAST_FUZZ)
+      target_compile_options(${name} PRIVATE -Og)
+    endif()
     target_compile_options(${name} PRIVATE
-      -UNDEBUG -Og -fsanitize=${STALLCAST_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+      -UNDEBUG -fsanitize=${STALLCAST_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
     target_link_options(${name} PRIVATE -fsanitize=${STALLCAST_SANITIZE})
   elseif(STALLCAST_WERROR)
     target_compile_options(${name} PRIVATE -Werror)
@@ -18,14 +21,14 @@ function(stallcast_target name)
 endfunction()
 
 # A layer is a folder of the tree, a room a folder of a layer. Each room is a library, so that its rooms are built and linked
-# one by one. With STALLCAST_WHOLE_LAYERS each layer is compiled as one source instead: its headers, and the templates that
-# its sources have in common, once. That halves a build from nothing, and costs a minute after each change; names are then
-# unique within a layer, also those that no other source sees.
-option(STALLCAST_WHOLE_LAYERS "Compile each layer as one source: for builds from nothing" OFF)
+# one by one: the preset `dev`. With STALLCAST_WHOLE_LAYERS each layer is compiled as one source instead: its headers, and the
+# templates that its sources have in common, once. That halves a build from nothing, takes 2 to 3 GB of memory, and costs a
+# minute after each change; names are unique within a layer for it, also those that no other source sees.
 
-# stallcast_library(NAME LAYER ...): NAME and what stallcast_room says.
+# stallcast_library(NAME LAYER ...): the library NAME of a layer, of what stallcast_room says. The holder is the target that
+# compiles its sources: itself, or stallcast_LAYER_layer, which has those of the whole layer; NAME then stands for that.
 function(stallcast_library name layer)
-  cmake_parse_arguments(ARG "" "" "SOURCES;OBJECTS;USES;PRIVATE;INCLUDES;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;OBJECTS;USES;PRIVATE;INCLUDES;PRIVATE_INCLUDES;DEFINITIONS" ${ARGN})
   list(TRANSFORM ARG_SOURCES PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
   list(TRANSFORM ARG_OBJECTS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ REGEX "^[^/]")
   set(holder ${name})
@@ -52,14 +55,15 @@ function(stallcast_library name layer)
   set_source_files_properties(${ARG_OBJECTS} TARGET_DIRECTORY ${holder} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   target_sources(${holder} PRIVATE ${ARG_SOURCES} ${ARG_OBJECTS})
   target_link_libraries(${holder} PUBLIC ${uses} PRIVATE ${ARG_PRIVATE})
-  target_include_directories(${holder} SYSTEM PUBLIC ${ARG_INCLUDES})
+  target_include_directories(${holder} SYSTEM PUBLIC ${ARG_INCLUDES} PRIVATE ${ARG_PRIVATE_INCLUDES})
   target_compile_definitions(${holder} PRIVATE ${ARG_DEFINITIONS})
 endfunction()
 
 # stallcast_room(LAYER ROOM SOURCES FILE ... [OBJECTS FILE ...] [USES TARGET ...] [PRIVATE TARGET ...] [INCLUDES FOLDER ...]
-# [DEFINITIONS NAME=VALUE ...]): the library stallcast_LAYER_ROOM, a folder of a layer. USES: rooms of the same layer by their
-# names (only those that stand before it, tests/layers), and what its headers name; PRIVATE: what its sources alone do.
-# OBJECTS: sources that are never compiled together with others. INCLUDES: folders of headers of other projects.
+# [PRIVATE_INCLUDES FOLDER ...] [DEFINITIONS NAME=VALUE ...]): the library stallcast_LAYER_ROOM, a folder of a layer. USES:
+# rooms of the same layer by their names (only those that stand before it, tests/layers), and what its headers name; PRIVATE:
+# what its sources alone do. OBJECTS: sources that are never compiled together with others. INCLUDES, PRIVATE_INCLUDES: folders
+# of headers of other projects, that its own headers include, and that its sources do.
 function(stallcast_room layer room)
   stallcast_library(stallcast_${layer}_${room} ${layer} ${ARGN})
   set_property(GLOBAL APPEND PROPERTY stallcast_rooms_of_${layer} ${room})

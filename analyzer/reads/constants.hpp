@@ -22,6 +22,10 @@ inline constexpr std::int64_t k_samples_per_file_none_missed = 20;
 inline constexpr double k_bytes_below_folder = 0.95;
 /// Of the bytes of all files, from which those of one format name the data set's: the most of all.
 inline constexpr double k_main_format = 0.5;
+/// Bytes of files that one worker has mapped, from which data are read through maps where read() gives hardly any.
+/// Chosen: less is an index or a table of words. Held by "what hardly is read, and is mapped by workers, is read
+/// through maps" (tests/analyzer/reads/dataset_test.cpp).
+inline constexpr std::uint64_t k_mapped_are_data = 10'000'000;
 /// Times what its samples' own reads give, from which a batch was also read for by other threads. Chosen: an index that
 /// is read once a batch is less. Held by "what threads of its own read for a sample is told of its batch"
 /// (tests/analyzer/reads/dataset_bytes_test.cpp).
@@ -34,18 +38,10 @@ inline constexpr double k_read_aside_of_samples = 1.25;
 inline constexpr double k_imports_are_data = 0.5;
 /// Batches of a process, from the first one on, in which it may still import what it needs. Chosen: the first needs the
 /// data set's modules, the second what the loader's own clean-up does. Held by "imports are no data where data are
-/// mapped" (tests/analyzer/reads/dataset_bytes_test.cpp).
-inline constexpr int k_batches_that_import = 2;
-/// Of the bytes of Python's own files, from which on they are read after that: data are read all along. Held by the
-/// same.
+/// mapped" (tests/analyzer/reads/dataset_test.cpp).
+inline constexpr std::size_t k_batches_that_import = 2;
+/// Of the bytes of modules, from which on they are read after that: data are read all along. Held by the same test.
 inline constexpr double k_imported_later = 0.1;
-
-// dataset.cpp
-
-/// Bytes that the makers of batches have mapped of files, from which data are read through maps where read() gives
-/// hardly any. Chosen: less is an index or a table of words. Held by "what hardly is read, and is mapped, is read
-/// through maps".
-inline constexpr double k_mapped_are_data = 1e7;
 
 // network.cpp
 

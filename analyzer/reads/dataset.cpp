@@ -17,7 +17,10 @@
 namespace stallcast::sections {
 namespace {
 
-constexpr const char* k_through_maps = "the data are read through maps of their files (mmap), which is not seen";
+constexpr const char* k_through_maps =
+    "the data seem to be read through maps of their files (mmap), which is not seen: the workers have some, and hardly "
+    "a "
+    "byte of a sample was read";
 constexpr const char* k_no_cold_block = "no cold block tells what came from storage";
 
 /// Distinct samples that were read: later epochs read the same ones again. Negative where none was marked by itself.
@@ -115,22 +118,18 @@ Dataset of_network(const std::vector<RankView>& ranks, std::int64_t samples) {
   return out;
 }
 
-/// Whether hardly a byte of a sample came by read(), while those who make the batches have files mapped. A process that
-/// trains may have mapped its model: there no byte may come by read().
+/// Whether hardly a byte of a sample came by read(), while a worker has files mapped. Of a process that trains nothing
+/// is said: it may have mapped its model.
 bool is_through_maps(Nodes nodes, const std::vector<RankView>& ranks) {
   if (ranks.empty() || ranks.front().window.loader.composition != "serial") return false;
-  double mapped = 0.0;
-  bool by_workers = false;
+  std::uint64_t mapped = 0;
   for (const record::ProcessRecording* process : processes_of(nodes)) {
-    if (process->batches.empty()) continue;
-    mapped += static_cast<double>(process->info.mapped_bytes);
-    by_workers = by_workers || process->waits.empty();
+    if (!process->batches.empty() && process->waits.empty()) mapped = std::max(mapped, process->info.mapped_bytes);
   }
-  const double hardly = by_workers ? static_cast<double>(record::k_hardly_read_bytes) : 1.0;
   const auto is_made = [](const SteadyStep& step) { return step.delivery->made_known; };
   const auto& steps = ranks.front().window.steps;
   return mapped >= k_mapped_are_data && std::any_of(steps.begin(), steps.end(), is_made) &&
-         read_per_sample(ranks) < hardly;
+         read_per_sample(ranks) < static_cast<double>(record::k_hardly_read_bytes);
 }
 
 /// The key of the largest value; empty if there is none.
@@ -191,6 +190,7 @@ Dataset dataset_of(Nodes nodes, const std::vector<RankView>& ranks) {
   if (is_over_network(ranks)) return of_network(ranks, data_set);
   if (is_through_maps(nodes, ranks)) {
     out = no_files(k_through_maps);
+    out.stored_bytes_per_sample = Measured<BytesPerSample>::absent(k_through_maps);
     out.layout = "mapped";
     return out;
   }

@@ -17,8 +17,9 @@ struct FileRead {
 };
 
 /// By file id; not what belongs to programs, which a sample reads by importing late: what lies in the system's own
-/// folders, and modules and shared libraries anywhere, unless most of the bytes come from these (source code can be
-/// data), and what else lies in Python's packages, likewise. Files whose path was not recorded are not there.
+/// folders or tells of installed packages, and modules and shared libraries anywhere, unless most of the bytes come
+/// from these and are read all along (source code can be data), and what else lies in Python's packages, unless most
+/// do. Files whose path was not recorded are not there.
 [[nodiscard]] std::map<std::uint64_t, FileRead> files_read(const RunData& run);
 
 /// Their paths, over all launches, each once.

@@ -1,7 +1,6 @@
 /// Warnings about streams: how their parts (shards, files) are divided among a loader's workers.
 #include <algorithm>
 #include <map>
-#include <optional>
 
 #include "analyzer/reads/files_read.hpp"
 #include "analyzer/warnings/constants.hpp"
@@ -35,32 +34,54 @@ std::string plural_batches(std::int64_t count) {
   return std::to_string(count) + (count == 1 ? " batch" : " batches");
 }
 
-/// Bytes of the data set's files that each worker of a pass read.
-std::map<std::int64_t, double> bytes_by_worker(const RunData& run, const RankView& rank, const Pass& pass,
-                                               const std::map<std::uint64_t, FileRead>& data) {
-  std::map<std::int64_t, double> bytes;
-  for (const record::ProcessRecording& process : run.processes) {
-    const auto& pids = pass.worker_pids;
-    if (process.info.host != rank.consumer->host ||
-        std::find(pids.begin(), pids.end(), process.info.pid) == pids.end()) {
-      continue;
-    }
-    double& own = bytes[process.info.pid];
-    for (const record::FileRecord& file : process.files) {
-      if (data.contains(file.file_id)) own += static_cast<double>(file.read_bytes);
+/// Batches of a process, in one pass and in all passes for which it worked.
+struct Share {
+  double here = 0.0;
+  double everywhere = 0.0;
+};
+
+/// Workers that are kept work for several passes, and a file that stays open is one record: what they read is divided
+/// among the passes by the batches that they made for each.
+std::map<std::int64_t, double> shares_of_pass(const std::vector<Pass>& passes, const Pass& pass) {
+  std::map<std::int64_t, Share> batches;
+  for (const Pass& each : passes) {
+    for (const std::int64_t pid : each.worker_pids) {
+      const auto made = static_cast<double>(each.deliveries.size()) / static_cast<double>(each.worker_pids.size());
+      batches[pid].everywhere += made;
+      if (each.iterator_id == pass.iterator_id) batches[pid].here += made;
     }
   }
-  return bytes;
+  std::map<std::int64_t, double> shares;
+  for (const auto& [pid, of] : batches) {
+    if (of.here > 0.0) shares[pid] = of.here / of.everywhere;
+  }
+  return shares;
 }
 
-/// What all of these files hold; absent where the size of one is not known.
-std::optional<double> size_of(const std::map<std::uint64_t, FileRead>& files) {
-  double all = 0.0;
-  for (const auto& [id, file] : files) {
-    if (file.path->size_bytes == UINT64_MAX) return std::nullopt;
-    all += static_cast<double>(file.path->size_bytes);
+/// Files of known size that the workers of a pass read, and of each how much of it each worker did.
+struct Readings {
+  std::map<std::uint64_t, double> sizes{};
+  std::map<std::int64_t, double> by_worker{};
+};
+
+Readings readings_of(const RunData& run, const RankView& rank, const Pass& pass,
+                     const std::map<std::uint64_t, FileRead>& data) {
+  Readings readings;
+  const auto shares = shares_of_pass(rank.consumer->passes, pass);
+  for (const record::ProcessRecording& process : run.processes) {
+    const auto share = shares.find(process.info.pid);
+    if (process.info.host != rank.consumer->host || share == shares.end()) continue;
+    std::map<std::uint64_t, double> bytes;
+    for (const record::FileRecord& file : process.files) {
+      const auto known = data.find(file.file_id);
+      if (file.read_bytes == 0 || known == data.end() || known->second.path->size_bytes == UINT64_MAX) continue;
+      bytes[file.file_id] += share->second * static_cast<double>(file.read_bytes);
+      readings.sizes[file.file_id] = static_cast<double>(known->second.path->size_bytes);
+    }
+    double& own = readings.by_worker[process.info.pid];
+    for (const auto& [id, read] : bytes) own += std::min(read, readings.sizes[id]);
   }
-  return all;
+  return readings;
 }
 
 }  // namespace
@@ -103,16 +124,19 @@ std::string uneven_workers(const Evidence& e, double threshold) {
 std::string all_read_everything(const Evidence& e, double threshold) {
   for (const RankView& rank : e.ranks) {
     if (!is_stream(rank)) continue;
-    const auto data = files_read(*rank.run);
-    const auto all = size_of(data);
-    if (data.size() < k_fewest_files_to_split || all.value_or(0.0) <= 0.0) continue;
+    std::map<std::uint64_t, FileRead> data;
     for (const Pass* pass : rank.window.passes) {
       if (!pass->is_over || !is_long_enough(rank, *pass)) continue;
-      const auto bytes = bytes_by_worker(*rank.run, rank, *pass, data);
-      const bool each = std::all_of(bytes.begin(), bytes.end(),
-                                    [&](const auto& worker) { return worker.second >= threshold * *all; });
-      if (bytes.size() < 2 || !each) continue;
-      return "each of " + std::to_string(bytes.size()) + " workers read all of the " + std::to_string(data.size()) +
+      if (data.empty()) data = files_read(*rank.run);
+      const auto [sizes, by_worker] = readings_of(*rank.run, rank, *pass, data);
+      double all = 0.0;
+      for (const auto& [id, size] : sizes) all += size;
+      if (by_worker.size() < 2 || sizes.size() < k_fewest_files_to_split || all <= 0.0) continue;
+      const bool each = std::all_of(by_worker.begin(), by_worker.end(),
+                                    [&](const auto& worker) { return worker.second >= threshold * all; });
+      if (!each) continue;
+      return "each of " + std::to_string(by_worker.size()) + " workers read all of the " +
+             std::to_string(sizes.size()) +
              " files: every sample is read as often in an epoch, and trained on as often unless they leave out what is "
              "others'";
     }

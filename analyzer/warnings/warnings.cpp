@@ -51,7 +51,7 @@ constexpr std::array k_table{
             "the data set has fewer parts (shards, files) than workers: fewer workers, or more and smaller parts"},
     Warning{"uneven-workers", Severity::warning, 1.5, "batches of the worker that made most in an epoch, over the mean",
             uneven_workers, "parts (shards, files) of equal size, and a multiple of the workers of them"},
-    Warning{"data-not-split", Severity::warning, 0.9, "of all bytes, that each worker of a stream read",
+    Warning{"data-not-split", Severity::warning, 0.9, "of the bytes of a stream's files, that each worker read",
             all_read_everything,
             "split by worker: torch.utils.data.get_worker_info() in __iter__, webdataset.split_by_worker"},
     Warning{"slow-rank", Severity::warning, 0.05, "waiting of a rank beyond the median of the others, of a step",

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string>
@@ -283,10 +284,12 @@ TEST_CASE("pageable memory matters where there is a GPU") {
 
 namespace {
 
-/// The recordings of a stream of two workers with its passes' ends seen.
-RunData stream_run() {
+/// The recordings of a stream of two workers, which are kept, with its passes' ends seen.
+RunData stream_run(int passes = 1) {
   JobSpec spec = prep_bound();
   spec.batches = 120;
+  spec.passes = passes;
+  spec.persistent = true;
   RunData run = make_recordings(spec);
   for (record::ProcessRecording& process : run.processes) {
     for (record::TextEntry& entry : process.texts) {
@@ -297,6 +300,10 @@ RunData stream_run() {
     }
   }
   return run;
+}
+
+record::FileRecord file_read(std::uint64_t id, std::uint64_t begin_ns, std::uint64_t bytes) {
+  return {.header = {}, .file_id = id, .begin_ns = begin_ns, .read_ns = 1, .read_bytes = bytes, .meta_ns = 0};
 }
 
 /// Each batch's maker is said to be that worker.
@@ -324,28 +331,45 @@ TEST_CASE("a worker of a stream that makes no batch is named, and workers of whi
 }
 
 TEST_CASE("a stream that each worker reads as a whole is named") {
-  enum class Reads { all, others, halves, apart };
+  enum class Reads { all, others, halves, apart, in_turn, open, twice };
   constexpr std::uint64_t k_size = 1 << 20;
-  for (const Reads reads : {Reads::all, Reads::others, Reads::halves, Reads::apart}) {
-    RunData run = stream_run();
+  for (const Reads reads :
+       {Reads::all, Reads::others, Reads::halves, Reads::apart, Reads::in_turn, Reads::open, Reads::twice}) {
+    RunData run = stream_run(2);
     std::uint64_t worker = 0;
     for (record::ProcessRecording& process : run.processes) {
       if (!process.waits.empty()) continue;
       process.files.clear();
       process.paths.clear();
+      std::map<std::uint64_t, std::uint64_t> passes;  // iterator, its first batch
+      for (const auto& batch : process.batches) passes.emplace(batch.iterator_id, batch.begin_ns);
+      REQUIRE(passes.size() == 2);
       for (std::uint64_t file = 0; file < 6; ++file) {
         const std::string folder = reads == Reads::others ? "/usr/lib/locale/" : "/data/";
         process.paths.push_back({100 + file, k_size, 1, folder + std::to_string(file)});
-        if (reads == Reads::apart && file % 2 != worker) continue;
-        const std::uint64_t bytes = reads == Reads::halves ? k_size / 2 : k_size;
-        process.files.push_back(
-            {.header = {}, .file_id = 100 + file, .begin_ns = 1, .read_ns = 1, .read_bytes = bytes, .meta_ns = 0});
+        std::uint64_t turn = worker;  // of those who keep half of the files, or swap them after each pass
+        for (const auto& [iterator, begin_ns] : passes) {
+          const bool is_own = file % 2 == turn % 2;
+          if (reads == Reads::in_turn) ++turn;
+          if (!is_own && reads >= Reads::apart) continue;
+          const std::uint64_t bytes = reads == Reads::halves                          ? k_size / 2
+                                      : reads == Reads::open || reads == Reads::twice ? 2 * k_size
+                                                                                      : k_size;
+          process.files.push_back(file_read(100 + file, begin_ns + 1, bytes));
+          if (reads == Reads::open) break;  // one record, when it is closed after both passes
+        }
       }
       ++worker;
     }
     REQUIRE(worker == 2);
+    for (record::ProcessRecording& process : run.processes) {  // its model: no worker reads that
+      if (process.waits.empty()) continue;
+      process.files.push_back(file_read(900, 1, 100 * k_size));
+      process.paths.push_back({900, 100 * k_size, 1, "/models/resnet.bin"});
+    }
     join_run(run);
     const std::string seen = said(analyze_run(run), "data-not-split");
+    CAPTURE(static_cast<int>(reads));
     CHECK(seen.empty() == (reads != Reads::all));
     if (reads == Reads::all) CHECK(has(seen, "each of 2 workers read all of the 6 files"));
   }
