@@ -26,6 +26,7 @@ PUBLIC_GROUPS=(
   "pytorch-forecasting"
   "torchgeo"
   "trl peft"
+  "litdata"
 )
 
 public_environment() {

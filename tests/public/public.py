@@ -95,6 +95,7 @@ PROGRAMS = {
     "forecasting": (lambda: None, "pytorch_forecasting", lambda: program("forecasting_fit")),
     "torchgeo": (small_data.rasters, "torchgeo", lambda: program("geo_patches")),
     "trl": (lambda: None, "trl", lambda: program("sft_adapter")),
+    "litdata": (small_data.chunks, "litdata", lambda: program("litdata_chunks")),
     "webdataset": (small_data.shards, "webdataset", lambda: program("webdataset_loop")),
 }
 

@@ -113,6 +113,19 @@ def tokens(folder="."):
         pickle.dump({"vocab_size": 256}, file)
 
 
+def chunks():
+    """Pictures as litdata keeps them, several in a file."""
+    from litdata.streaming.writer import BinaryWriter
+
+    pictures("classes")
+    writer = BinaryWriter("chunks", chunk_size=16)
+    for number, (path, label) in enumerate(zip(*listed("classes"))):
+        with open(path, "rb") as file:
+            writer.add_item(number, {"picture": file.read(), "label": label})
+    writer.done()
+    writer.merge(1)
+
+
 def shards():
     """Pictures in tar files, as webdataset reads them."""
     pictures(each=48)

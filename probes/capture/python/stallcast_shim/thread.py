@@ -1,5 +1,6 @@
 """What the current thread is in the middle of: keeps what happens inside a wait or a batch from being counted twice."""
 
+import os
 import threading
 
 
@@ -11,7 +12,20 @@ class _Thread(threading.local):
     current_pass = None  # its loader.Pass; None where nothing of it is recorded
 
 
+class _Process:
+    """What all threads of this process share."""
+
+    generation = 0  # a forked child has a recording of its own, in which nothing is announced yet
+    delivers = False  # a loader was seen
+
+
+def _enter_child():
+    process.generation += 1
+
+
 current = _Thread()
+process = _Process()
+os.register_at_fork(after_in_child=_enter_child)
 took = {}  # thread that waited for batches of a loader -> samples of its last one
 
 

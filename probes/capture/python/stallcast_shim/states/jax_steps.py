@@ -20,7 +20,12 @@ from ..capture import calls
 from ..frames import unseen
 from . import phases
 
-_state = {"active": False, "told": False}
+class _State:
+    active = False  # JAX is there
+    told = False
+
+
+state = _State()
 
 
 class _Thread(threading.local):
@@ -47,12 +52,12 @@ def patch(module):
         return real(*args, **kwargs)
 
     module._check_scalar = _check_scalar
-    _state["active"] = True
+    state.active = True
 
 
 def told():
     """The script tells its steps itself (stallcast.step)."""
-    _state["told"] = True
+    state.told = True
 
 
 def before_wait():
@@ -63,7 +68,7 @@ def before_wait():
     try:
         optimizer = sys.modules.get("stallcast_shim.steps.optimizer")
         is_seen = optimizer is not None and optimizer.seen["steps"]
-        if calls.enabled and not _state["told"] and not is_seen and getattr(_thread.loader, "trains", False):
+        if calls.enabled and not state.told and not is_seen and getattr(_thread.loader, "trains", False):
             calls.step()
             phases.count_step()
     except Exception as error:
@@ -72,6 +77,6 @@ def before_wait():
 
 def delivered(loader):
     """This thread has a batch of the loader."""
-    if _state["active"]:
+    if state.active:
         _thread.loader = loader
         _thread.is_pending = True

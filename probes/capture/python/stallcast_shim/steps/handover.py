@@ -61,7 +61,7 @@ os.register_at_fork(after_in_child=_enter_child)
 
 def taken_by():
     """Who takes batches of loaders, as far as that is known. Asked at steps, in the thread that makes them."""
-    if not loader.delivers():
+    if not thread.process.delivers:
         return NOBODY
     here = threading.get_ident()
     if not _state["begun"]:

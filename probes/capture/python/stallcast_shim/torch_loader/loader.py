@@ -9,7 +9,6 @@ A pass is an attribute of its iterator and refers to neither iterator nor loader
 import functools
 import itertools
 import multiprocessing.process
-import os
 import time
 import weakref
 
@@ -17,26 +16,12 @@ from .. import capture, describe
 from ..capture import calls
 from ..frames import leave_out, unseen
 from ..states import phases
-from ..thread import current
+from ..thread import current, process
 from . import ending, fetcher, override, sampler, wait, worker
 
 _iterator_ids = itertools.count()
 _loader_ids = itertools.count()
 _loaders = weakref.WeakKeyDictionary()  # DataLoader -> Loader
-_process = {"generation": 0, "delivers": False}
-
-
-def delivers():
-    """Whether a loader was seen in this process."""
-    return _process["delivers"]
-
-
-def _enter_child():
-    """A forked child has a recording of its own, in which nothing is announced yet."""
-    _process["generation"] += 1
-
-
-os.register_at_fork(after_in_child=_enter_child)
 
 
 class Loader:
@@ -167,11 +152,11 @@ def _framework():
 def announce(iterator, new, framework=None):
     """Writes the texts that the records of this pass refer to, unless this process has done so. `framework`: that trains,
     where the loader is not torch's."""
-    generation = _process["generation"]
+    generation = process.generation
     if new.generation == generation:
         return
     new.generation = generation
-    _process["delivers"] = True
+    process.delivers = True
     describe.write_consumer(is_torch_complete=True, framework=framework or _framework())
     if new.loader.generation != generation:
         new.loader.generation = generation
@@ -182,7 +167,7 @@ def announce(iterator, new, framework=None):
             "iterator_id": new.iterator_id,
             "loader_id": new.loader.loader_id,
             "epoch": new.epoch,
-            "worker_pids": [process.pid for process in getattr(iterator, "_workers", ())],
+            "worker_pids": [each.pid for each in getattr(iterator, "_workers", ())],
             "create_begin_ns": new.begin_ns,
             "create_end_ns": new.end_ns,
         },

@@ -12,18 +12,11 @@ class Sampler:
     def __init__(self):
         self.draws = 0
         self.ns = 0
-        self._due = _FIRST
-
-    def drawn(self, ns):
-        self.draws += 1
-        self.ns += ns
-
-    def is_due(self):
-        return self.draws >= self._due
+        self.due = _FIRST  # draws from which on it is to be written
 
     def write(self, iterator_id):
         """The last text of a pass holds: one of a killed process is at most half of its draws behind."""
-        self._due = 2 * max(self.draws, _FIRST)
+        self.due = 2 * max(self.draws, _FIRST)
         if calls.enabled and self.draws:
             capture.text(capture.TEXT_MARK, {"what": "sampler", "iterator_id": iterator_id, "draws": self.draws,
                                              "ns": self.ns})

@@ -12,7 +12,8 @@ from .. import capture, describe, sizes
 from ..capture import calls
 from ..frames import leave_out, unseen
 from ..states import jax_steps, phases
-from ..thread import current, took
+from ..states.segment_run import run
+from ..thread import current, process, took
 
 ATTRIBUTE = phases.PASS
 
@@ -40,22 +41,51 @@ def _wrap_next(base, announce):
 
 @unseen
 def one(real, asked, iterator, announce):
-    """A wait for a batch of torch's `iterator`. real(asked) gives it: torch's own, or one that works on what torch gave."""
+    """A wait for a batch of torch's `iterator`, recorded. real(asked) gives it: torch's own, or one that works on what torch
+    gave. Between two steps all that is called is cold in the processor's caches: what a wait mostly does stands here and in
+    _before and _delivered, and what it seldom does is called."""
     current_pass = iterator.__dict__.get(ATTRIBUTE)
     if current_pass is None or current.busy or not calls.enabled:
         if current.waiting is not None and current_pass is not current.waiting:
-            _guarded(iterator, "counting a loader within", _nested, iterator, current.waiting)
+            _guarded("counting a loader within", _nested, iterator, current.waiting)
         return real(asked)
-    jax_steps.before_wait()
     measured = None
     try:
-        announce(iterator, current_pass)
-        measured = phases.before(iterator, current_pass)
+        if jax_steps.state.active:
+            jax_steps.before_wait()
+        if current_pass.generation != process.generation:
+            announce(iterator, current_pass)
+        run.last_pass = current_pass
+        if run.enabled is not False:
+            measured = phases.before(iterator, current_pass)
+        ready, numbers = _before(iterator, current_pass)
     except Exception as error:
         capture.fail("beginning a wait", error)
         phases.give_up()
         return real(asked)
-    return _wait(real, asked, iterator, current_pass, measured)
+    current.busy = True
+    current.waiting = current_pass
+    received = None if measured is None else getattr(iterator, "_rcvd_idx", None)
+    calls.wait_begin()
+    try:
+        batch = real(asked)
+    except StopIteration:
+        _ended(current_pass, ready)
+        raise
+    except Exception:
+        if measured is not None and getattr(iterator, "_rcvd_idx", None) != received:
+            measured.failed()
+        raise
+    else:
+        samples = took[get_ident()] = _delivered(iterator, current_pass, ready, numbers, batch)
+        if measured is not None:
+            _tell(measured, iterator, batch, samples)
+        if jax_steps.state.active:
+            jax_steps.delivered(current_pass.loader)
+        return batch
+    finally:
+        current.busy = False
+        current.waiting = None
 
 
 def _nested(iterator, outer):
@@ -72,39 +102,6 @@ def _nested(iterator, outer):
         capture.text(capture.TEXT_MARK, {
             "what": "nested loader", "loader_id": outer.loader.loader_id, "num_workers": workers,
             "dataset_type": type(getattr(iterator, "_dataset", None)).__name__[:200], "batches": batches})
-
-
-@unseen
-def _wait(real, asked, iterator, current_pass, measured):
-    """One wait, recorded. `measured`: of the pass, where states are made of it."""
-    try:
-        before = _before(iterator, current_pass)
-    except Exception as error:
-        capture.fail("beginning a wait", error)
-        phases.give_up()
-        return real(asked)
-    current.busy = True
-    current.waiting = current_pass
-    received = getattr(iterator, "_rcvd_idx", None)
-    calls.wait_begin()
-    try:
-        batch = real(asked)
-    except StopIteration:
-        _ended(current_pass, before)
-        raise
-    except Exception:
-        if measured is not None and getattr(iterator, "_rcvd_idx", None) != received:
-            measured.failed()
-        raise
-    else:
-        samples = took[get_ident()] = _delivered(iterator, current_pass, before, batch)
-        if measured is not None:
-            _tell(measured, iterator, batch, samples)
-        jax_steps.delivered(current_pass.loader)
-        return batch
-    finally:
-        current.busy = False
-        current.waiting = None
 
 
 def _tell(measured, iterator, batch, samples):
@@ -125,17 +122,23 @@ def _wrap_next_index(base):
         if current_pass is None or not calls.enabled:
             return real(self)
         if current_pass.sent == 0:
-            _guarded(self, "arming a pass", phases.first_draw, self, current_pass)
+            _guarded("arming a pass", phases.first_draw, self, current_pass)
         begin_ns = monotonic_ns()
         index = real(self)
-        current_pass.sampler.drawn(monotonic_ns() - begin_ns)
-        _guarded(self, "taking indices", _taken, self, current_pass, index)
+        current_pass.sampler.ns += monotonic_ns() - begin_ns
+        current_pass.sampler.draws += 1
+        try:
+            if calls.enabled:
+                _taken(self, current_pass, index)
+        except Exception as error:
+            capture.fail("taking indices", error)
+            phases.give_up()
         return index
 
     base._next_index = _next_index
 
 
-def _guarded(iterator, where, function, *arguments):
+def _guarded(where, function, *arguments):
     try:
         if calls.enabled:
             function(*arguments)
@@ -149,10 +152,10 @@ def _taken(iterator, current_pass, index):
     number = current_pass.sent
     current_pass.sent += 1
     if iterator._dataset_kind == 0:
-        current_pass.sizes[number] = sizes.of_indices(index, iterator._auto_collation)
+        current_pass.sizes[number] = len(index) if type(index) is list else sizes.of_indices(index, iterator._auto_collation)
     if iterator._num_workers == 0 and current.waiting is current_pass:
         calls.batch_begin(current_pass.iterator_id, number, capture.UNKNOWN)
-    if phases.is_phased():
+    if run.enabled:
         if current_pass.prediction is not None:
             current_pass.prediction.drawn(number, index)
         if current_pass.phased is not None:
@@ -160,31 +163,27 @@ def _taken(iterator, current_pass, index):
 
 
 def _before(iterator, current_pass):
-    """(batches ready, numbers of the batches under way where they may overtake each other)."""
+    """(batches ready, numbers of the batches under way where they may overtake each other). Ready are those that have arrived
+    and were not delivered: kept back because an earlier one is late, or in the queue."""
     tasks = getattr(iterator, "_task_info", None)
     if tasks is None:
         return capture.UNKNOWN, None
     numbers = None if getattr(iterator, "_in_order", True) else set(tasks)
-    return _ready(iterator, current_pass, tasks), numbers
-
-
-def _ready(iterator, current_pass, tasks):
-    """Batches that have arrived and were not delivered: kept back because an earlier one is late, or in the queue."""
     if not current_pass.counts_ready:
-        return capture.UNKNOWN
+        return capture.UNKNOWN, numbers
     try:
         if iterator._dataset_kind == 0:
             kept = len(tasks) - iterator._tasks_outstanding
         else:
             kept = sum(len(task) == 2 for task in tasks.values())
-        return max(0, kept) + iterator._data_queue.qsize()
+        return (kept if kept > 0 else 0) + iterator._data_queue.qsize(), numbers
     except (AttributeError, NotImplementedError, OSError):
         current_pass.counts_ready = False
-        return capture.UNKNOWN
+        return capture.UNKNOWN, numbers
 
 
 def _number(iterator, current_pass, numbers_before):
-    """The number of the batch just delivered, as its worker knows it."""
+    """The number of the batch just delivered, as its worker knows it, where torch's count does not tell."""
     if getattr(iterator, "_task_info", None) is None:
         made_here = not iterator._num_workers and current_pass.sent > 0
         return current_pass.sent - 1 if made_here else current_pass.delivered
@@ -194,29 +193,28 @@ def _number(iterator, current_pass, numbers_before):
     return max(gone) if gone else current_pass.delivered
 
 
-def _delivered(iterator, current_pass, before, batch):
+def _delivered(iterator, current_pass, ready, numbers_before, batch):
     """Records the wait; the samples of the batch."""
     if not calls.enabled:
         return 0
     try:
-        ready, numbers_before = before
         number = _number(iterator, current_pass, numbers_before)
         samples = current_pass.sizes.pop(number, None)
+        loader = current_pass.loader
         if samples is None:
             samples = sizes.of_stream(batch, iterator._auto_collation)
-            if not iterator._auto_collation and not current_pass.loader.delivered:
+            if not iterator._auto_collation and not loader.delivered:
                 describe.write_counted(*sizes.of_item(batch))
         if iterator._num_workers == 0:
             calls.batch_end(samples)
             if current_pass.phased is not None:
                 phases.end_batch()
-        flags = 0 if current_pass.delivered else capture.FIRST
-        calls.wait_end(current_pass.iterator_id, number, samples, ready, flags)
-        if not current_pass.loader.delivered and samples:
-            describe.write_prepared(current_pass.loader.loader_id, batch, samples)
+        calls.wait_end(current_pass.iterator_id, number, samples, ready, 0 if current_pass.delivered else capture.FIRST)
+        if not loader.delivered and samples:
+            describe.write_prepared(loader.loader_id, batch, samples)
         current_pass.delivered += 1
-        current_pass.loader.delivered += 1
-        if current_pass.sampler.is_due():
+        loader.delivered += 1
+        if current_pass.sampler.draws >= current_pass.sampler.due:
             current_pass.sampler.write(current_pass.iterator_id)
         return samples
     except Exception as error:
@@ -224,7 +222,7 @@ def _delivered(iterator, current_pass, before, batch):
         return 0
 
 
-def _ended(current_pass, before):
+def _ended(current_pass, ready):
     current_pass.is_over = True
     current_pass.loader.whole = current_pass.delivered
     if not calls.enabled:
@@ -234,6 +232,6 @@ def _ended(current_pass, before):
         if current_pass.phased is not None and phases.is_phased():
             current_pass.phased.ended()
         flags = capture.END_OF_EPOCH | (0 if current_pass.delivered else capture.FIRST)
-        calls.wait_end(current_pass.iterator_id, current_pass.delivered, 0, before[0], flags)
+        calls.wait_end(current_pass.iterator_id, current_pass.delivered, 0, ready, flags)
     except Exception as error:
         capture.fail("ending an epoch", error)
