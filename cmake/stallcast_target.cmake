@@ -22,7 +22,7 @@ endfunction()
 
 # A layer is a folder of the tree, a room a folder of a layer. Each room is a library, so that its rooms are built and linked
 # one by one: the preset `dev`. With STALLCAST_WHOLE_LAYERS each layer is compiled as one source instead: its headers, and the
-# templates that its sources have in common, once. That halves a build from nothing, takes 2 to 3 GB of memory, and costs a
+# templates that its sources have in common, once. That halves a build from nothing, takes more than 2 GB of memory, and costs a
 # minute after each change; names are unique within a layer for it, also those that no other source sees.
 
 # stallcast_library(NAME LAYER ...): the library NAME of a layer, of what stallcast_room says. The holder is the target that

@@ -18,9 +18,8 @@ namespace stallcast::sections {
 namespace {
 
 constexpr const char* k_through_maps =
-    "the data seem to be read through maps of their files (mmap), which is not seen: the workers have some, and hardly "
-    "a "
-    "byte of a sample was read";
+    "the data seem to be read through maps of their files (mmap), which is not seen: the workers have some, "
+    "and hardly a byte of a sample was read";
 constexpr const char* k_no_cold_block = "no cold block tells what came from storage";
 
 /// Distinct samples that were read: later epochs read the same ones again. Negative where none was marked by itself.

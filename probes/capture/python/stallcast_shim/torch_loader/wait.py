@@ -183,7 +183,7 @@ def _before(iterator, current_pass):
 
 
 def _number(iterator, current_pass, numbers_before):
-    """The number of the batch just delivered, as its worker knows it, where torch's count does not tell."""
+    """The number of the batch just delivered, as its worker knows it."""
     if getattr(iterator, "_task_info", None) is None:
         made_here = not iterator._num_workers and current_pass.sent > 0
         return current_pass.sent - 1 if made_here else current_pass.delivered
