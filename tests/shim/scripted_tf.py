@@ -74,6 +74,27 @@ def pipeline():
     return _PrefetchDataset(_BatchDataset(_ShuffleDataset(RangeDataset()), 4))
 """
 
+DATASET_OPS = """
+import time
+from tensorflow.python.data.ops import iterator_ops
+
+made_ns = []
+
+class NumpyIterator:
+    __slots__ = ["_iterator"]
+
+    def __init__(self, dataset):
+        self._iterator = iter(dataset)
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        batch = next(self._iterator)
+        made_ns.append(time.monotonic_ns())
+        return batch
+"""
+
 TRAINER = """
 from tensorflow.python.data.ops.iterator_ops import OwnedIterator, errors
 
@@ -166,6 +187,7 @@ MODULES = {
     "tensorflow/python/data/__init__.py": "",
     "tensorflow/python/data/ops/__init__.py": "",
     "tensorflow/python/data/ops/iterator_ops.py": ITERATOR_OPS,
+    "tensorflow/python/data/ops/dataset_ops.py": DATASET_OPS,
     "tensorflow/python/checkpoint/__init__.py": "",
     "tensorflow/python/checkpoint/checkpoint.py": CHECKPOINT,
     "tensorflow/python/checkpoint/checkpoint_management.py": MANAGEMENT,

@@ -176,7 +176,7 @@ class ApiTest(ShimTest):
         self.assertEqual({text["dataset_type"] for text in result.run.consumer.texts["loader"]}, {"outer"})
 
     def test_a_failure_of_ours_is_one_issue(self):
-        for place in ("torch_loader.loader.announce", "states.phases.before_known", "api._describe",
+        for place in ("torch_loader.loader.announce", "states.phases.refuse_known", "api._describe",
                       "torch_loader.loader.Pass"):
             module, name = place.rsplit(".", 1)
             result = self.run_script(

@@ -57,6 +57,22 @@ class DataTest(ScriptedTest):
         process = consumer.texts["process"][-1]
         self.assertEqual((process["framework"], process["framework_version"]), ("tensorflow", "9.9"))
 
+    def test_arrays_of_batches_are_made_within_the_wait(self):
+        script = (
+            "from tensorflow.python.data.ops import dataset_ops\n"
+            "from tensorflow.python.data.ops.iterator_ops import pipeline\n"
+            "print(list(dataset_ops.NumpyIterator(pipeline())))\n"
+        )
+        waits = self.fine(script).consumer.waits
+        self.assertEqual([wait.samples for wait in waits], [4, 4, 2, 0])
+        self.assertEqual([wait.flags for wait in waits], [FIRST, 0, 0, END_OF_EPOCH])
+        result = self.run_script(script + "print(*dataset_ops.made_ns)\n")
+        made_ns = [int(word) for word in result.out.splitlines()[-1].split()]
+        for wait, made in zip(result.run.consumer.waits, made_ns):
+            self.assertLessEqual(wait.begin_ns, made)
+            self.assertLessEqual(made, wait.end_ns)
+        self.assertEqual(len(made_ns), 3)
+
     def test_get_next_and_an_iterator_that_is_let_go(self):
         consumer = self.fine(
             """

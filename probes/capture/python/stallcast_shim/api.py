@@ -7,7 +7,7 @@ from . import capture, sizes
 from .capture import calls
 from .loaders import passes
 from .states import jax_steps, phases
-from .thread import current
+from .thread import current, process
 
 _NAMES = (("torch", "pytorch"), ("tensorflow", "tensorflow"), ("jax", "jax"))
 _latest = {"pass": None}  # the pass that began last: what batch() belongs to
@@ -127,8 +127,7 @@ def step():
     if not calls.enabled and not capture.start():
         return
     jax_steps.told()
-    optimizer = sys.modules.get("stallcast_shim.steps.optimizer")
-    if optimizer is None or not optimizer.seen["steps"]:
+    if not process.optimizes:
         calls.step()
         phases.count_step()
 

@@ -10,6 +10,7 @@ _PATCHES = {
     "torchdata.stateful_dataloader.worker": "torch_loader.worker",
     "torch.autograd.profiler": "steps.gpu",
     "tensorflow.python.data.ops.iterator_ops": "loaders.tfdata",
+    "tensorflow.python.data.ops.dataset_ops": "loaders.tfdata",
     "keras.src.backend.tensorflow.trainer": "loaders.keras",
     "nvidia.dali.plugin.pytorch": "loaders.dali",
     "nvidia.dali.plugin.paddle": "loaders.dali",

@@ -17,6 +17,7 @@ class _Process:
 
     generation = 0  # a forked child has a recording of its own, in which nothing is announced yet
     delivers = False  # a loader was seen
+    optimizes = False  # torch's optimizers step
 
 
 def _enter_child():

@@ -3,13 +3,14 @@
     pass begins -> its loader is described -> wait_begin -> the loader's own next -> wait_end
 """
 
-import threading
+from threading import get_ident
 
 from .. import capture, sizes
 from ..capture import calls
 from ..frames import unseen
 from ..states import jax_steps, phases
-from ..thread import current, took
+from ..states.segment_run import run
+from ..thread import current, process, took
 from ..torch_loader import loader
 
 
@@ -20,7 +21,7 @@ class Known:
         self.framework = framework
         self.text = text
         self.count = count  # samples of a batch
-        self.end = end  # the exception that means the end of the pass
+        self.end = end  # the exceptions that mean the end of the pass
         self.makes_here = makes_here  # a batch is made inside the wait for it, by the same thread
 
     def pass_over(self, source):
@@ -47,16 +48,23 @@ def loader_text(kind, **facts):
 @unseen
 def wait(current_pass, pull):
     """pull() is the loader's own next: one wait, recorded. Whoever calls has looked at current.busy. Raises what pull()
-    does."""
-    jax_steps.before_wait()
+    does. What a wait mostly does stands here, as in torch_loader.wait.one, and what it seldom does is called."""
+    known = current_pass.known
     try:
-        loader.announce(None, current_pass, current_pass.known.framework)
-        phases.before_known(current_pass)
+        if jax_steps.state.active:
+            jax_steps.before_wait()
+        if current_pass.generation != process.generation:
+            loader.announce(None, current_pass, known.framework)
+        run.last_pass = current_pass
+        if run.enabled is not False and not current_pass.is_refused:
+            phases.refuse_known(current_pass)
     except Exception as error:
         capture.fail("beginning a wait", error)
         return pull()
-    known = current_pass.known
-    _begin(current_pass)
+    if calls.enabled:
+        calls.wait_begin()
+        if known.makes_here:
+            calls.batch_begin(current_pass.iterator_id, current_pass.delivered, capture.UNKNOWN)
     current.busy = True
     try:
         batch = pull()
@@ -68,32 +76,24 @@ def wait(current_pass, pull):
             calls.batch_end(0)
         raise
     else:
-        _delivered(current_pass, batch)
-        jax_steps.delivered(current_pass.loader)
+        if calls.enabled:
+            _delivered(current_pass, known, batch)
+        if jax_steps.state.active:
+            jax_steps.delivered(current_pass.loader)
         return batch
     finally:
         current.busy = False
 
 
-def _begin(current_pass):
-    if not calls.enabled:
-        return
-    calls.wait_begin()
-    if current_pass.known.makes_here:
-        calls.batch_begin(current_pass.iterator_id, current_pass.delivered, capture.UNKNOWN)
-
-
-def _delivered(current_pass, batch):
+def _delivered(current_pass, known, batch):
     """Records the wait."""
-    if not calls.enabled:
-        return
     try:
         number = current_pass.delivered
-        samples = current_pass.known.count(batch)
-        if current_pass.known.makes_here:
+        samples = known.count(batch)
+        if known.makes_here:
             calls.batch_end(samples)
         calls.wait_end(current_pass.iterator_id, number, samples, capture.UNKNOWN, 0 if number else capture.FIRST)
-        took[threading.get_ident()] = samples
+        took[get_ident()] = samples
         current_pass.delivered = number + 1
         current_pass.loader.delivered += 1
     except Exception as error:

@@ -1,6 +1,7 @@
 """tf.data where Python pulls: each eager _next_internal of an iterator is a wait.
 
-That is under `for batch in dataset`, next(), get_next() and as_numpy_iterator(). Inside a tf.function the pull is a node
+That is under `for batch in dataset`, next() and get_next(). Of as_numpy_iterator() it is all of its next(), which makes
+arrays of the batch as well. Inside a tf.function the pull is a node
 of the graph: Python runs it once, while it is traced, and sees no batch; that is one data issue.
 """
 
@@ -19,39 +20,56 @@ _told = set()
 
 
 def patch(module):
-    """Called with tensorflow.python.data.ops.iterator_ops just imported, in the middle of `import tensorflow`."""
-    owner = module.OwnedIterator
-    real = owner._next_internal
-    out_of_range = module.errors.OutOfRangeError
-
-    @functools.wraps(real)
-    @unseen
-    def _next_internal(self):
-        if current.busy or current.worker is not None or not calls.enabled:
-            return real(self)
-        current_pass = None
-        try:
-            if module.context.executing_eagerly():
-                current_pass = _pass_of(self, out_of_range)
-            else:
-                _tell_of_graph()
-        except Exception as error:
-            capture.fail("starting a pass over tf.data", error)
-        if current_pass is None:
-            return real(self)
-        return passes.wait(current_pass, functools.partial(real, self))
-
-    owner._next_internal = _next_internal
+    """Called with iterator_ops or dataset_ops of tensorflow.python.data.ops just imported, in the middle of
+    `import tensorflow`. The second imports the first."""
+    if hasattr(module, "OwnedIterator"):
+        owned = module.OwnedIterator
+        watched = _Watched(module)
+        owned._next_internal = watched.pull(owned._next_internal, lambda iterator: iterator)
+    else:
+        arrays = getattr(module, "NumpyIterator", None) or module._NumpyIterator
+        watched = _Watched(module.iterator_ops)
+        arrays.__next__ = watched.pull(arrays.__next__, lambda iterator: iterator._iterator)  # makes arrays of a batch
 
 
-def _pass_of(iterator, out_of_range):
+class _Watched:
+    """Pulls of tf.data's iterators. `ops`: the module iterator_ops."""
+
+    def __init__(self, ops):
+        self._context = ops.context
+        self._ends = ops.errors.OutOfRangeError, StopIteration
+
+    def pull(self, real, iterator_of):
+        """What stands in place of `real`: each call is a wait, in the pass of the OwnedIterator iterator_of(self)."""
+
+        @functools.wraps(real)
+        @unseen
+        def pull(iterator):
+            if current.busy or current.worker is not None or not calls.enabled:
+                return real(iterator)
+            current_pass = None
+            try:
+                if self._context.executing_eagerly():
+                    current_pass = _pass_of(iterator_of(iterator), self._ends)
+                else:
+                    _tell_of_graph()
+            except Exception as error:
+                capture.fail("starting a pass over tf.data", error)
+            if current_pass is None:
+                return real(iterator)
+            return passes.wait(current_pass, functools.partial(real, iterator))
+
+        return pull
+
+
+def _pass_of(iterator, ends):
     """The pass of an iterator, which begins with its first batch; None for one that was made within a graph."""
     found = iterator.__dict__.get(_PASS)
     if found is None:
         dataset = getattr(iterator, "_dataset", None)
         if dataset is None:
             return None
-        known = passes.Known(_framework(), describe(dataset), end=out_of_range)
+        known = passes.Known(_framework(), describe(dataset), end=ends)
         found = known.pass_over(dataset)
         iterator.__dict__[_PASS] = found
     return found

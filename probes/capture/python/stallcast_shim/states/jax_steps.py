@@ -12,13 +12,14 @@ traced within the loop (compiled before it) no step is told, and batches are the
 """
 
 import functools
-import sys
 import threading
 
 from .. import capture
 from ..capture import calls
 from ..frames import unseen
+from ..thread import process
 from . import phases
+
 
 class _State:
     active = False  # JAX is there
@@ -66,9 +67,7 @@ def before_wait():
         return
     _thread.is_pending = False
     try:
-        optimizer = sys.modules.get("stallcast_shim.steps.optimizer")
-        is_seen = optimizer is not None and optimizer.seen["steps"]
-        if calls.enabled and not state.told and not is_seen and getattr(_thread.loader, "trains", False):
+        if calls.enabled and _thread.loader.trains and not state.told and not process.optimizes:
             calls.step()
             phases.count_step()
     except Exception as error:

@@ -57,10 +57,10 @@ def before(iterator, current_pass):
     return made if is_phased() else None
 
 
-def before_known(current_pass):
-    """As before(), of a loader that is not torch's: what it has ready, and when it makes more, nobody can choose."""
-    run.last_pass = current_pass
-    if is_phased() and not current_pass.is_refused and _is_due(current_pass):
+def refuse_known(current_pass):
+    """Before a wait of a loader that is not torch's, whose pass was not refused: what it has ready, and when it makes
+    more, nobody can choose."""
+    if is_phased() and _is_due(current_pass):
         known = current_pass.known
         how = "are made by the loop itself" if known.makes_here else "come from threads or processes that cannot be held back"
         _refuse(current_pass, "batches of %s %s" % (known.text["kind"], how))

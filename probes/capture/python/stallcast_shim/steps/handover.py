@@ -20,6 +20,7 @@ from ..capture import calls
 from ..frames import unseen
 from ..loaders import passes
 from ..states import phases
+from ..states.segment_run import run
 from ..thread import current
 from ..torch_loader import loader
 from . import replace, watch
@@ -145,7 +146,9 @@ def _timed(real, handed):
 
 
 def _delivered(handed, samples):
-    phases.before_known(handed)
+    run.last_pass = handed
+    if not handed.is_refused:
+        phases.refuse_known(handed)
     loader.announce(None, handed, handed.known.framework)
     number = handed.delivered
     calls.wait_end(handed.iterator_id, number, samples, capture.UNKNOWN, 0 if number else capture.FIRST)

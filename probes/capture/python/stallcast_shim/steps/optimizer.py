@@ -7,10 +7,8 @@ from .. import capture, describe
 from ..capture import calls
 from ..frames import unseen
 from ..states import phases
+from ..thread import process
 from . import exchange, handover, own_loop
-
-
-seen = {"steps": False}  # whether torch's optimizers step in this process
 
 
 def _count(optimizer):
@@ -20,7 +18,7 @@ def _count(optimizer):
     try:
         describe.write_consumer(is_torch_complete=True)
         describe.write_gradients(optimizer)
-        seen["steps"] = True
+        process.optimizes = True
         handover.stepped()
         calls.step()
         phases.count_step()

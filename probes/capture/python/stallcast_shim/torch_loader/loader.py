@@ -37,6 +37,7 @@ class Loader:
         self.text = None  # until its first iterator exists
         self.generation = -1  # of the process that it is announced in
         self.works_in_next = False  # on each batch, beyond torch's own next (loaders/graphs.py)
+        self.trains = False  # a step of JAX was traced at a batch of it (states/jax_steps.py)
         self.nested = 0  # of its batches, those for which its data set asked a loader of its own, with workers
 
 
