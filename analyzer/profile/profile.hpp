@@ -236,11 +236,12 @@ struct State {
 /// by its class and its place in the chain, or what is not one. Times are its own: without the operators that it calls,
 /// without reads, and without what measuring costs. The rows' `busy` add up to 1.
 struct Operator {
-  std::string name{};             ///< "Resize", "augment.Cutout", "Lambda(normalise)"
-  std::string where{};            ///< "transform[0]"; empty where no chain was found that holds it
-  std::string kind = "operator";  ///< operator | getitem (the sample's own: decoding, loading) | collate | read | rest
-  std::string state = "as_is";    ///< of the storage meanwhile: as_is | cached | cold
-  std::int64_t samples = 0;       ///< behind it
+  std::string name{};   ///< "Resize", "augment.Cutout", "Lambda(normalise)"
+  std::string where{};  ///< "transform[0]"; empty where no chain was found that holds it
+  /// operator | getitem (the sample's own: decoding, loading) | collate | read | core (waiting for one) | rest
+  std::string kind = "operator";
+  std::string state = "as_is";  ///< of the storage meanwhile: as_is | cached | cold
+  std::int64_t samples = 0;     ///< behind it
   double calls_per_sample = 0.0;
   MeasuredEstimate<SecondsPerSample> wall{};
   MeasuredEstimate<SecondsPerSample> cpu{};  ///< of the making thread

@@ -28,6 +28,7 @@ struct MadeBatch {
   double samples = 0.0;
   double busy_s = 0.0;  ///< per sample
   double busy_cpu_s = 0.0;
+  std::optional<double> core_wait_s{};
 };
 
 /// Process of a host -> what it made.
@@ -83,9 +84,11 @@ void take_pass(const RunData& run, const Consumer& consumer, const Pass& pass, M
     const auto state = state_of(made, phases[pid], consumer);
     if (!state) continue;
     const double samples = made.samples;
-    makers[{consumer.host, pid}].push_back({made.begin_ns, made.end_ns, *state, samples,
-                                            static_cast<double>(made.end_ns - made.begin_ns) * k_ns / samples,
-                                            static_cast<double>(made.cpu_ns) * k_ns / samples});
+    const auto per_sample = [samples](std::uint64_t ns) { return static_cast<double>(ns) * k_ns / samples; };
+    MadeBatch batch{made.begin_ns,          made.end_ns, *state, samples, per_sample(made.end_ns - made.begin_ns),
+                    per_sample(made.cpu_ns)};
+    if (made.run_delay_ns != UINT64_MAX) batch.core_wait_s = per_sample(made.run_delay_ns);
+    makers[{consumer.host, pid}].push_back(batch);
   }
 }
 
@@ -227,8 +230,12 @@ class Joiner {
  private:
   void add_sample(const MadeBatch& batch, const record::SampleRecord& sample, const Parts& parts,
                   const std::map<std::uint32_t, OperatorName>& named) {
-    DividedWhole whole{sample.begin_ns,  1.0, static_cast<double>(sample.read_ns + sample.meta_ns) * k_ns, batch.busy_s,
-                       batch.busy_cpu_s, {}};
+    DividedWhole whole{sample.begin_ns,
+                       1.0,
+                       static_cast<double>(sample.read_ns + sample.meta_ns) * k_ns,
+                       batch.busy_s,
+                       batch.busy_cpu_s,
+                       batch.core_wait_s};
     add_parts(parts, named, names_, whole);
     StateTimes& state = states_[batch.state];
     for (const record::PartRecord* part : parts) state.undivided += part->undivided;
@@ -236,12 +243,8 @@ class Joiner {
   }
 
   void add_collate(const MadeBatch& batch, const Parts& parts, const std::map<std::uint32_t, OperatorName>& named) {
-    DividedWhole whole{parts.front()->whole_ns,
-                       batch.samples,
-                       0.0,
-                       batch.busy_s * batch.samples,
-                       batch.busy_cpu_s * batch.samples,
-                       {}};
+    DividedWhole whole{parts.front()->whole_ns, batch.samples, 0.0, batch.busy_s * batch.samples,
+                       batch.busy_cpu_s * batch.samples};
     for (const record::PartRecord* part : parts) whole.read_s += static_cast<double>(part->read_ns) * k_ns;
     add_parts(parts, named, names_, whole);
     states_[batch.state].collates.push_back(std::move(whole));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -34,6 +35,7 @@ struct DividedWhole {
   double read_s = 0.0;   ///< reads, opens and stats in it
   double busy_s = 0.0;   ///< of making so many samples of its batch, from index list in hand to collated
   double busy_cpu_s = 0.0;
+  std::optional<double> core_wait_s{};  ///< of busy_s: runnable, but not running; none: not recorded
   std::vector<std::pair<std::size_t, OperatorTime>> operators{};  ///< index into `names`
 };
 

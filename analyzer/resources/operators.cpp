@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 #include "analyzer/resources/constants.hpp"
 #include "analyzer/resources/operator_times.hpp"
@@ -27,6 +28,10 @@ Estimate<double> ratio(const std::vector<double>& top, const std::vector<double>
   Estimate<double> estimate = ratio_of_sums(top, bottom);
   estimate.ci95_low = std::max(0.0, estimate.ci95_low);
   return estimate;
+}
+
+Estimate<double> scaled(const Estimate<double>& all, double part) {
+  return {part * all.mean, part * all.ci95_low, part * all.ci95_high, all.n};
 }
 
 /// One row's values, whole by whole.
@@ -121,6 +126,31 @@ Operator reads_of(const std::vector<DividedWhole>& samples) {
   return row;
 }
 
+/// What the workers waited for a core, beyond what the rows hold of it. Such waiting befalls between samples, mostly
+/// (probes/capture/parts.hpp): it is no operator's. None where it was not recorded.
+std::optional<Operator> core_wait_of(const std::vector<Operator>& rows, const std::vector<DividedWhole>& wholes) {
+  Operator row;
+  row.name = "waiting for a core";
+  row.kind = "core";
+  Series series;
+  for (const DividedWhole& whole : wholes) {
+    if (!whole.core_wait_s) return std::nullopt;
+    series.wall.push_back(*whole.core_wait_s);
+    series.cpu.push_back(0.0);
+    series.each.add(*whole.core_wait_s);
+  }
+  const Bases bases = bases_of(wholes);
+  set_wall(row, series, bases);
+  set_cpu(row, series, bases);
+  double left = 1.0;
+  for (const Operator& other : rows) left -= other.busy->mean;
+  if (left <= 0.0 || row.busy->mean < k_core_wait_worth_a_row) return std::nullopt;
+  const double part = std::min(1.0, left / row.busy->mean);
+  row.wall = as<SecondsPerSample>(scaled(ratio(series.wall, bases.samples), part));
+  row.busy = scaled(ratio(series.wall, bases.busy), part);
+  return row;
+}
+
 /// What the rows leave of the busy time, with the intervals of all of them.
 Operator rest_of(const std::vector<Operator>& rows, const std::vector<DividedWhole>& wholes) {
   double share = 1.0;
@@ -188,6 +218,7 @@ std::vector<Operator> operators_of(Nodes nodes, const std::vector<RankView>& ran
   rows.push_back(reads_of(times.samples));
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Operator& a, const Operator& b) { return a.busy->mean > b.busy->mean; });
+  if (auto waiting = core_wait_of(rows, times.samples)) rows.push_back(std::move(*waiting));
   rows.push_back(rest_of(rows, times.samples));
   for (Operator& row : rows) row.state = times.state;
   check(times, rows.back(), issues);

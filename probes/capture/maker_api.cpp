@@ -140,7 +140,7 @@ STALLCAST_EXPORT void stallcast_collate_begin(void) {
   if (thread == nullptr || !in_batch(*thread)) return;
   const Busy busy(*thread);
   prepare_parts(*thread);
-  thread->batch.collate_begin_ns = monotonic_ns();
+  thread->batch.collate_begin_ns = begin_of_whole();
   open_whole(*thread, record::k_part_collate, thread->batch.collate_begin_ns, record::k_part_in_collate);
 }
 
@@ -190,8 +190,9 @@ STALLCAST_EXPORT void stallcast_sample_begin(int64_t index) {
   for (auto& file : thread->sample.files) file.file_id = 0;
   if (!is_timing(*thread)) return;
   prepare_parts(*thread);
-  thread->sample.begin_ns = monotonic_ns();
-  if (!is_divided(*thread, index)) return;
+  const bool divided = is_divided(*thread, index);
+  thread->sample.begin_ns = divided ? begin_of_whole() : monotonic_ns();
+  if (!divided) return;
   open_whole(*thread, record::k_part_sample, thread->sample.begin_ns, 0);
 }
 

@@ -140,6 +140,11 @@ bool is_divided(Thread& thread, std::int64_t index) {
   return record::sample_hash(index) % stack.period == 0;
 }
 
+std::uint64_t begin_of_whole() {
+  clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  return monotonic_ns();
+}
+
 void open_whole(Thread& thread, std::uint32_t number, std::uint64_t begin_ns, std::uint16_t flags) {
   if (thread.parts == nullptr || thread.parts->depth != 0) return;
   PartStack& stack = *thread.parts;

@@ -76,6 +76,12 @@ void set_part_period(Thread& thread);
 /// Whether the timed sample that begins is one of them.
 bool is_divided(Thread& thread, std::int64_t index);
 
+/// CLOCK_MONOTONIC, for a whole that begins. A core that is due to another thread is given up before: kernels without
+/// full preemption (PREEMPT_NONE, PREEMPT_LAZY) take it when a system call returns, and the CPU clock of each part is
+/// one. Waiting for a core would else gather in the wholes: of samples of 50 us on crowded cores, one in 14 took 1 to 7
+/// ms.
+std::uint64_t begin_of_whole();
+
 /// A whole begins, unless one is open: `number` is what is left of it in the end. Only with the thread busy.
 void open_whole(Thread& thread, std::uint32_t number, std::uint64_t begin_ns, std::uint16_t flags);
 

@@ -9,6 +9,8 @@ namespace stallcast::reports {
 // findings.cpp
 /// of the waiting. Chosen: from here on one part of it may stand for the whole in a sentence
 inline constexpr double k_nearly_all_of_wait = 0.85;
+/// of the step, waiting of which nobody asks how it divides. Chosen: a fifth of what counts as "fine"
+inline constexpr double k_worth_dividing = 0.01;
 
 // price.cpp
 inline constexpr std::size_t k_longest_currency = 8;  ///< letters. Chosen: "credits" and all three-letter codes

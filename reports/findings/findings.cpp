@@ -63,7 +63,7 @@ std::vector<Part> named_parts(const Breakdown& b, bool& left_out) {
   return parts;
 }
 
-/// ": 29 % reading files, 9 % preparing samples"; empty where the wait was not divided.
+/// ": 29 % reading files, 9 % preparing samples"; empty where the wait was not divided, or is next to none.
 std::string parts_words(const Breakdown& b, int places) {
   if (slice_of(b, "wait") != nullptr) return "";
   bool left_out = false;
@@ -72,7 +72,7 @@ std::string parts_words(const Breakdown& b, int places) {
   if (parts.size() == 1 && parts.front().percent >= k_nearly_all_of_wait * wait_percent(b)) {
     return std::string(", nearly all of it ") + parts.front().words;
   }
-  if (parts.empty()) return ", and how it divides cannot be told";
+  if (parts.empty()) return b.wait.mean < k_worth_dividing ? "" : ", and how it divides cannot be told";
   std::vector<double> values;
   values.reserve(parts.size());
   for (const Part& part : parts) values.push_back(part.percent);

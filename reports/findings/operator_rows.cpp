@@ -53,7 +53,7 @@ std::vector<OperatorRow> operator_rows(const ReportData& data) {
     }
     others += found.busy->mean;
     seconds += found.wall->mean.value();
-    lines += found.kind == "rest" ? 0 : 1;
+    lines += found.kind == "rest" || found.kind == "core" ? 0 : 1;
   }
   if (rows.empty()) return rows;
   OperatorRow last;

@@ -1,6 +1,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "analyzer/analyze.hpp"
@@ -124,6 +125,45 @@ TEST_CASE("parts that miss more than 3 % of the busy time are said to") {
   const Profile profile = divided(job(), {0.5, 0.2, 0.9});
   CHECK(has_issue(profile, "operators-do-not-add-up"));
   CHECK(profile.operators.back().busy->mean == doctest::Approx(0.1).epsilon(0.05));
+}
+
+TEST_CASE("waiting for a core is no operator's") {
+  const auto waiting = [](double seen, std::optional<double> waited) {
+    RunData run = make_recordings(job());
+    for (record::ProcessRecording& process : run.processes) {
+      divide(process, {0.5, 0.2, seen});
+      for (record::BatchRecord& batch : process.batches) {
+        const auto making = static_cast<double>(batch.end_ns - batch.begin_ns);
+        batch.run_delay_ns = waited ? static_cast<std::uint64_t>(*waited * making) : UINT64_MAX;
+      }
+    }
+    join_run(run);
+    return analyze_run(run);
+  };
+  const auto has_row = [](const Profile& profile) {
+    return std::any_of(profile.operators.begin(), profile.operators.end(),
+                       [](const Operator& each) { return each.kind == "core"; });
+  };
+  SUBCASE("between samples it is a row of its own, and the rows add up") {
+    const Profile profile = waiting(0.8, 0.2);
+    const Operator& core = row(profile, "waiting for a core");
+    CHECK(core.busy->mean == doctest::Approx(0.2).epsilon(0.03));
+    CHECK(core.cpu->mean.value() == 0.0);
+    CHECK(std::abs(profile.operators.back().busy->mean) < 0.01);
+    CHECK_FALSE(has_issue(profile, "operators-do-not-add-up"));
+  }
+  SUBCASE("what samples hold of it stays theirs") {
+    CHECK(row(waiting(0.9, 0.5), "waiting for a core").busy->mean == doctest::Approx(0.1).epsilon(0.05));
+    CHECK_FALSE(has_row(waiting(1.02, 0.5)));
+  }
+  SUBCASE("next to none is no row") {
+    CHECK_FALSE(has_row(waiting(0.98, 0.005)));
+  }
+  SUBCASE("not recorded, it is part of the rest") {
+    const Profile profile = waiting(0.8, std::nullopt);
+    CHECK_FALSE(has_row(profile));
+    CHECK(has_issue(profile, "operators-do-not-add-up"));
+  }
 }
 
 TEST_CASE("without workers the consumer's own records are divided") {

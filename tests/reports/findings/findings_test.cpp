@@ -48,6 +48,9 @@ TEST_CASE("waiting of which no part can be told is not called by what it is none
   p.stalls.as_is_fetch = p.stalls.as_is_prep = Estimate<Fraction>{0.0, 0.0, 0.0, 4};
   p.stalls.as_is_receive = Estimate<Fraction>{0.049, -0.165, 0.263, 4};
   CHECK(find(p).verdict == "4.9 % of each step is spent waiting for data, and how it divides cannot be told.");
+  p.stalls.as_is_wait = Estimate<Fraction>{0.0012, 0.0010, 0.0014, 4};
+  p.stalls.as_is_receive = Estimate<Fraction>{0.0012, -0.0005, 0.0029, 4};
+  CHECK(find(p).verdict == "0.1 % of each step is spent waiting for data.");
 }
 
 TEST_CASE("waiting that is not distinguishable from 0 is said so") {
