@@ -16,11 +16,12 @@ inline constexpr std::size_t k_fewest_demands = 4;
 /// Samples, or collates, that were timed by operator. Chosen: one batch of usual size; of fewer, an operator that is
 /// rare (an augmentation by chance) is missed.
 inline constexpr std::size_t k_fewest_timed_samples = 32;
-/// Of the busy time, in neither samples nor collates, beyond its interval, from which the rows do not add up. Held by
-/// "parts that miss more than 3 % of the busy time are said to" (tests/analyzer/resources/operators_test.cpp).
+/// Of the busy time, neither in samples and collates nor waiting for a core, beyond its interval, from which the rows
+/// do not add up. Held by "parts that miss more than 3 % of the busy time are said to"
+/// (tests/analyzer/resources/operators_test.cpp).
 inline constexpr double k_operators_disagree = 0.03;
-/// Of the busy time, that workers waited for a core, from which that is a row. Chosen: as little as a report has a line
-/// for. Held by "waiting for a core is no operator's" (there).
+/// Of the busy time, that workers waited for a core between samples, from which that is a row. Chosen: as little as a
+/// report has a line for. Held by "waiting for a core is no operator's" (there).
 inline constexpr double k_core_wait_worth_a_row = 0.01;
 
 // gpu.cpp

@@ -1,5 +1,5 @@
 /// What each operator of the workers costs. The rows add up to the workers' busy time: reads, operators, what samples
-/// and collates do beside them, and what lies outside of both.
+/// and collates do beside them, waiting for a core between them, and what else lies outside of both.
 #include "analyzer/resources/operators.hpp"
 
 #include <algorithm>
@@ -16,6 +16,7 @@ namespace stallcast::sections {
 namespace {
 
 constexpr const char* k_reads_cpu = "what reads compute is not told from what they wait";
+constexpr const char* k_core_wait_each = "waiting for a core is known of batches, and of no sample";
 constexpr const char* k_rest_cpu = "it is what the other rows leave of the wall time";
 
 template <class Q>
@@ -28,10 +29,6 @@ Estimate<double> ratio(const std::vector<double>& top, const std::vector<double>
   Estimate<double> estimate = ratio_of_sums(top, bottom);
   estimate.ci95_low = std::max(0.0, estimate.ci95_low);
   return estimate;
-}
-
-Estimate<double> scaled(const Estimate<double>& all, double part) {
-  return {part * all.mean, part * all.ci95_low, part * all.ci95_high, all.n};
 }
 
 /// One row's values, whole by whole.
@@ -126,42 +123,68 @@ Operator reads_of(const std::vector<DividedWhole>& samples) {
   return row;
 }
 
-/// What the workers waited for a core, beyond what the rows hold of it. Such waiting befalls between samples, mostly
-/// (probes/capture/parts.hpp): it is no operator's. None where it was not recorded.
+double half_width(const Estimate<Fraction>& estimate) {
+  return 0.5 * (estimate.ci95_high - estimate.ci95_low);
+}
+
+/// What all rows have of the busy time, and its uncertainty.
+struct Sum {
+  double share = 0.0;
+  double half = 0.0;
+};
+
+Sum sum_of(const std::vector<Operator>& rows) {
+  Sum sum;
+  double variance = 0.0;
+  for (const Operator& row : rows) {
+    sum.share += row.busy->mean;
+    variance += std::pow(half_width(*row.busy), 2.0);
+  }
+  sum.half = std::sqrt(variance);
+  return sum;
+}
+
+/// What the workers waited for a core between samples (probes/capture/parts.hpp): no operator's. Within them they
+/// waited no longer than they neither computed nor read there. None where that leaves next to nothing, or it was not
+/// recorded.
 std::optional<Operator> core_wait_of(const std::vector<Operator>& rows, const std::vector<DividedWhole>& wholes) {
+  std::vector<double> waits;
+  for (const DividedWhole& whole : wholes) {
+    if (!whole.core_wait_s) return std::nullopt;
+    waits.push_back(*whole.core_wait_s);
+  }
+  const Bases bases = bases_of(wholes);
+  const double busy_s = sum(bases.busy) / sum(bases.samples);
+  const Estimate<double> all = ratio(waits, bases.busy);
+  double within = 0.0;
+  for (const Operator& row : rows) {
+    if (row.cpu) within += std::max(0.0, row.wall->mean.value() - row.cpu->mean.value()) / busy_s;
+  }
+  const Sum others = sum_of(rows);
+  const double between = all.mean - within;
+  const double share = std::min(between, 1.0 - others.share);
+  if (share < k_core_wait_worth_a_row) return std::nullopt;
+  const double half = share < between ? others.half : 0.5 * (all.ci95_high - all.ci95_low);
+  const double low = std::max(0.0, share - half);
   Operator row;
   row.name = "waiting for a core";
   row.kind = "core";
-  Series series;
-  for (const DividedWhole& whole : wholes) {
-    if (!whole.core_wait_s) return std::nullopt;
-    series.wall.push_back(*whole.core_wait_s);
-    series.cpu.push_back(0.0);
-    series.each.add(*whole.core_wait_s);
-  }
-  const Bases bases = bases_of(wholes);
-  set_wall(row, series, bases);
-  set_cpu(row, series, bases);
-  double left = 1.0;
-  for (const Operator& other : rows) left -= other.busy->mean;
-  if (left <= 0.0 || row.busy->mean < k_core_wait_worth_a_row) return std::nullopt;
-  const double part = std::min(1.0, left / row.busy->mean);
-  row.wall = as<SecondsPerSample>(scaled(ratio(series.wall, bases.samples), part));
-  row.busy = scaled(ratio(series.wall, bases.busy), part);
+  row.samples = static_cast<std::int64_t>(std::llround(sum(bases.samples)));
+  row.busy = Estimate<Fraction>{share, low, share + half, all.n};
+  row.wall = as<SecondsPerSample>({share * busy_s, low * busy_s, (share + half) * busy_s, all.n});
+  row.wall_s = Measured<Distribution>::absent(k_core_wait_each);
+  row.cpu = as<SecondsPerSample>({0.0, 0.0, 0.0, all.n});
+  row.cpu_share = Estimate<Fraction>{0.0, 0.0, 0.0, all.n};
   return row;
 }
 
 /// What the rows leave of the busy time, with the intervals of all of them.
 Operator rest_of(const std::vector<Operator>& rows, const std::vector<DividedWhole>& wholes) {
-  double share = 1.0;
-  double variance = 0.0;
-  for (const Operator& row : rows) {
-    share -= row.busy->mean;
-    variance += std::pow(0.5 * (row.busy->ci95_high - row.busy->ci95_low), 2.0);
-  }
+  const Sum others = sum_of(rows);
+  const double share = 1.0 - others.share;
+  const double half = others.half;
   const Bases bases = bases_of(wholes);
   const double busy = sum(bases.busy) / sum(bases.samples);
-  const double half = std::sqrt(variance);
   Operator row;
   row.name = "the rest of the batch";
   row.kind = "rest";
@@ -182,7 +205,7 @@ void check(const OperatorTimes& times, const Operator& rest, std::vector<DataIss
     char text[160];
     std::snprintf(
         text, sizeof text,
-        "samples and collates make up %.1f %% of the time that workers spent on batches: the cost per operator "
+        "samples, collates and waiting for a core make up %.1f %% of the time of making batches: the cost per operator "
         "is that much uncertain",
         100.0 * (1.0 - rest.busy->mean));
     add_issue(issues, {"operators-do-not-add-up", Severity::warning, 1, text, ""});
@@ -216,9 +239,9 @@ std::vector<Operator> operators_of(Nodes nodes, const std::vector<RankView>& ran
   add_operators(times, times.samples, rows);
   if (times.collates.size() >= 2) add_operators(times, times.collates, rows);
   rows.push_back(reads_of(times.samples));
+  if (auto waiting = core_wait_of(rows, times.samples)) rows.push_back(std::move(*waiting));
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Operator& a, const Operator& b) { return a.busy->mean > b.busy->mean; });
-  if (auto waiting = core_wait_of(rows, times.samples)) rows.push_back(std::move(*waiting));
   rows.push_back(rest_of(rows, times.samples));
   for (Operator& row : rows) row.state = times.state;
   check(times, rows.back(), issues);

@@ -11,7 +11,11 @@
 namespace stallcast {
 void read_operators(const Profile& profile, JobModel& job) {
   const double cpu = inputs::mean_or(profile.resources.worker_cpu, 0.0);
-  const double delayed = cpu > 0.0 ? inputs::mean_or(profile.resources.worker_run_delay, 0.0) / cpu : 0.0;
+  double core_wait = inputs::mean_or(profile.resources.worker_run_delay, 0.0);
+  for (const Operator& row : profile.operators) {  // what of it lies in no operator
+    if (row.kind == "core" && inputs::known(row.wall)) core_wait -= row.wall->mean.value();
+  }
+  const double delayed = cpu > 0.0 ? std::max(0.0, core_wait) / cpu : 0.0;
   for (const Operator& row : profile.operators) {
     const bool is_asked_for = row.kind == "operator" || row.kind == "getitem" || row.kind == "collate";
     if (!is_asked_for || !inputs::known(row.wall) || !inputs::known(row.cpu) || !row.cpu_share) continue;

@@ -15,6 +15,7 @@ constexpr double k_most_cost = 0.002;  ///< of making samples
 constexpr std::uint32_t k_longest_period = 64;
 /// Samples of a thread before it may leave some undivided: until then nobody knows how long they are.
 constexpr std::uint64_t k_warm_samples = 128;
+constexpr double k_begin_of_whole = 0.5;  ///< calls that begin_of_whole() costs as much as: one CPU clock of two
 
 constinit PartStack g_stacks[k_stacks] = {};
 
@@ -125,7 +126,7 @@ void set_part_period(Thread& thread) {
   PartStack& stack = *thread.parts;
   std::uint32_t period = thread.pace.period > 1 ? thread.pace.period : 1;
   const auto call_ns = static_cast<double>(stack.cost_inside.wall_ns + stack.cost_outside.wall_ns);
-  const double cost_ns = call_ns * stack.calls;
+  const double cost_ns = call_ns * (stack.calls + k_begin_of_whole);
   while (period < k_longest_period && cost_ns > k_most_cost * thread.pace.sample_ns * period) period *= 2;
   stack.period = static_cast<std::uint16_t>(thread.pace.timed >= k_warm_samples ? period : 1);
 }

@@ -7,8 +7,8 @@
 /// the sample 50 - 30 = 20 us; with the read's 5 us they are 50.
 ///
 /// Cost: two clocks at each end of a call, one of them a system call; nothing but a test of the stack where the sample
-/// is not divided. What one marked call costs is measured once per thread, before its first whole. Of the timed samples
-/// (timing.hpp) as many are divided as cost below 0.2 % of making all.
+/// is not divided, and a system call before each whole. What one marked call costs is measured once per thread, before
+/// its first whole. Of the timed samples (timing.hpp) as many are divided as cost below 0.2 % of making all.
 #pragma once
 
 #include <cstdint>
@@ -76,10 +76,10 @@ void set_part_period(Thread& thread);
 /// Whether the timed sample that begins is one of them.
 bool is_divided(Thread& thread, std::int64_t index);
 
-/// CLOCK_MONOTONIC, for a whole that begins. A core that is due to another thread is given up before: kernels without
-/// full preemption (PREEMPT_NONE, PREEMPT_LAZY) take it when a system call returns, and the CPU clock of each part is
-/// one. Waiting for a core would else gather in the wholes: of samples of 50 us on crowded cores, one in 14 took 1 to 7
-/// ms.
+/// CLOCK_MONOTONIC, for a whole that begins. Who asks for its CPU clock, as each part does, has the kernel look at
+/// whether its turn is over, and loses its core when the call returns; else that is seen at a tick. So a due core is
+/// given up before. Waiting for it would gather in the wholes: of samples of 50 us on crowded cores, one in 14 took 1
+/// to 7 ms.
 std::uint64_t begin_of_whole();
 
 /// A whole begins, unless one is open: `number` is what is left of it in the end. Only with the thread busy.

@@ -63,7 +63,8 @@ std::vector<Part> named_parts(const Breakdown& b, bool& left_out) {
   return parts;
 }
 
-/// ": 29 % reading files, 9 % preparing samples"; empty where the wait was not divided, or is next to none.
+/// ": 29 % reading files, 9 % preparing samples"; empty where the wait was not divided, or is next to
+/// none and no part of it can be told.
 std::string parts_words(const Breakdown& b, int places) {
   if (slice_of(b, "wait") != nullptr) return "";
   bool left_out = false;

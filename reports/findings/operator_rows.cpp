@@ -74,8 +74,11 @@ std::string operator_title(const Profile& profile) {
 std::string operator_note(const ReportData& data) {
   std::string note =
       "Shares are of the time that making batches takes. Times are per sample: an operator's own, without the "
-      "operators "
-      "that it calls and without reads.";
+      "operators that it calls and without reads.";
+  const auto& rows = data.profile.operators;
+  if (std::any_of(rows.begin(), rows.end(), [](const Operator& row) { return row.kind == "core"; })) {
+    note += " Workers wait for a core while other threads compute: fewer workers, or more cores, leave less of it.";
+  }
   if (!data.options.without_operator.empty()) {
     note += " The last column is what the model predicts without it, all else the same.";
   }

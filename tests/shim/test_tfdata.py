@@ -73,6 +73,19 @@ class DataTest(ScriptedTest):
             self.assertLessEqual(made, wait.end_ns)
         self.assertEqual(len(made_ns), 3)
 
+    def test_arrays_of_what_is_no_data_set_and_within_a_graph(self):
+        run = self.same(
+            """
+            from tensorflow.python.data.ops import dataset_ops
+            from tensorflow.python.data.ops.iterator_ops import context, pipeline
+            print(list(dataset_ops.NumpyIterator([1, 2])))
+            context.eager = False
+            print(list(dataset_ops.NumpyIterator(pipeline())))
+            """
+        )
+        self.assertEqual([issue["id"] for issue in run.issues], ["tf-data-in-graph"])
+        self.assertFalse(any(recording.waits for recording in run.recordings))
+
     def test_get_next_and_an_iterator_that_is_let_go(self):
         consumer = self.fine(
             """

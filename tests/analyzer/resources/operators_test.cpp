@@ -128,10 +128,14 @@ TEST_CASE("parts that miss more than 3 % of the busy time are said to") {
 }
 
 TEST_CASE("waiting for a core is no operator's") {
-  const auto waiting = [](double seen, std::optional<double> waited) {
+  // Shares of the busy time: what samples take, what of that they compute, what workers wait for a core in all.
+  const auto waiting = [](double seen, double computing, std::optional<double> waited) {
     RunData run = make_recordings(job());
     for (record::ProcessRecording& process : run.processes) {
       divide(process, {0.5, 0.2, seen});
+      for (record::PartRecord& each : process.parts) {
+        each.cpu_ns = static_cast<std::uint64_t>(computing / seen * static_cast<double>(each.wall_ns));
+      }
       for (record::BatchRecord& batch : process.batches) {
         const auto making = static_cast<double>(batch.end_ns - batch.begin_ns);
         batch.run_delay_ns = waited ? static_cast<std::uint64_t>(*waited * making) : UINT64_MAX;
@@ -144,23 +148,36 @@ TEST_CASE("waiting for a core is no operator's") {
     return std::any_of(profile.operators.begin(), profile.operators.end(),
                        [](const Operator& each) { return each.kind == "core"; });
   };
-  SUBCASE("between samples it is a row of its own, and the rows add up") {
-    const Profile profile = waiting(0.8, 0.2);
+  SUBCASE("between samples it is a row of its own, in its place, and the rows add up") {
+    const Profile profile = waiting(0.8, 0.8, 0.2);
     const Operator& core = row(profile, "waiting for a core");
     CHECK(core.busy->mean == doctest::Approx(0.2).epsilon(0.03));
     CHECK(core.cpu->mean.value() == 0.0);
+    CHECK(core.wall_s.reason() == "waiting for a core is known of batches, and of no sample");
+    CHECK(&core < &row(profile, "Flip"));
     CHECK(std::abs(profile.operators.back().busy->mean) < 0.01);
     CHECK_FALSE(has_issue(profile, "operators-do-not-add-up"));
   }
-  SUBCASE("what samples hold of it stays theirs") {
-    CHECK(row(waiting(0.9, 0.5), "waiting for a core").busy->mean == doctest::Approx(0.1).epsilon(0.05));
-    CHECK_FALSE(has_row(waiting(1.02, 0.5)));
+  SUBCASE("more than is left of the busy time it is not, and then as uncertain as the rest") {
+    const Profile profile = waiting(0.9, 0.9, 0.5);
+    const Estimate<Fraction> core = *row(profile, "waiting for a core").busy;
+    CHECK(core.mean == doctest::Approx(0.1).epsilon(0.05));
+    const Estimate<Fraction> crop = *row(profile, "Crop").busy;
+    CHECK(core.ci95_high - core.mean >= 0.49 * (crop.ci95_high - crop.ci95_low));
+    CHECK_FALSE(has_row(waiting(1.02, 1.0, 0.5)));
+    CHECK_FALSE(has_row(waiting(0.995, 0.995, 0.5)));
+  }
+  SUBCASE("what samples may have waited themselves is not told as between them") {
+    const Profile profile = waiting(0.8, 0.7, 0.2);
+    CHECK(row(profile, "waiting for a core").busy->mean == doctest::Approx(0.1).epsilon(0.1));
+    CHECK(has_issue(profile, "operators-do-not-add-up"));
+    CHECK_FALSE(has_row(waiting(0.8, 0.6, 0.2)));
   }
   SUBCASE("next to none is no row") {
-    CHECK_FALSE(has_row(waiting(0.98, 0.005)));
+    CHECK_FALSE(has_row(waiting(0.98, 0.98, 0.005)));
   }
   SUBCASE("not recorded, it is part of the rest") {
-    const Profile profile = waiting(0.8, std::nullopt);
+    const Profile profile = waiting(0.8, 0.8, std::nullopt);
     CHECK_FALSE(has_row(profile));
     CHECK(has_issue(profile, "operators-do-not-add-up"));
   }

@@ -122,6 +122,28 @@ TEST_CASE("removing everything leaves a finite prediction") {
   CHECK(answer(profile, {"operator=Resize:off+Flip:off+__getitem__:off"}).extrapolated);
 }
 
+TEST_CASE("waiting for a core between samples is no part of what an operator waits") {
+  Profile profile = with_operators(starved_by_work());
+  const SecondsPerSample cpu = profile.resources.worker_cpu->mean;
+  const auto of_cpu = [&](double share) {
+    return Estimate<SecondsPerSample>{cpu * share, cpu * (0.99 * share), cpu * (1.01 * share), 500};
+  };
+  profile.resources.worker_run_delay = of_cpu(0.9);
+  Operator& resize = profile.operators[1];
+  resize.wall = of_cpu(0.6);  // of which it computes for half
+  const auto waits = [&] {
+    JobModel job;
+    job.cpu_s = cpu.value();
+    job.other_s = 1.0;
+    read_operators(profile, job);
+    return job.operators[1].other_s / cpu.value();
+  };
+  CHECK(waits() == 0.0);  // 0.6 - 0.3 * 1.9: the cores explain all but a little
+  add_operator(profile, "waiting for a core", "", "core", 0.0);
+  profile.operators.back().wall = of_cpu(0.9);
+  CHECK(waits() == doctest::Approx(0.3));
+}
+
 TEST_CASE("mistakes are named") {
   const Profile profile = with_operators(starved_by_work());
   const auto misspelt = predict(profile, ask({"operator=Resise:x2"}));

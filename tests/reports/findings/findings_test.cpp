@@ -51,6 +51,8 @@ TEST_CASE("waiting of which no part can be told is not called by what it is none
   p.stalls.as_is_wait = Estimate<Fraction>{0.0012, 0.0010, 0.0014, 4};
   p.stalls.as_is_receive = Estimate<Fraction>{0.0012, -0.0005, 0.0029, 4};
   CHECK(find(p).verdict == "0.1 % of each step is spent waiting for data.");
+  p.stalls.as_is_wait = Estimate<Fraction>{0.011, 0.009, 0.013, 4};
+  CHECK(find(p).verdict == "1.1 % of each step is spent waiting for data, and how it divides cannot be told.");
 }
 
 TEST_CASE("waiting that is not distinguishable from 0 is said so") {

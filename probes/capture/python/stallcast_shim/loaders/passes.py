@@ -21,7 +21,7 @@ class Known:
         self.framework = framework
         self.text = text
         self.count = count  # samples of a batch
-        self.end = end  # the exceptions that mean the end of the pass
+        self.end = end  # the exception that means the end of the pass, or a tuple of such
         self.makes_here = makes_here  # a batch is made inside the wait for it, by the same thread
 
     def pass_over(self, source):

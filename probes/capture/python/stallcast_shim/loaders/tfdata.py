@@ -6,6 +6,7 @@ of the graph: Python runs it once, while it is traced, and sees no batch; that i
 """
 
 import functools
+import sys
 
 from .. import capture
 from .. import describe as process
@@ -14,6 +15,7 @@ from ..frames import unseen
 from ..thread import current
 from . import passes
 
+_ITERATORS = "tensorflow.python.data.ops.iterator_ops"
 _PASS = "_stallcast_pass"
 _SOURCES = 64  # of a chain of transformations, looked at
 _told = set()
@@ -22,14 +24,14 @@ _told = set()
 def patch(module):
     """Called with iterator_ops or dataset_ops of tensorflow.python.data.ops just imported, in the middle of
     `import tensorflow`. The second imports the first."""
-    if hasattr(module, "OwnedIterator"):
+    if module.__name__ == _ITERATORS:
         owned = module.OwnedIterator
-        watched = _Watched(module)
-        owned._next_internal = watched.pull(owned._next_internal, lambda iterator: iterator)
-    else:
-        arrays = getattr(module, "NumpyIterator", None) or module._NumpyIterator
-        watched = _Watched(module.iterator_ops)
-        arrays.__next__ = watched.pull(arrays.__next__, lambda iterator: iterator._iterator)  # makes arrays of a batch
+        owned._next_internal = _Watched(module).pull(owned._next_internal, lambda iterator: iterator)
+        return
+    arrays = getattr(module, "NumpyIterator", None) or getattr(module, "_NumpyIterator", None)
+    iterators = sys.modules.get(_ITERATORS)
+    if arrays is not None and iterators is not None:  # else what it makes of a batch is missing from its wait
+        arrays.__next__ = _Watched(iterators).pull(arrays.__next__, lambda arrays: getattr(arrays, "_iterator", None))
 
 
 class _Watched:
@@ -64,14 +66,17 @@ class _Watched:
 
 def _pass_of(iterator, ends):
     """The pass of an iterator, which begins with its first batch; None for one that was made within a graph."""
-    found = iterator.__dict__.get(_PASS)
+    own = getattr(iterator, "__dict__", None)
+    if own is None:
+        return None  # of NumpyIterator, over what is no data set
+    found = own.get(_PASS)
     if found is None:
         dataset = getattr(iterator, "_dataset", None)
         if dataset is None:
             return None
         known = passes.Known(_framework(), describe(dataset), end=ends)
         found = known.pass_over(dataset)
-        iterator.__dict__[_PASS] = found
+        own[_PASS] = found
     return found
 
 
