@@ -127,6 +127,9 @@ TEST_CASE("loading in the consumer is right where handing over costs most and th
   CHECK(out.best.workers == 0);
   CHECK(out.loader_line.find("num_workers=0") != std::string::npos);
   CHECK(out.loader_line.find("prefetch_factor") == std::string::npos);
+  profile.job.loader_kind = "function";
+  profile.job.dataset_type = "get_batch";
+  CHECK(advice_for(profile).loader_line == "get_batch as it is, in the training process");
 }
 
 TEST_CASE("what the profile cannot say is listed, and a profile that says nothing is refused") {
