@@ -123,64 +123,67 @@ Operator reads_of(const std::vector<DividedWhole>& samples) {
   return row;
 }
 
-double half_width(const Estimate<Fraction>& estimate) {
-  return 0.5 * (estimate.ci95_high - estimate.ci95_low);
-}
-
 /// What all rows have of the busy time, and its uncertainty.
-struct Sum {
+struct Told {
   double share = 0.0;
   double half = 0.0;
 };
 
-Sum sum_of(const std::vector<Operator>& rows) {
-  Sum sum;
+Told told_by(const std::vector<Operator>& rows) {
+  Told told;
   double variance = 0.0;
   for (const Operator& row : rows) {
-    sum.share += row.busy->mean;
-    variance += std::pow(half_width(*row.busy), 2.0);
+    told.share += row.busy->mean;
+    variance += std::pow(0.5 * (row.busy->ci95_high - row.busy->ci95_low), 2.0);
   }
-  sum.half = std::sqrt(variance);
-  return sum;
+  told.half = std::sqrt(variance);
+  return told;
 }
 
-/// What the workers waited for a core between samples (probes/capture/parts.hpp): no operator's. Within them they
-/// waited no longer than they neither computed nor read there. None where that leaves next to nothing, or it was not
-/// recorded.
-std::optional<Operator> core_wait_of(const std::vector<Operator>& rows, const std::vector<DividedWhole>& wholes) {
-  std::vector<double> waits;
-  for (const DividedWhole& whole : wholes) {
-    if (!whole.core_wait_s) return std::nullopt;
-    waits.push_back(*whole.core_wait_s);
-  }
-  const Bases bases = bases_of(wholes);
+/// Seconds of a whole in which its operators neither computed nor read: they waited, for a core or something else.
+double waited_within(const DividedWhole& whole) {
+  double waited_s = 0.0;
+  for (const auto& [index, time] : whole.operators) waited_s += time.wall_s - time.cpu_s;
+  return waited_s;
+}
+
+/// What the workers surely waited for a core between samples and collates (probes/capture/parts.hpp), which is no
+/// operator's: all that they waited for one, less all that they waited within. None where that leaves next to nothing,
+/// or it was not recorded.
+std::optional<Operator> core_wait_of(const std::vector<Operator>& rows, const OperatorTimes& times) {
+  const Bases bases = bases_of(times.samples);
   const double busy_s = sum(bases.busy) / sum(bases.samples);
-  const Estimate<double> all = ratio(waits, bases.busy);
-  double within = 0.0;
-  for (const Operator& row : rows) {
-    if (row.cpu) within += std::max(0.0, row.wall->mean.value() - row.cpu->mean.value()) / busy_s;
+  std::vector<double> waits;
+  for (const DividedWhole& whole : times.samples) {
+    if (!whole.core_wait_s) return std::nullopt;
+    waits.push_back(*whole.core_wait_s - waited_within(whole));
   }
-  const Sum others = sum_of(rows);
-  const double between = all.mean - within;
+  double collating_s = 0.0;
+  for (const DividedWhole& whole : times.collates) collating_s += waited_within(whole);
+  const double collated = sum(bases_of(times.collates).samples);
+  const Estimate<double> beyond = ratio_of_sums(waits, bases.busy);
+  const double between = beyond.mean - (collated > 0.0 ? collating_s / collated / busy_s : 0.0);
+  const Told others = told_by(rows);
   const double share = std::min(between, 1.0 - others.share);
   if (share < k_core_wait_worth_a_row) return std::nullopt;
-  const double half = share < between ? others.half : 0.5 * (all.ci95_high - all.ci95_low);
+  const double half = share < between ? others.half : 0.5 * (beyond.ci95_high - beyond.ci95_low);
   const double low = std::max(0.0, share - half);
+  const std::int64_t n = beyond.n;
   Operator row;
   row.name = "waiting for a core";
   row.kind = "core";
   row.samples = static_cast<std::int64_t>(std::llround(sum(bases.samples)));
-  row.busy = Estimate<Fraction>{share, low, share + half, all.n};
-  row.wall = as<SecondsPerSample>({share * busy_s, low * busy_s, (share + half) * busy_s, all.n});
+  row.busy = Estimate<Fraction>{share, low, share + half, n};
+  row.wall = as<SecondsPerSample>({share * busy_s, low * busy_s, (share + half) * busy_s, n});
   row.wall_s = Measured<Distribution>::absent(k_core_wait_each);
-  row.cpu = as<SecondsPerSample>({0.0, 0.0, 0.0, all.n});
-  row.cpu_share = Estimate<Fraction>{0.0, 0.0, 0.0, all.n};
+  row.cpu = as<SecondsPerSample>({0.0, 0.0, 0.0, n});
+  row.cpu_share = Estimate<Fraction>{0.0, 0.0, 0.0, n};
   return row;
 }
 
 /// What the rows leave of the busy time, with the intervals of all of them.
 Operator rest_of(const std::vector<Operator>& rows, const std::vector<DividedWhole>& wholes) {
-  const Sum others = sum_of(rows);
+  const Told others = told_by(rows);
   const double share = 1.0 - others.share;
   const double half = others.half;
   const Bases bases = bases_of(wholes);
@@ -199,15 +202,17 @@ Operator rest_of(const std::vector<Operator>& rows, const std::vector<DividedWho
   return row;
 }
 
-void check(const OperatorTimes& times, const Operator& rest, std::vector<DataIssue>& issues) {
+void check(const OperatorTimes& times, const std::vector<Operator>& rows, std::vector<DataIssue>& issues) {
+  const Operator& rest = rows.back();
+  const bool waits = std::any_of(rows.begin(), rows.end(), [](const Operator& row) { return row.kind == "core"; });
   const double off = std::abs(rest.busy->mean);
   if (off - 0.5 * (rest.busy->ci95_high - rest.busy->ci95_low) > k_operators_disagree) {
-    char text[160];
-    std::snprintf(
-        text, sizeof text,
-        "samples, collates and waiting for a core make up %.1f %% of the time of making batches: the cost per operator "
-        "is that much uncertain",
-        100.0 * (1.0 - rest.busy->mean));
+    char text[192];
+    std::snprintf(text, sizeof text,
+                  "%s make up %.1f %% of the time that workers spent on batches: the cost per operator is that much "
+                  "uncertain",
+                  waits ? "samples, collates and waiting for a core" : "samples and collates",
+                  100.0 * (1.0 - rest.busy->mean));
     add_issue(issues, {"operators-do-not-add-up", Severity::warning, 1, text, ""});
   }
   if (times.undivided > 0) {
@@ -239,12 +244,12 @@ std::vector<Operator> operators_of(Nodes nodes, const std::vector<RankView>& ran
   add_operators(times, times.samples, rows);
   if (times.collates.size() >= 2) add_operators(times, times.collates, rows);
   rows.push_back(reads_of(times.samples));
-  if (auto waiting = core_wait_of(rows, times.samples)) rows.push_back(std::move(*waiting));
+  if (auto waiting = core_wait_of(rows, times)) rows.push_back(std::move(*waiting));
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Operator& a, const Operator& b) { return a.busy->mean > b.busy->mean; });
   rows.push_back(rest_of(rows, times.samples));
   for (Operator& row : rows) row.state = times.state;
-  check(times, rows.back(), issues);
+  check(times, rows, issues);
   return rows;
 }
 

@@ -85,7 +85,8 @@ std::string loader_line(const Profile& profile, const LoaderChoice& choice) {
   if (terms != nullptr) return line_of(*terms, choice.workers, choice.prefetch);
   const bool own_loop = job.loader_kind == "function" || job.loader_kind == "python";
   const std::string maker = own_loop ? job.dataset_type : "";
-  if (!maker.empty() && choice.workers == 0) return maker + " as it is, in the training process";
+  const bool changes = job.num_workers && *job.num_workers != choice.workers;
+  if (!maker.empty() && choice.workers == 0 && !changes) return maker + " as it is, in the training process";
   std::string line = maker.empty() ? "DataLoader(dataset" : maker + " behind DataLoader(dataset";
   if (job.batch_size) line += ", batch_size=" + std::to_string(*job.batch_size);
   if (job.shuffled.value_or(false)) line += ", shuffle=True";

@@ -109,13 +109,14 @@ class DataTest(ScriptedTest):
                 def make(self):
                     yield 1
                     raise KeyError("mine")
+            import traceback
             iterator = iter(Broken())
             print(next(iterator))
             for _ in range(2):
                 try:
                     next(iterator)
                 except (KeyError, StopIteration) as error:
-                    print(type(error), error.args)
+                    print(type(error), error.args, len(traceback.extract_tb(error.__traceback__)))
             """
         )
 

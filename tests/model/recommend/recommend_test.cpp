@@ -129,6 +129,8 @@ TEST_CASE("loading in the consumer is right where handing over costs most and th
   CHECK(out.loader_line.find("prefetch_factor") == std::string::npos);
   profile.job.loader_kind = "function";
   profile.job.dataset_type = "get_batch";
+  CHECK(advice_for(profile).loader_line.rfind("get_batch behind DataLoader(dataset, ", 0) == 0);
+  profile.job.num_workers = std::int64_t{0};
   CHECK(advice_for(profile).loader_line == "get_batch as it is, in the training process");
 }
 

@@ -1,8 +1,8 @@
 """tf.data where Python pulls: each eager _next_internal of an iterator is a wait.
 
 That is under `for batch in dataset`, next() and get_next(). Of as_numpy_iterator() it is all of its next(), which makes
-arrays of the batch as well. Inside a tf.function the pull is a node
-of the graph: Python runs it once, while it is traced, and sees no batch; that is one data issue.
+arrays of the batch as well. Inside a tf.function the pull is a node of the graph: Python runs it once, while it is
+traced, and sees no batch; that is one data issue.
 """
 
 import functools
@@ -11,7 +11,7 @@ import sys
 from .. import capture
 from .. import describe as process
 from ..capture import calls
-from ..frames import unseen
+from ..frames import leave_out, unseen
 from ..thread import current
 from . import passes
 
@@ -26,42 +26,42 @@ def patch(module):
     `import tensorflow`. The second imports the first."""
     if module.__name__ == _ITERATORS:
         owned = module.OwnedIterator
-        owned._next_internal = _Watched(module).pull(owned._next_internal, lambda iterator: iterator)
+        owned._next_internal = _watched(module, owned._next_internal, lambda iterator: iterator)
         return
     arrays = getattr(module, "NumpyIterator", None) or getattr(module, "_NumpyIterator", None)
     iterators = sys.modules.get(_ITERATORS)
     if arrays is not None and iterators is not None:  # else what it makes of a batch is missing from its wait
-        arrays.__next__ = _Watched(iterators).pull(arrays.__next__, lambda arrays: getattr(arrays, "_iterator", None))
+        arrays.__next__ = _watched(iterators, arrays.__next__, lambda iterator: getattr(iterator, "_iterator", None))
 
 
-class _Watched:
-    """Pulls of tf.data's iterators. `ops`: the module iterator_ops."""
+def _watched(ops, real, iterator_of):
+    """What stands in place of `real`: each call is a wait, in the pass of the OwnedIterator iterator_of(self). `ops`: the
+    module iterator_ops."""
+    context = ops.context
+    ends = ops.errors.OutOfRangeError, StopIteration
 
-    def __init__(self, ops):
-        self._context = ops.context
-        self._ends = ops.errors.OutOfRangeError, StopIteration
-
-    def pull(self, real, iterator_of):
-        """What stands in place of `real`: each call is a wait, in the pass of the OwnedIterator iterator_of(self)."""
-
-        @functools.wraps(real)
-        @unseen
-        def pull(iterator):
-            if current.busy or current.worker is not None or not calls.enabled:
-                return real(iterator)
-            current_pass = None
-            try:
-                if self._context.executing_eagerly():
-                    current_pass = _pass_of(iterator_of(iterator), self._ends)
-                else:
-                    _tell_of_graph()
-            except Exception as error:
-                capture.fail("starting a pass over tf.data", error)
-            if current_pass is None:
-                return real(iterator)
+    @functools.wraps(real)
+    @unseen
+    def pull(iterator):
+        if current.busy or current.worker is not None or not calls.enabled:
+            return real(iterator)
+        current_pass = None
+        try:
+            if context.executing_eagerly():
+                current_pass = _pass_of(iterator_of(iterator), ends)
+            else:
+                _tell_of_graph()
+        except Exception as error:
+            capture.fail("starting a pass over tf.data", error)
+        if current_pass is None:
+            return real(iterator)
+        try:
             return passes.wait(current_pass, functools.partial(real, iterator))
+        except BaseException as error:
+            leave_out(error)
+            raise
 
-        return pull
+    return pull
 
 
 def _pass_of(iterator, ends):
