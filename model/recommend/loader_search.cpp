@@ -36,7 +36,7 @@ int most_workers(const JobModel& job, double cores, std::vector<std::string>& no
   }
   if (job.shm_free_bytes && *job.shm_free_bytes < k_small_shm_bytes && job.workers > 0 && most > job.workers) {
     most = job.workers;
-    notes.push_back(
+    notes.emplace_back(
         "/dev/shm is small: more workers than now may not find room for their batches there; enlarge it "
         "(docker run --shm-size) to use more");
   }

@@ -19,12 +19,6 @@ class Signals(CliTest):
         self.wait_until_iterating()
         return process
 
-    def wait_until_iterating(self):
-        def iterating():
-            folders = self.run_folders()
-            return folders and self.ticks_with_batches(folders[0])
-        self.wait_for(iterating, "the first batches")
-
     def finish(self, process):
         out, errors = process.communicate(timeout=PATIENCE_S)
         self.stdout = out
@@ -194,6 +188,7 @@ class KilledTool(CliTest):
         def recording():
             control = b"".join(path.read_bytes() for path in self.temporary.glob("stallcast-*/control"))
             return struct.unpack_from("=8sII40sIiQI", control)[-1] if len(control) > 100 else None
+        self.wait_until_iterating()  # the file is there, all of it 0, before the tool has written its first word
         self.wait_for(lambda: recording() == 0, "a stretch without recording")
         process.send_signal(signal.SIGSTOP)  # no edge may come between the look and the kill
         was_off = recording() == 0
@@ -217,7 +212,7 @@ class KilledTool(CliTest):
 class LeftBehind(CliTest):
     def test_a_process_that_outlives_the_command_is_named_and_left_alone(self):
         flag = self.folder / "flag"
-        script = "sleep 30 & echo $! > %s; exit 0" % flag
+        script = "sleep 30 > /dev/null 2>&1 & echo $! > %s; exit 0" % flag
         self.assert_status(self.profile("sh", "-c", script, options=["-q"]), 0)
         pid = int(flag.read_text())
         os.kill(pid, 0)  # still there

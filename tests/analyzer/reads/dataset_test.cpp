@@ -133,8 +133,8 @@ TEST_CASE("imports are no data where data are mapped") {
 }
 
 TEST_CASE("what hardly is read, and is mapped by workers, is read through maps") {
-  for (const std::uint64_t mapped : {0, 9'000'000, 20'000'000}) {
-    for (const std::uint64_t bytes_of_sample : {100, 100'000}) {
+  for (const std::uint64_t mapped : {0U, 9'000'000U, 20'000'000U}) {
+    for (const std::uint64_t bytes_of_sample : {100U, 100'000U}) {
       CAPTURE(mapped);
       CAPTURE(bytes_of_sample);
       RunData run = read_once("/data/index-", 32 * bytes_of_sample);
