@@ -14,6 +14,7 @@ def get_batch(split, *, size=4):
 
 class OwnLoopTest(ShimTest):
     NEEDS = "torch"
+    maxDiff = None
 
     def both(self, content):
         (recording,) = loop_job.both(self, content)
@@ -99,7 +100,11 @@ run(4)
 
     def test_what_the_script_can_see_of_it(self):
         consumer = self.both(GET_BATCH + """
-import inspect, warnings
+import inspect, traceback, warnings
+def get_batch(split: str, *, size: int = 4) -> tuple:
+    "Of random rows."
+    ix = torch.randint(100, (size,))
+    return data[ix], (ix % 2)
 def seen():
     return inspect.getsource(get_batch), str(inspect.signature(get_batch)), get_batch.__name__, get_batch.__doc__
 before, same = seen(), get_batch
@@ -119,7 +124,7 @@ for step in range(12):
     try:
         get_batch("bad")
     except KeyError as error:
-        print(error)
+        print(error, [frame.name for frame in traceback.extract_tb(error.__traceback__)])
 print(seen() == before)
 """)
         self.assertEqual(self.marks(consumer, "batch function")[0]["name"], "get_batch")
@@ -201,6 +206,27 @@ for step in range(16):
 print(sorted(torch._dynamo.utils.counters["frames"].items()))
 """)
 
+    def test_a_compiled_step_may_call_the_function(self):
+        if self.torch_version() < (2, 1):
+            self.skipTest("torch.compile of this version counts no frames")
+        for batch in ("ix = torch.randint(100, (size,))", "torch._dynamo.graph_break(); ix = torch.randint(100, (size,))"):
+            with self.subTest(batch=batch):
+                self.both(GET_BATCH.replace("ix = torch.randint(100, (size,))", batch) + """
+import torch._dynamo
+@torch.compile(backend="eager")
+def step_of():
+    loss = loss_of(*get_batch("train"))
+    loss.backward()
+    return loss.detach() * 2
+for step in range(40):
+    if step % 2:
+        print(step_of().item())
+    else:
+        loss_of(*get_batch("train")).backward()
+    optimizer.step()
+    optimizer.zero_grad(set_to_none=True)
+""")
+
     def test_what_it_watches_lives_no_longer(self):
         self.both(GET_BATCH + """
 import gc, weakref
@@ -231,6 +257,16 @@ code = "import pickle; f = pickle.load(open('function.pickle', 'rb')); print(f('
 clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LD_PRELOAD")}
 print(subprocess.run([sys.executable, "-c", code], env=clean, capture_output=True, text=True).stdout)
 """)
+
+    def test_the_script_ends_while_it_is_watched(self):
+        for steps in (3, 4, 10):
+            with self.subTest(steps=steps):
+                self.both(GET_BATCH + """
+import logging
+logging.basicConfig()
+for step in range(%d):
+    train(*get_batch("train"))
+""" % steps)
 
     def test_two_optimizers(self):
         consumer = self.both(GET_BATCH + """

@@ -128,6 +128,7 @@ def step():
         return
     jax_steps.told()
     if not process.optimizes:
+        process.steps_told = True
         calls.step()
         phases.count_step()
 

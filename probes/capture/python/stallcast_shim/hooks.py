@@ -6,6 +6,7 @@ import sys
 _PATCHES = {
     "torch.utils.data.dataloader": "torch_loader.loader",
     "torch.optim.optimizer": "steps.optimizer",
+    "torch._dynamo.eval_frame": "steps.compilers",
     "torch.nn.parallel.distributed": "steps.exchange",
     "torchdata.stateful_dataloader.worker": "torch_loader.worker",
     "torch.autograd.profiler": "steps.gpu",

@@ -18,6 +18,7 @@ class _Process:
     generation = 0  # a forked child has a recording of its own, in which nothing is announced yet
     delivers = False  # a loader was seen
     optimizes = False  # torch's optimizers step
+    steps_told = False  # the script calls stallcast.step()
 
 
 def _enter_child():

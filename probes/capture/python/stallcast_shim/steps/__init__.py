@@ -1,6 +1,9 @@
 """Steps of the training.
 
     optimizer  steps of torch's optimizers
+    backward   backward passes, where no optimizer steps
+    compilers  keeps torch.compile from what is ours
+    count      what a step is to us
     exchange   what DistributedDataParallel timed of an exchange
     gpu        lets torch.profiler have CUPTI
     watch      looks at two steps of a loop that no loader serves

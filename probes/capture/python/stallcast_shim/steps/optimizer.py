@@ -6,9 +6,8 @@ import sys
 from .. import capture, describe
 from ..capture import calls
 from ..frames import unseen
-from ..states import phases
 from ..thread import process
-from . import exchange, handover, own_loop
+from . import backward, count
 
 
 def _count(optimizer):
@@ -16,14 +15,9 @@ def _count(optimizer):
     if not calls.enabled or _is_compiling():
         return
     try:
-        describe.write_consumer(is_torch_complete=True)
         describe.write_gradients(optimizer)
         process.optimizes = True
-        handover.stepped()
-        calls.step()
-        phases.count_step()
-        exchange.look()
-        own_loop.count(optimizer)
+        count.count(optimizer)
     except Exception as error:
         capture.fail("counting a step", error)
 
@@ -36,6 +30,7 @@ def _is_compiling():
 
 def patch(module):
     """Called with torch.optim.optimizer just imported."""
+    backward.begin()
     register = getattr(module, "register_optimizer_step_post_hook", None)
     if register is not None:
         register(_after_step)

@@ -1,12 +1,13 @@
 """Loops without a loader: batches that a function of the script makes between two steps (nanoGPT's get_batch).
 
-Where optimizers step and no loader delivers to their thread, two steps are watched (watch.py), and the function that makes
+Where optimizers step (or backward.py counts) and no loader delivers to their thread, two steps are watched (watch.py), and the function that makes
 the batches has its calls timed from then on: each is a wait, and the making of a batch by the training thread itself, as
 those of `stallcast.wrap(loader, workers=0)` are. The function stays the script's own object; its code calls what it was.
 Calls without gradients are evaluation, unless all are: these are told as a loader of their own.
 Batches that others make, and hand over, are those of handover.py.
 """
 
+import atexit
 import functools
 import gc
 import os
@@ -21,6 +22,7 @@ from ..loaders import passes
 from ..thread import current
 from . import handover, replace, watch
 
+PASSES = "backward passes"  # these step, where no optimizer does
 _WATCHED = (3, 10, 30)  # steps of the first optimizer after which the loop is watched, until a function is found
 _GENERATOR, _COROUTINES = 0x20, 0x80 | 0x100 | 0x200  # flags of code
 
@@ -36,19 +38,19 @@ def _enter_child():
 os.register_at_fork(after_in_child=_enter_child)
 
 
-def count(optimizer):
-    """An optimizer stepped. What fails here is said, and ends the looking alone: steps and waits are recorded on."""
+def count(stepped):
+    """An optimizer stepped, or what stands for one. What fails here is said, and ends the looking alone: steps and waits are recorded on."""
     if _state["over"]:
         return
     try:
-        _count(optimizer)
+        _count(stepped)
     except Exception as error:
         _state["over"] = True
         _end_watch()
         _say_none("looking for it failed: %s: %s" % (type(error).__name__, str(error)[:200]))
 
 
-def _count(optimizer):
+def _count(stepped):
     state = _state
     taken = handover.taken_by()
     if taken == handover.TRAINING or (taken == handover.UNKNOWN and state["watch"] is not None):
@@ -58,8 +60,8 @@ def _count(optimizer):
         return
     state["taken"] = taken
     if state["optimizer"] is None:
-        state["optimizer"], state["thread"] = id(optimizer), threading.get_ident()
-    if id(optimizer) != state["optimizer"] or threading.get_ident() != state["thread"]:
+        state["optimizer"], state["thread"] = id(stepped), threading.get_ident()
+    if id(stepped) != state["optimizer"] or threading.get_ident() != state["thread"]:
         return
     state["steps"] += 1
     if state["steps"] == 1:
@@ -73,14 +75,16 @@ def _count(optimizer):
 
 def _begin_watch():
     torch = sys.modules.get("torch")
-    new = watch.Watch(torch, handover.sources(), handover.blocking())
+    new = watch.Watch(torch, handover.sources(), handover.blocking(), _state["optimizer"] == id(PASSES))
     if new.begin():
+        atexit.register(_end_watch)  # at the interpreter's very end, it would be called without its modules
         _state["watch"], _state["until"] = new, _state["steps"] + watch.STEPS
     elif _state["steps"] == _WATCHED[-1]:
         _find_none("another profiler holds the training thread (sys.setprofile)")
 
 
 def _end_watch():
+    atexit.unregister(_end_watch)
     seen, _state["watch"] = _state["watch"], None
     if seen is not None:
         seen.end()
@@ -188,11 +192,7 @@ class _Timed:
 
     @unseen
     def call(self, *args, **kwargs):
-        try:
-            return self.wait(functools.partial(self._original, *args, **kwargs))
-        except BaseException as error:
-            leave_out(error)
-            raise
+        return self.wait(functools.partial(self._original, *args, **kwargs))
 
     def generate(self, *args, **kwargs):
         return _through(self._original(*args, **kwargs), self.wait)

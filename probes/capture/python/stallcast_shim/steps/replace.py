@@ -3,9 +3,12 @@ holds it, or a method bound to it, calls that.
 """
 
 import functools
+import sys
 import types
+import weakref
 
-from ..frames import unseen
+from ..frames import leave_out, unseen
+from . import compilers
 
 
 def copy_of(function):
@@ -14,14 +17,30 @@ def copy_of(function):
                               function.__closure__)
     copy.__kwdefaults__ = function.__kwdefaults__
     copy.__qualname__ = function.__qualname__
+    copy.__doc__ = function.__doc__
+    if hasattr(function, "__annotate__"):  # since Python 3.14: asking for annotations evaluates them
+        copy.__annotate__ = function.__annotate__
+    else:
+        copy.__annotations__ = function.__annotations__
     return copy
 
 
 def call_instead(function, original, run):
     """From here on, calling `function` is run(*args, **kwargs). `original`: its copy."""
-    function.__code__ = _calling(function.__code__, _Target(original, run))
+    target = _Target(original, run)
+    key = id(target)
+    _originals[key] = weakref.ref(original, lambda _: _originals.pop(key, None))
+    function.__code__ = _calling(function.__code__, target, key)
+    compilers.keep_out_of(function)
     if not hasattr(function, "__wrapped__"):
         function.__wrapped__ = original  # whoever asks for its source or its signature has the original's
+
+
+def put_back(function, original):
+    """Calling `function` is what it was."""
+    function.__code__ = original.__code__
+    if getattr(function, "__wrapped__", None) is original:
+        del function.__wrapped__
 
 
 class _Target:
@@ -32,6 +51,8 @@ class _Target:
         self._original = original
         self._run = run
 
+    leave_out = staticmethod(leave_out)
+
     @unseen
     def __call__(self, *args, **kwargs):
         return self._run(*args, **kwargs)
@@ -40,10 +61,18 @@ class _Target:
         return functools.partial, (self._original,)
 
 
-def _calling(code, target):
+def original_of(key):
+    """What a compiler finds in the place of the target."""
+    return _originals[key]()
+
+
+def _calling(code, target, key):
     """Code that calls `target` with all that it is given. A closure's cells are carried along unused."""
-    template = _template.__code__
-    constants = tuple(target if constant == _PLACE else constant for constant in template.co_consts)
+    compiler = getattr(sys.modules.get("torch"), "compiler", None)
+    template = (_template_compiled if hasattr(compiler, "is_compiling") else _template).__code__
+    places = {_PLACE: target, _KEY: key}
+    constants = tuple(places.get(constant, constant) if type(constant) is str else constant
+                      for constant in template.co_consts)
     names = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno, "co_consts": constants,
              "co_freevars": code.co_freevars}
     if hasattr(code, "co_qualname"):
@@ -51,10 +80,32 @@ def _calling(code, target):
     return template.replace(**names)
 
 
+_originals = {}  # key of a target -> weak reference to the original
 _PLACE = "stallcast: the function that is called"
+_KEY = "stallcast: the key of its original"
 
 
 @unseen
 def _template(*args, **kwargs):
     target = "stallcast: the function that is called"
-    return target(*args, **kwargs)
+    try:
+        return target(*args, **kwargs)
+    except BaseException as error:
+        getattr(target, "leave_out", id)(error)  # in another process it is the original
+        raise
+
+
+@unseen
+def _template_compiled(*args, **kwargs):
+    from torch.compiler import is_compiling
+
+    if is_compiling():  # nobody calls this: a compiler looks into it
+        from stallcast_shim.steps.replace import original_of
+
+        return original_of("stallcast: the key of its original")(*args, **kwargs)
+    target = "stallcast: the function that is called"
+    try:
+        return target(*args, **kwargs)
+    except BaseException as error:
+        getattr(target, "leave_out", id)(error)  # in another process it is the original
+        raise

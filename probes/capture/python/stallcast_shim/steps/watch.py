@@ -18,6 +18,7 @@ import time
 import weakref
 
 from .. import sizes
+from . import compilers
 
 STEPS = 2
 _MOST_CALLS = 400000  # of two steps; more and the watching costs too much
@@ -48,13 +49,14 @@ class Node:
 class Watch:
     """Sees the calls of this thread from begin() to end()."""
 
-    def __init__(self, torch, sources=(), blocking=()):
-        """`sources`: code that hands batches over; `blocking`: code that waits for other threads."""
+    def __init__(self, torch, sources=(), blocking=(), passes_are_steps=False):
+        """`sources`: code that hands batches over; `blocking`: code that waits for other threads; `passes_are_steps`: a
+        step ends with its backward pass, as no optimizer is there."""
         self._sources, self._blocking = sources, blocking
         self._handed = []  # calls of sources
         self.blocked = {}  # blocking code -> {(code of the script, line)} that called it before a forward pass
         self.is_training = False  # a module was called, or a backward pass made
-        self._forward, self._steps, self._training = _training_code(torch)
+        self._forward, self._steps, self._training = _training_code(torch, passes_are_steps)
         self._is_early = True
         self._roots = []
         self._stack = []
@@ -62,6 +64,7 @@ class Watch:
         self._found = {}  # code -> its calls that made arrays
         self._numbers = {}  # id of an array -> (weak reference to it, its number): none lives longer because of us
         self._given = set()  # numbers of the arrays that modules were given
+        self._gave = set()  # and of those that they returned
         self._forwards = 0  # modules whose call is open
         self._forward_calls = 0  # of modules within no other
         self._calls = 0
@@ -72,7 +75,7 @@ class Watch:
         """False where another profiler holds the thread."""
         if sys.getprofile() is not None:
             return False
-        _keep_from_compilers()
+        compilers.keep_out()
         sys.setprofile(self._event)
         return True
 
@@ -129,6 +132,8 @@ class Watch:
         node.seconds = time.perf_counter() - node.seconds
         if node.code in self._forward:
             self._forwards -= 1
+            if not self._forwards:
+                self._note([value], self._gave)
         if value is None or node.trains or self._forwards:
             return
         if node.code in self._sources and not self._trains() and not _is_event_loop(frame.f_back):
@@ -182,8 +187,14 @@ class Watch:
             least = _NEGLIGIBLE * sum(_seconds(found[code]) for code in proven)
             made = set().union(*(node.made for code in proven for node in found[code]))
             beside = [code for code, nodes in found.items() if code not in proven and _makes_too(nodes, made, least)]
-            return proven + beside, True
+            return self._sources_among(proven + beside), True
         return [code for code, nodes in found.items() if not any(node.needs_gradients for node in nodes)], False
+
+    def _sources_among(self, codes):
+        """What takes something that a module returned (the state of a recurrent one) passes it on. Where nothing else is
+        there, all."""
+        fresh = [code for code in codes if not any(node.taken & self._gave for node in self._found[code])]
+        return fresh or codes
 
     def handed_over(self):
         """Code that handed over what looks like batches."""
@@ -248,13 +259,13 @@ def is_array(value):
 
 
 def is_script(code):
-    """Whether this is the user's own code, not a library's. Calls nothing that is written in Python (see
-    _keep_from_compilers)."""
-    known = _scripts.get(code)
+    """Whether this is the user's own code, not a library's. Calls nothing that is written in Python and
+    not ours (see compilers)."""
+    name = code.co_filename
+    known = _scripts.get(name)
     if known is None:
-        name = code.co_filename
         known = not name.startswith(_LIBRARIES) and "-packages" + os.sep not in name and "(importlib._boot" not in name
-        _scripts[code] = known
+        _scripts[name] = known
     return known
 
 
@@ -270,34 +281,18 @@ def script_place(frame):
     return None if frame is None else (frame.f_code, frame.f_lineno)
 
 
-_scripts = {}  # code -> whether it is the user's
+_scripts = {}  # file -> whether it is the user's. No code: what torch.compile made is not to live longer because of us
 _LIBRARIES = tuple({os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep, "<frozen", "<__array"} |
                    {sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "platstdlib")})
 
 
-def _keep_from_compilers():
-    """torch.compile would compile what runs within a compiled call, and that we are as well."""
-    modules = [sys.modules.get(name) for name in ("torch._dynamo.eval_frame", "torch._C._dynamo.eval_frame")]
-    skip = next((module.skip_code for module in modules if hasattr(module, "skip_code")), None)
-    if skip is None:
-        return  # nothing is compiled
-    ours = list(vars(Watch).values()) + list(globals().values()) + [Node.__init__]
-    for one in ours:
-        if hasattr(one, "__code__") and one.__code__.co_filename == _event_code().co_filename:
-            skip(one.__code__)
-
-
-def _event_code():
-    return Watch._event.__code__
-
-
-def _training_code(torch):
-    """Code of a module's call, of an optimizer step, of all that trains."""
+def _training_code(torch, passes_are_steps):
+    """Code of a module's call, of what ends a step, of all that trains."""
     module, optimizer = torch.nn.Module, torch.optim.Optimizer
     forward = _codes(module.__call__, getattr(module, "_call_impl", None), getattr(module, "_wrapped_call_impl", None))
     backward = _codes(torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)
     steps = _codes(getattr(optimizer, "zero_grad", None), getattr(optimizer, "profile_hook_step", None))
-    return forward, steps, forward | backward | steps
+    return forward, backward if passes_are_steps else steps, forward | backward | steps
 
 
 def _codes(*functions):
