@@ -117,9 +117,16 @@ def nanogpt():
     return [PYTHON, "train.py", *(f"--{key}={value}" for key, value in words.items())]
 
 
+def language_model():
+    """Updates its parameters by hand: no optimizer, no loader."""
+    return [PYTHON, "main.py", "--data", ".", "--epochs", "2", "--emsize", "16", "--nhid", "16", "--nlayers", "1", "--log-interval", "100"]
+
+
 # Out of their own repositories: (folder of --repositories, files, who makes the data, command).
 REPOSITORIES = {
     "imagenet-example": ("examples", ["imagenet/main.py"], small_data.split, imagenet),
+    "language-model": ("examples", [f"word_language_model/{file}.py" for file in ("main", "data", "model")], small_data.words,
+                       language_model),
     "timm-train": ("pytorch-image-models", ["train.py"], small_data.split, timm_train),
     "nanogpt": ("nanoGPT", ["train.py", "model.py", "configurator.py"], lambda: small_data.tokens("data/tiny"), nanogpt),
 }

@@ -113,6 +113,14 @@ def tokens(folder="."):
         pickle.dump({"vocab_size": 256}, file)
 
 
+def words():
+    """Lines of words, as PyTorch's word_language_model reads them."""
+    generator = np.random.default_rng(0)
+    for name, lines in (("train", 6000), ("valid", 300), ("test", 300)):
+        with open(f"{name}.txt", "w", encoding="utf-8") as file:
+            file.writelines(" ".join(f"w{word}" for word in generator.integers(0, 500, 20)) + "\n" for _ in range(lines))
+
+
 def chunks():
     """Pictures as litdata keeps them, several in a file."""
     from litdata.streaming.writer import BinaryWriter
