@@ -3,7 +3,7 @@
 from harness import ShimTest, main
 
 HEAD = """
-import inspect, traceback
+import inspect, sys, traceback
 import torch
 torch.manual_seed(3)
 torch.set_num_threads(1)
@@ -101,9 +101,9 @@ try:
     import stallcast
 except ImportError:  # the plain run
     stallcast = None
-for step in range(40):
+for step in range(160):
     loss_of(*get_batch()).backward()
-    if step % 4 == 3:
+    if step % 16 == 15:
         update()
         if stallcast is not None:
             stallcast.step()
@@ -144,9 +144,54 @@ for step in range(12):
     try:
         loss.backward()
     except RuntimeError:
-        print([(frame.filename, frame.name) for frame in traceback.extract_tb(__import__("sys").exc_info()[2])])
+        frames = [(frame.filename, frame.name) for frame in traceback.extract_tb(sys.exc_info()[2])]
+        print(frames if sys.version_info >= (3, 11) else "one more of ours")
     update()
 """)
+
+    def test_an_optimizer_that_comes_later(self):
+        consumer = self.both("""
+for step in range(20):
+    loss_of(*get_batch()).backward()
+    model.zero_grad()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(20):
+    loss_of(*get_batch()).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+print(is_as_it_was())
+""")
+        self.assertEqual(self.issues, ["steps-counted"] * 2)
+        self.assertIn(len(consumer.steps), (33, 34))  # torch 2 imports its compiler with the optimizer, before it steps
+
+    def test_a_compiler_that_comes_later(self):
+        if self.torch_version() < (2, 1):
+            self.skipTest("no compiler")
+        consumer = self.both("""
+for step in range(40):
+    if step == 20:
+        import torch._dynamo
+        print(is_as_it_was())
+    loss_of(*get_batch()).backward()
+    update()
+""")
+        self.assertEqual(self.issues, ["steps-counted"] * 2)
+        self.assertEqual(len(consumer.steps), 20 - UNSEEN)
+
+    def test_a_backward_of_the_scripts_own(self):
+        consumer = self.both("""
+real = torch.autograd.backward
+def backward(*args, **kwargs):
+    return real(*args, **kwargs)
+torch.autograd.backward = backward
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for step in range(10):
+    loss_of(*get_batch()).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+print(real.__code__.co_filename, backward.__code__.co_filename)
+""")
+        self.assertEqual((self.issues, len(consumer.steps)), ([], 10))
 
     def test_a_compiled_step_is_compiled_as_without_us(self):
         if self.torch_version() < (2, 1):

@@ -100,7 +100,7 @@ run(4)
 
     def test_what_the_script_can_see_of_it(self):
         consumer = self.both(GET_BATCH + """
-import inspect, traceback, warnings
+import inspect, sys, traceback, warnings
 def get_batch(split: str, *, size: int = 4) -> tuple:
     "Of random rows."
     ix = torch.randint(100, (size,))
@@ -124,7 +124,7 @@ for step in range(12):
     try:
         get_batch("bad")
     except KeyError as error:
-        print(error, [frame.name for frame in traceback.extract_tb(error.__traceback__)])
+        print(error, sys.version_info < (3, 11) or [frame.name for frame in traceback.extract_tb(error.__traceback__)])
 print(seen() == before)
 """)
         self.assertEqual(self.marks(consumer, "batch function")[0]["name"], "get_batch")

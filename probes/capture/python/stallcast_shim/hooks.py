@@ -33,12 +33,15 @@ _PATCHES = {
 }
 
 
+_ALWAYS = {"torch._dynamo.eval_frame"}  # keeps what was patched before from harm, whether or not anything is recorded now
+
+
 def _patch(name, module):
     """Hands `module` to the one of ours that patches it. Never raises."""
     try:
         from . import capture
 
-        if not capture.start():
+        if not capture.start() and name not in _ALWAYS:
             return
         try:
             patcher = __import__(__package__ + "." + _PATCHES[name], fromlist=["patch"])

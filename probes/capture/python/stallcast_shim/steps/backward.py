@@ -3,7 +3,7 @@
 Until it is known whether an optimizer of torch's steps or a loader delivers, the code of torch.autograd.backward calls
 ours. Where either does, it is put back, mostly with the second pass. Where neither has after some passes, and no object
 is an optimizer, each backward pass of the thread that made the first one counts as a step, and that is said. Where
-torch.compile is there, nothing is counted: it compiles what is called beside a step that it has compiled.
+torch.compile is imported, nothing is counted: it compiles what is called beside a step that it has compiled.
 """
 
 import functools
@@ -12,6 +12,7 @@ import sys
 import threading
 
 from .. import capture
+from ..capture import calls
 from ..frames import unseen
 from ..thread import process
 from . import compilers, count, own_loop, replace
@@ -30,20 +31,31 @@ class _Passes:
         self.are_steps = False
 
 
-_state = {"passes": _Passes(), "original": None}
+_state = {"passes": _Passes(), "function": None, "original": None}
 
 
 def begin():
     """With torch's optimizers just imported: torch.autograd is there."""
-    function = _function()
-    if hasattr(function, "__code__"):
-        original = _state["original"] = replace.copy_of(function)
-        replace.call_instead(function, original, functools.partial(_run, original))
-        compilers.before_any(_let_go)
+    function = getattr(sys.modules.get("torch.autograd"), "backward", None)
+    if compilers.are_there() or not hasattr(getattr(function, "__code__", None), "replace"):
+        return  # it is not a function of Python's, or this is Python 3.7
+    original = replace.copy_of(function)
+    _state.update(function=function, original=original)
+    compilers.before_any(_before_compiling)
+    replace.call_instead(function, original, functools.partial(_run, original))
 
 
-def _function():
-    return getattr(sys.modules.get("torch.autograd"), "backward", None)
+def _before_compiling():
+    passes = _state["passes"]
+    if _state["function"] is not None and passes.are_steps and passes.generation == process.generation:
+        _say_no_longer("torch.compile, which optimizers import as well,")
+    _let_go()
+
+
+def _say_no_longer(what):
+    capture.issue("steps-counted", "warning",
+                  what + " came after steps had been counted by their backward passes: these are counted no longer",
+                  "what is told per step mixes before and after; call stallcast.step() where the parameters are updated")
 
 
 @unseen
@@ -52,8 +64,8 @@ def _run(original, *args, **kwargs):
     if passes.generation != process.generation:
         passes = _state["passes"] = _Passes()
     thread = threading.get_ident()
-    if passes.is_open or passes.thread not in (None, thread):
-        return original(*args, **kwargs)  # a part of another pass, as of a checkpoint
+    if passes.is_open or (passes.thread not in (None, thread) and passes.thread in sys._current_frames()):
+        return original(*args, **kwargs)  # a part of another pass, as of a checkpoint, or of another thread's training
     passes.thread, passes.is_open = thread, True
     try:
         made = original(*args, **kwargs)
@@ -70,13 +82,17 @@ def _run(original, *args, **kwargs):
 
 def _count(passes):
     """A pass was made; False where no more is to be known of others."""
+    if not calls.enabled:
+        return False
+    if process.optimizes and passes.are_steps:
+        _say_no_longer("an optimizer of torch's")
     if process.optimizes or process.steps_told or (process.delivers and not passes.are_steps):
         return False
     if not passes.are_steps:
         passes.made += 1
         if passes.made not in _LOOKED:
             return True
-        if _is_optimizer_there():
+        if _is_optimizer_there() or "stallcast" in sys.modules:  # which has a function to tell steps
             return passes.made != _LOOKED[-1]
         passes.are_steps = True
         capture.issue("steps-counted", "info",
@@ -89,9 +105,10 @@ def _count(passes):
 
 def _let_go():
     """torch.autograd.backward is what it was."""
-    original, _state["original"] = _state["original"], None
-    if original is not None:
-        replace.put_back(_function(), original)
+    function, original = _state["function"], _state["original"]
+    _state.update(function=None, original=None)
+    if function is not None:
+        replace.put_back(function, original)
 
 
 def _is_optimizer_there():

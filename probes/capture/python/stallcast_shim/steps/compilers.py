@@ -4,11 +4,13 @@ The script's own functions are compiled as they would be without us: where one's
 that looks into it finds the original.
 """
 
+import os
 import sys
 import types
 import weakref
 
 _OURS = __name__.partition(".")[0]
+_FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _before = []
 _replaced = []  # weak references to functions whose code is ours
 
@@ -19,8 +21,12 @@ def patch(module):
         action()
     keep_out()
     for function in [reference() for reference in _replaced]:
-        if function is not None:
+        if function is not None and function.__code__.co_filename.startswith(_FOLDER):
             _skip(function.__code__)
+
+
+def are_there():
+    return bool(_skipping())
 
 
 def before_any(action):

@@ -30,7 +30,11 @@ def _is_compiling():
 
 def patch(module):
     """Called with torch.optim.optimizer just imported."""
+    _patch(module)
     backward.begin()
+
+
+def _patch(module):
     register = getattr(module, "register_optimizer_step_post_hook", None)
     if register is not None:
         register(_after_step)

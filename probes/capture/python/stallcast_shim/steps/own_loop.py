@@ -59,6 +59,9 @@ def _count(stepped):
     if taken in (handover.TRAINING, handover.UNKNOWN):
         return
     state["taken"] = taken
+    if state["optimizer"] == id(PASSES) != id(stepped):  # an optimizer steps after all
+        _end_watch()
+        state.update(optimizer=None, steps=0)
     if state["optimizer"] is None:
         state["optimizer"], state["thread"] = id(stepped), threading.get_ident()
     if id(stepped) != state["optimizer"] or threading.get_ident() != state["thread"]:

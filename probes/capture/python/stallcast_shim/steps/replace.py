@@ -2,7 +2,10 @@
 holds it, or a method bound to it, calls that.
 """
 
+import atexit
 import functools
+import itertools
+import os
 import sys
 import types
 import weakref
@@ -28,8 +31,9 @@ def copy_of(function):
 def call_instead(function, original, run):
     """From here on, calling `function` is run(*args, **kwargs). `original`: its copy."""
     target = _Target(original, run)
-    key = id(target)
+    key = "%d.%d" % (os.getpid(), next(_numbers))
     _originals[key] = weakref.ref(original, lambda _: _originals.pop(key, None))
+    _replaced.append((weakref.ref(function), weakref.ref(original)))
     function.__code__ = _calling(function.__code__, target, key)
     compilers.keep_out_of(function)
     if not hasattr(function, "__wrapped__"):
@@ -37,7 +41,9 @@ def call_instead(function, original, run):
 
 
 def put_back(function, original):
-    """Calling `function` is what it was."""
+    """Calling `function` is what it was, where its code is still ours."""
+    if not function.__code__.co_filename.startswith(_OURS):
+        return
     function.__code__ = original.__code__
     if getattr(function, "__wrapped__", None) is original:
         del function.__wrapped__
@@ -61,6 +67,16 @@ class _Target:
         return functools.partial, (self._original,)
 
 
+def _put_all_back():
+    """At the interpreter's end, what the functions' code needs goes before they do."""
+    for function, original in [(one(), other()) for one, other in _replaced]:
+        if function is not None and original is not None:
+            put_back(function, original)
+
+
+atexit.register(_put_all_back)
+
+
 def original_of(key):
     """What a compiler finds in the place of the target."""
     return _originals[key]()
@@ -80,6 +96,9 @@ def _calling(code, target, key):
     return template.replace(**names)
 
 
+_OURS = os.path.dirname(__file__) + os.sep
+_numbers = itertools.count()
+_replaced = []  # weak references to functions and their originals
 _originals = {}  # key of a target -> weak reference to the original
 _PLACE = "stallcast: the function that is called"
 _KEY = "stallcast: the key of its original"
@@ -91,7 +110,8 @@ def _template(*args, **kwargs):
     try:
         return target(*args, **kwargs)
     except BaseException as error:
-        getattr(target, "leave_out", id)(error)  # in another process it is the original
+        if hasattr(target, "leave_out"):  # in another process it is the original
+            target.leave_out(error)
         raise
 
 
@@ -99,7 +119,7 @@ def _template(*args, **kwargs):
 def _template_compiled(*args, **kwargs):
     from torch.compiler import is_compiling
 
-    if is_compiling():  # nobody calls this: a compiler looks into it
+    if is_compiling():  # a compiler looks into it, and cannot read what the other constant is
         from stallcast_shim.steps.replace import original_of
 
         return original_of("stallcast: the key of its original")(*args, **kwargs)
@@ -107,5 +127,6 @@ def _template_compiled(*args, **kwargs):
     try:
         return target(*args, **kwargs)
     except BaseException as error:
-        getattr(target, "leave_out", id)(error)  # in another process it is the original
+        if hasattr(target, "leave_out"):  # in another process it is the original
+            target.leave_out(error)
         raise

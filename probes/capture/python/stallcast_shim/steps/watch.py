@@ -56,7 +56,9 @@ class Watch:
         self._handed = []  # calls of sources
         self.blocked = {}  # blocking code -> {(code of the script, line)} that called it before a forward pass
         self.is_training = False  # a module was called, or a backward pass made
-        self._forward, self._steps, self._training = _training_code(torch, passes_are_steps)
+        self._forward, backward, self._optimizing = _training_code(torch)
+        self._steps = backward if passes_are_steps else self._optimizing
+        self._training = self._forward | backward | self._optimizing
         self._is_early = True
         self._roots = []
         self._stack = []
@@ -120,7 +122,7 @@ class Watch:
         if code in self._blocking and self._is_early and not self._trains():
             self._block(code, frame.f_back)
         if code in self._training:
-            self.is_training = self.is_training or code not in self._steps
+            self.is_training = self.is_training or code not in self._optimizing
             for open_node in self._stack:
                 open_node.trains = True
 
@@ -286,13 +288,13 @@ _LIBRARIES = tuple({os.path.dirname(os.path.dirname(os.path.dirname(os.path.absp
                    {sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "platstdlib")})
 
 
-def _training_code(torch, passes_are_steps):
-    """Code of a module's call, of what ends a step, of all that trains."""
+def _training_code(torch):
+    """Code of a module's call, of a backward pass, of an optimizer step."""
     module, optimizer = torch.nn.Module, torch.optim.Optimizer
     forward = _codes(module.__call__, getattr(module, "_call_impl", None), getattr(module, "_wrapped_call_impl", None))
     backward = _codes(torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)
     steps = _codes(getattr(optimizer, "zero_grad", None), getattr(optimizer, "profile_hook_step", None))
-    return forward, backward if passes_are_steps else steps, forward | backward | steps
+    return forward, backward, steps
 
 
 def _codes(*functions):
