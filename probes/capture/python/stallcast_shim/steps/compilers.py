@@ -70,7 +70,7 @@ def _skip_all(thing, seen):
             seen.add(thing)
             for part in list(vars(thing).values()):
                 _skip_all(part, seen)
-    elif isinstance(thing, types.FunctionType) and thing.__module__.partition(".")[0] == _OURS:
+    elif isinstance(thing, types.FunctionType) and thing.__code__.co_filename.startswith(_FOLDER):
         _skip_nested(thing.__code__)
 
 
