@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 
-from harness import CLI, PATIENCE_S, PYTHON, CliTest, end
+from harness import CLI, PYTHON, RUN_S, CliTest, end
 
 try:
     import torch  # noqa: F401 (also for those who import this)
@@ -108,7 +108,7 @@ class PhasesTest(CliTest):
 
     def finish(self, begun):
         process, out, wanted = begun
-        output, errors = process.communicate(timeout=PATIENCE_S)
+        output, errors = process.communicate(timeout=RUN_S)
         ran = Ran(process.returncode, output, errors, out, wanted)
         self.assert_nothing_left(out)
         return ran
@@ -125,7 +125,7 @@ class PhasesTest(CliTest):
         """The job without us, in no time: (its status, its Ran.epochs, its stderr)."""
         plain = dict(wanted, seen=wanted["seen"] + "-plain", step_s=0, **other)
         done = subprocess.run([PYTHON, JOB, json.dumps(plain)], cwd=self.folder, env=self.environment,
-                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=PATIENCE_S, check=False)
+                              stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=RUN_S, check=False)
         return done.returncode, plain["seen"], done.stderr.decode(errors="replace")
 
     # --- what holds for every run ----------------------------------------------------------------------------------

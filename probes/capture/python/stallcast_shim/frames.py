@@ -22,6 +22,11 @@ def unseen(function):
 _OURS = os.path.dirname(unseen.__code__.co_filename) + os.sep
 
 
+def is_ours(code):
+    """Whether it was written by us, unseen or not."""
+    return code.co_filename.startswith(_OURS)
+
+
 def leave_out(error):
     """Takes our frames out of the traceback of an error that a function of ours is about to raise again, by `raise`
     alone. Before Python 3.11 its own frame stays."""
@@ -35,7 +40,7 @@ def _leave_out(error):
     first = last = None
     outermost = at = error.__traceback__
     while at is not None:
-        if not at.tb_frame.f_code.co_filename.startswith(_OURS):
+        if not is_ours(at.tb_frame.f_code):
             if last is None:
                 first = at
             elif last.tb_next is not at:

@@ -46,10 +46,10 @@ def begin():
 
 
 def _before_compiling():
-    passes = _state["passes"]
-    if _state["function"] is not None and passes.are_steps and passes.generation == process.generation:
-        _say_no_longer("torch.compile, which optimizers import as well,")
+    passes, counted = _state["passes"], _state["function"] is not None
     _let_go()
+    if counted and calls.enabled and passes.are_steps and passes.generation == process.generation:
+        _say_no_longer("torch.compile, which optimizers import as well,")
 
 
 def _say_no_longer(what):

@@ -4,15 +4,13 @@ The script's own functions are compiled as they would be without us: where one's
 that looks into it finds the original.
 """
 
-import os
 import sys
 import types
-import weakref
+
+from ..frames import is_ours
 
 _OURS = __name__.partition(".")[0]
-_FOLDER = os.path.dirname(os.path.dirname(__file__)) + os.sep
 _before = []
-_replaced = []  # weak references to functions whose code is ours
 
 
 def patch(module):
@@ -20,9 +18,6 @@ def patch(module):
     for action in _before:
         action()
     keep_out()
-    for function in [reference() for reference in _replaced]:
-        if function is not None and function.__code__.co_filename.startswith(_FOLDER):
-            _skip(function.__code__)
 
 
 def are_there():
@@ -32,12 +27,6 @@ def are_there():
 def before_any(action):
     """action() is called once there is a compiler, before it compiles anything."""
     _before.append(action)
-
-
-def keep_out_of(function):
-    """A function of the script's whose code is ours, now and once there is a compiler."""
-    _replaced.append(weakref.ref(function))
-    _skip(function.__code__)
 
 
 def keep_out():
@@ -51,7 +40,7 @@ def keep_out():
                 _skip_all(thing, seen)
 
 
-def _skip(code):
+def skip(code):
     """One code object, where there is a compiler."""
     for function in _skipping():
         function(code)
@@ -70,12 +59,12 @@ def _skip_all(thing, seen):
             seen.add(thing)
             for part in list(vars(thing).values()):
                 _skip_all(part, seen)
-    elif isinstance(thing, types.FunctionType) and thing.__code__.co_filename.startswith(_FOLDER):
+    elif isinstance(thing, types.FunctionType) and is_ours(thing.__code__):
         _skip_nested(thing.__code__)
 
 
 def _skip_nested(code):
-    _skip(code)
+    skip(code)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             _skip_nested(constant)

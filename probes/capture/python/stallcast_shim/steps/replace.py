@@ -10,7 +10,7 @@ import sys
 import types
 import weakref
 
-from ..frames import leave_out, unseen
+from ..frames import is_ours, leave_out, unseen
 from . import compilers
 
 
@@ -35,14 +35,14 @@ def call_instead(function, original, run):
     _originals[key] = weakref.ref(original, lambda _: _originals.pop(key, None))
     _replaced.append((weakref.ref(function), weakref.ref(original)))
     function.__code__ = _calling(function.__code__, target, key)
-    compilers.keep_out_of(function)
+    compilers.skip(function.__code__)
     if not hasattr(function, "__wrapped__"):
         function.__wrapped__ = original  # whoever asks for its source or its signature has the original's
 
 
 def put_back(function, original):
     """Calling `function` is what it was, where its code is still ours."""
-    if not function.__code__.co_filename.startswith(_OURS):
+    if not is_ours(function.__code__):
         return
     function.__code__ = original.__code__
     if getattr(function, "__wrapped__", None) is original:
@@ -69,12 +69,23 @@ class _Target:
 
 def _put_all_back():
     """At the interpreter's end, what the functions' code needs goes before they do."""
-    for function, original in [(one(), other()) for one, other in _replaced]:
-        if function is not None and original is not None:
-            put_back(function, original)
+    for function, original in _alive():
+        put_back(function, original)
+
+
+def _keep_out():
+    for function, _ in _alive():
+        if is_ours(function.__code__):
+            compilers.skip(function.__code__)
+
+
+def _alive():
+    pairs = [(one(), other()) for one, other in _replaced]
+    return [pair for pair in pairs if None not in pair]
 
 
 atexit.register(_put_all_back)
+compilers.before_any(_keep_out)
 
 
 def original_of(key):
@@ -85,8 +96,8 @@ def original_of(key):
 def _calling(code, target, key):
     """Code that calls `target` with all that it is given. A closure's cells are carried along unused."""
     compiler = getattr(sys.modules.get("torch"), "compiler", None)
-    template = (_template_compiled if hasattr(compiler, "is_compiling") else _template).__code__
-    places = {_PLACE: target, _KEY: key}
+    template = _template.__code__
+    places = {_PLACE: target, _KEY: key, _COMPILER: hasattr(compiler, "is_compiling")}
     constants = tuple(places.get(constant, constant) if type(constant) is str else constant
                       for constant in template.co_consts)
     names = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno, "co_consts": constants,
@@ -96,33 +107,24 @@ def _calling(code, target, key):
     return template.replace(**names)
 
 
-_OURS = os.path.dirname(__file__) + os.sep
 _numbers = itertools.count()
 _replaced = []  # weak references to functions and their originals
 _originals = {}  # key of a target -> weak reference to the original
 _PLACE = "stallcast: the function that is called"
 _KEY = "stallcast: the key of its original"
+_COMPILER = "stallcast: whether there may be a compiler"
 
 
 @unseen
 def _template(*args, **kwargs):
-    target = "stallcast: the function that is called"
-    try:
-        return target(*args, **kwargs)
-    except BaseException as error:
-        if hasattr(target, "leave_out"):  # in another process it is the original
-            target.leave_out(error)
-        raise
+    has_compiler = "stallcast: whether there may be a compiler"
+    if has_compiler:
+        from torch.compiler import is_compiling
 
+        if is_compiling():  # a compiler looks into this, and cannot read what the target is
+            from stallcast_shim.steps.replace import original_of
 
-@unseen
-def _template_compiled(*args, **kwargs):
-    from torch.compiler import is_compiling
-
-    if is_compiling():  # a compiler looks into it, and cannot read what the other constant is
-        from stallcast_shim.steps.replace import original_of
-
-        return original_of("stallcast: the key of its original")(*args, **kwargs)
+            return original_of("stallcast: the key of its original")(*args, **kwargs)
     target = "stallcast: the function that is called"
     try:
         return target(*args, **kwargs)
