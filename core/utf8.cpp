@@ -1,5 +1,6 @@
 #include "core/utf8.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace stallcast {
@@ -31,6 +32,13 @@ std::string valid_utf8(std::string_view text) {
   std::string result;
   result.reserve(text.size());
   while (!text.empty()) {
+    // Most of what is written is ASCII: its runs are copied whole.
+    const auto ascii = static_cast<std::size_t>(
+        std::find_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) >= 0x80; }) -
+        text.begin());
+    result += text.substr(0, ascii);
+    text.remove_prefix(ascii);
+    if (text.empty()) break;
     const std::size_t length = sequence_length(text);
     result += length == 0 ? std::string_view("\xEF\xBF\xBD") : text.substr(0, length);
     text.remove_prefix(length == 0 ? 1 : length);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 namespace {
 
 using Input = std::vector<std::uint8_t>;
-constexpr int k_mutations_per_seed = 160;
+constexpr int k_mutations_per_seed = 160;  ///< where the command line has no other number
 
 /// One random edit: a byte changed, removed, doubled, or everything after it cut off.
 void mutate(Input& input, std::mt19937_64& random) {
@@ -45,7 +46,9 @@ void mutate(Input& input, std::mt19937_64& random) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc < 2 || argc > 3) return 2;
+  const int mutations = argc == 3 ? std::atoi(argv[2]) : k_mutations_per_seed;
+  if (mutations <= 0) return 2;
   std::set<std::filesystem::path> seeds;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(argv[1])) {
     if (entry.is_regular_file()) seeds.insert(entry.path());
@@ -56,7 +59,7 @@ int main(int argc, char** argv) {
     const Input seed{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     LLVMFuzzerTestOneInput(seed.data(), seed.size());
     Input input = seed;
-    for (int round = 0; round < k_mutations_per_seed; ++round) {
+    for (int round = 0; round < mutations; ++round) {
       if (round % 8 == 0) input = seed;
       mutate(input, random);
       LLVMFuzzerTestOneInput(input.data(), input.size());

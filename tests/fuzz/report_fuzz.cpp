@@ -56,8 +56,10 @@ void fill_texts(Profile& p, Texts& texts) {
 RenderOptions options_of(Texts& texts) {
   RenderOptions options;
   options.recommendation = LoaderAdvice{texts.next(), texts.next(), true, {texts.next()}};
-  options.grid = testing::sample_grid();
-  options.curves = testing::sample_curves();
+  static const auto grid = testing::sample_grid();
+  static const auto curves = testing::sample_curves();
+  options.grid = grid;
+  options.curves = curves;
   options.curves[0].lines[0].name = texts.next();
   options.curves[2].absent = texts.next();
   options.profile_path = texts.next();
@@ -78,7 +80,8 @@ void demand(bool holds) {
 }  // namespace
 
 testing::SamplePlan plan_of(Texts& texts) {
-  testing::SamplePlan sample = testing::met_plan();
+  static const testing::SamplePlan met = testing::met_plan();
+  testing::SamplePlan sample = met;
   sample.catalog.currency = texts.next();
   for (Machine& machine : sample.catalog.machines) machine.name = texts.next();
   for (PlanOption& option : sample.plan.front) {
@@ -109,12 +112,14 @@ void check_plan(const Profile& profile, Texts& texts) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 4096) return 0;
   Texts texts(std::string_view(reinterpret_cast<const char*>(data), size));
-  Profile profile = testing::multi_rank();
+  static const Profile ranks = testing::multi_rank();
+  static const auto predictions = testing::sample_predictions();
+  Profile profile = ranks;
   fill_texts(profile, texts);
   const RenderOptions options = options_of(texts);
   for (const ReportFormat format : {ReportFormat::text, ReportFormat::json, ReportFormat::html, ReportFormat::md,
                                     ReportFormat::csv, ReportFormat::perfetto, ReportFormat::openmetrics}) {
-    const auto text = render(profile, testing::sample_predictions(), format, options);
+    const auto text = render(profile, predictions, format, options);
     demand(text.ok());
     const std::string& shown = text.value();
     demand(valid_utf8(shown) == shown && shown.ends_with("\n"));
