@@ -17,6 +17,9 @@ inline constexpr std::uint64_t k_own_probes = 16;  ///< slots from a key's own o
 /// The unit in which a large file is the run's own: the largest block of the page cache.
 inline constexpr std::uint64_t k_own_chunk_bytes = 2ULL << 20;
 
+/// In which reads of such a file are looked at: what is cleared, counted and held of it are whole ones.
+inline constexpr std::uint64_t k_granule_bytes = 64ULL << 10;
+
 /// By which a whole file is the run's own.
 inline std::uint64_t own_file_key(std::uint64_t device, std::uint64_t inode) {
   const std::uint64_t words[] = {device, inode};

@@ -1,5 +1,7 @@
 """The data sets of train.py: what an ordinary script reads and decodes, with PIL, numpy and torch alone."""
 
+import io
+import json
 import mmap
 import os
 import random
@@ -157,6 +159,35 @@ class MappedFolder(Dataset):
         return torch.from_numpy((values - values.mean()) / (values.std() + 1e-6)), label
 
 
+class PackedImages(Dataset):
+    """JPEGs in one file below each root/class_*/, read one here and one there; index.json has their places."""
+
+    def __init__(self, root, side, use_torchvision=False):
+        self.classes = sorted(entry.name for entry in os.scandir(root) if entry.is_dir())
+        self.paths = [os.path.join(root, name, "records.pack") for name in self.classes]
+        indices = [os.path.join(root, name, "index.json") for name in self.classes]
+        places = [json.load(open(index, encoding="utf-8")) for index in indices]
+        self.places = [(label, *place) for label, of_class in enumerate(places) for place in of_class]
+        self.side = side
+        self.use_torchvision = use_torchvision
+        self.transform = None
+        self.files = None
+
+    def __len__(self):
+        return len(self.places)
+
+    def __getitem__(self, index):
+        if self.files is None:
+            self.files = [os.open(path, os.O_RDONLY) for path in self.paths]
+            self.transform = (torchvision_augment if self.use_torchvision else augment)(self.side)
+        label, offset, size = self.places[index]
+        content = os.pread(self.files[label], size, offset)
+        return self.transform(Image.open(io.BytesIO(content)).convert("RGB")), label
+
+    def __getstate__(self):
+        return {**self.__dict__, "transform": None, "files": None}
+
+
 def open_folder(root, side, use_torchvision):
     """The data set at `root`, by the kind of its first file."""
     first_class = next(entry.path for entry in sorted(os.scandir(root), key=lambda e: e.name) if entry.is_dir())
@@ -167,4 +198,6 @@ def open_folder(root, side, use_torchvision):
         return AudioFolder(root)
     if suffix == ".bin":
         return MappedFolder(root)
+    if suffix == ".json":
+        return PackedImages(root, side, use_torchvision)
     return ImageFolder(root, side, use_torchvision)

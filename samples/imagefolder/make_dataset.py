@@ -6,6 +6,7 @@
   make_dataset.py DIR --samples 20000 --kind arrays20k  .npy files of 20 KB
   make_dataset.py DIR --samples 500 --kind audio        16-bit PCM .wav files of 0.6 MB
   make_dataset.py DIR --samples 8000 --kind mapped      records of 64 KiB in one .bin file a class, to be mapped
+  make_dataset.py DIR --samples 20000 --kind packed     JPEGs of 256 x 256 in one .pack file a class, with an index
 
 The files lie in one folder per class (DIR/class_000/000017.jpg), as torchvision's ImageFolder expects. The same
 arguments always make the same files. DIR/dataset.json is written last; where it says that the same data set is
@@ -130,7 +131,7 @@ def make_record(random):
 
 
 KINDS = {"jpeg": (make_jpeg, ".jpg"), "jpeg256": (make_small_jpeg, ".jpg"), "arrays20k": (make_array, ".npy"),
-         "audio": (make_audio, ".wav"), "mapped": (make_record, ".bin")}
+         "audio": (make_audio, ".wav"), "mapped": (make_record, ".bin"), "packed": (make_small_jpeg, ".pack")}
 
 
 def write_sample(task):
@@ -152,18 +153,41 @@ def write_record(path, place, content):
     os.close(file)
 
 
+def sample_content(task):
+    _, kind, seed, _, number = task
+    return KINDS[kind][0](numpy.random.default_rng([seed, number]))
+
+
+def write_packs(args, contents):
+    """One file a class, its samples one after the other; returns their sizes. index.json has the place of each."""
+    places = [[] for _ in range(args.classes)]
+    folders = [pathlib.Path(args.root, f"class_{number:03d}") for number in range(args.classes)]
+    packs = [(folder / "records.pack").open("wb") for folder in folders]
+    for number, content in enumerate(contents):
+        pack = packs[number % args.classes]
+        places[number % args.classes].append((pack.tell(), len(content)))
+        pack.write(content)
+    for folder, pack, of_class in zip(folders, packs, places):
+        pack.close()
+        (folder / "index.json").write_text(json.dumps(of_class))
+    return [size for of_class in places for _, size in of_class]
+
+
 def make(args, plan):
     root = pathlib.Path(args.root)
     for number in range(args.classes):
         (root / f"class_{number:03d}").mkdir(parents=True, exist_ok=True)
     with multiprocessing.get_context("fork").Pool(args.jobs) as pool:
-        if args.kind in ("jpeg", "jpeg256"):
+        if args.kind in ("jpeg", "jpeg256", "packed"):
             count = min(96, max(8, args.samples // 16))
             bases.extend(pool.map(make_base, [(args.seed, 1_000_000 + number) for number in range(count)]))
     tasks = [(args.root, args.kind, args.seed, args.classes, number) for number in range(args.samples)]
     # A second pool, because only processes forked from now on see the base images.
     with multiprocessing.get_context("fork").Pool(args.jobs) as pool:
-        sizes = pool.map(write_sample, tasks, chunksize=16)
+        if args.kind == "packed":
+            sizes = write_packs(args, pool.imap(sample_content, tasks, chunksize=16))
+        else:
+            sizes = pool.map(write_sample, tasks, chunksize=16)
     plan["bytes"] = int(sum(sizes))
     (root / "dataset.json").write_text(json.dumps(plan) + "\n")
     return plan["bytes"]

@@ -35,7 +35,7 @@ def contents(root):
 
 class MakeDataset(unittest.TestCase):
     def test_same_arguments_make_the_same_files_with_any_number_of_processes(self):
-        for kind, files in (("jpeg", 6), ("jpeg256", 6), ("arrays20k", 6), ("audio", 6), ("mapped", 2)):
+        for kind, files in (("jpeg", 6), ("jpeg256", 6), ("arrays20k", 6), ("audio", 6), ("mapped", 2), ("packed", 4)):
             with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as two:
                 for root, jobs in ((one, 1), (two, 2)):
                     done = run("make_dataset.py", root, "--samples", 6, "--kind", kind, "--jobs", jobs, "--classes", 2)
@@ -98,7 +98,7 @@ class Training(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.roots = {}
-        for kind, samples in (("jpeg", 48), ("arrays20k", 96), ("audio", 24), ("mapped", 24)):
+        for kind, samples in (("jpeg", 48), ("arrays20k", 96), ("audio", 24), ("mapped", 24), ("packed", 24)):
             cls.roots[kind] = str(pathlib.Path(cls.folder.name, kind))
             run("make_dataset.py", cls.roots[kind], "--samples", samples, "--kind", kind, "--classes", 2)
 
@@ -112,7 +112,7 @@ class Training(unittest.TestCase):
         return json.loads(done.stdout.splitlines()[-1])
 
     def test_every_kind_of_data_trains_and_counts_its_steps(self):
-        for kind, steps in (("jpeg", 24), ("arrays20k", 48), ("audio", 12), ("mapped", 12)):
+        for kind, steps in (("jpeg", 24), ("arrays20k", 48), ("audio", 12), ("mapped", 12), ("packed", 12)):
             summary = self.summary_of(self.roots[kind], "--batch-size", 2, "--workers", 1)
             self.assertEqual(summary["steps_total"], steps)
             self.assertGreater(summary["samples_per_s"], 0)

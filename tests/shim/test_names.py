@@ -63,6 +63,14 @@ class NamesTest(unittest.TestCase):
         twice = Holder(dataset=Holder(dataset=whole, indices=list(range(5, 35))), indices=list(range(29, -1, -1)))
         self.assertEqual(tables(twice), [[[3, PATHS[26]], [4, PATHS[25]]]])
 
+    def test_data_sets_one_after_the_other(self):
+        first = Holder(paths=PATHS[:4], labels=["cat"] * 4)
+        second = Holder(dataset=Holder(paths=PATHS), indices=list(range(4, 30)))
+        joined = Holder(datasets=[first, second], cumulative_sizes=[4, 30])
+        self.assertEqual(tables(joined)[0], self.EXPECTED)
+        self.assertEqual(tables(Holder(dataset=joined, indices=[9, 3, 4]), 3, (1, 2))[0], [[1, PATHS[3]], [2, PATHS[4]]])
+        self.assertEqual(tables(Holder(datasets=[first], cumulative_sizes=[5]), 30), [])
+
     def test_other_lengths_are_of_something_else(self):
         self.assertEqual(tables(Holder(classes=["cat", "dog"], paths=PATHS)), [self.EXPECTED])
         self.assertEqual(tables(Holder(paths=PATHS), samples=31), [])

@@ -194,6 +194,146 @@ class Prediction(harness.ShimTest):
         self.assertEqual(data.asked, asked)
 
 
+class Order(harness.ShimTest):
+    """Samplers of the user's own, whose order lies ready when they go through it."""
+
+    NEEDS = "torch"
+
+    def samplers(self):
+        import numpy
+        import torch
+        from torch.utils.data import BatchSampler
+
+        made = torch.randperm(53).tolist()
+        yield "returns an iterator", BatchSampler(Own(lambda: iter(made)), 4, False)
+        yield "goes through a list", BatchSampler(Own(lambda: (index for index in made)), 4, True)
+        yield "yields from a list", BatchSampler(Own(lambda: yielding(list(made))), 4, False)
+        yield "through two generators", BatchSampler(Own(lambda: yielding(yielding(made))), 4, False)
+        yield "numbers of numpy", BatchSampler(Own(lambda: iter(list(numpy.random.permutation(53)))), 4, False)
+        yield "numbers of torch", BatchSampler(Own(lambda: iter(torch.randperm(53))), 4, False)
+        yield "a range", BatchSampler(Own(lambda: iter(range(5, 50))), 4, False)
+        yield "another list beside it", BatchSampler(Own(lambda: weighing(made)), 4, False)
+        yield "batches", Own(lambda: iter([made[at : at + 4] for at in range(0, 53, 4)]))
+        yield "batches that are yielded", Own(lambda: yielding([made[at : at + 4] for at in range(0, 53, 4)]))
+        yield "single", Own(lambda: iter(made))
+
+    def test_what_follows_is_what_is_drawn(self):
+        for name, sampler in self.samplers():
+            with self.subTest(name):
+                iterator, told, drawn = draw(sampler, 5)
+                self.assertIsNone(told.why_not)
+                ahead = told.lists(5, 100)
+                rest = list(iterator)
+                self.assertGreater(len(rest), 5)
+                self.assertEqual(ahead, rest)
+                self.assertEqual(told.length(), 5 + len(rest))
+                self.assertEqual(told.lists(2, 3), drawn[2:])
+                for number, index in enumerate(rest):
+                    told.drawn(5 + number, index)
+                self.assertIsNone(told.why_not)
+
+    def test_nothing_is_told_before_some_came_true(self):
+        for drawn in (1, 3):
+            _, told, _ = draw(Own(lambda: iter(list(range(40)))), drawn)
+            self.assertIsNone(told.why_not)
+            self.assertEqual(told.lists(drawn, 4), [])
+            self.assertIsNone(told.length())
+
+    def test_what_a_sampler_does_beside_going_through_it_ends_it(self):
+        def skipping():
+            for index in list(range(40)):
+                if index % 7:
+                    yield index
+
+        def steered():
+            order = list(range(40))
+            for place in range(40):
+                yield order[place] if place < 9 else order[-place]
+
+        for begin in (skipping, steered):
+            _, told, _ = draw(Own(begin), 12)
+            self.assertIn("is not one that can be told ahead", told.why_not)
+            self.assertEqual(told.lists(12, 4), [])
+
+    def test_no_order_is_none(self):
+        import itertools
+
+        for begin in (lambda: Counting(40), lambda: map(int, list(range(40))), lambda: itertools.cycle(range(9))):
+            _, told, _ = draw(Own(begin), 5)
+            self.assertIn("Own", told.why_not)
+
+    def test_a_list_of_the_users_own_class_is_not_asked(self):
+        class Mine(list):
+            def __iter__(self):
+                return list.__iter__(self)
+
+            def __getitem__(self, place):
+                raise AssertionError("it was asked")
+
+        _, told, _ = draw(Own(lambda: iter(Mine(range(40)))), 5)
+        self.assertIn("Own", told.why_not)
+
+    def test_what_the_sampler_holds_lives_no_longer(self):
+        ended = []
+
+        def careful():
+            try:
+                yield from list(range(40))
+            finally:
+                ended.append(True)
+
+        iterator, told, _ = draw(Own(careful), 3)
+        del iterator
+        self.assertEqual(ended, [True])
+        self.assertIsNone(told.why_not)
+
+
+def draw(sampler, count):
+    """(what torch would draw from, what is told, `count` lists that were drawn)."""
+    from stallcast_shim.states.prediction import Prediction as Told
+
+    iterator = iter(sampler)
+    told, drawn = Told(sampler, iterator), []
+    for number in range(count):
+        drawn.append(next(iterator))
+        told.drawn(number, drawn[-1])
+    return iterator, told, drawn
+
+
+def yielding(items):
+    for item in items:
+        yield item
+
+
+def weighing(items):
+    for _ in [None]:
+        yield from items
+
+
+class Own:
+    def __init__(self, begin):
+        self.begin = begin
+
+    def __iter__(self):
+        return self.begin()
+
+
+class Counting:
+    """An iterator of a class of its own."""
+
+    def __init__(self, most):
+        self.at, self.most = -1, most
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.at += 1
+        if self.at >= self.most:
+            raise StopIteration
+        return self.at
+
+
 class Numbers:
     def __init__(self, samples):
         self.samples = samples

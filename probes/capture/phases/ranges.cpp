@@ -26,7 +26,7 @@ namespace stallcast::capture {
 namespace {
 
 constexpr auto k_relaxed = std::memory_order_relaxed;
-constexpr std::uint64_t k_granule = 64 * 1024;
+constexpr std::uint64_t k_granule = record::k_granule_bytes;
 /// Granules of a chunk, the unit in which a large file is this run's own.
 constexpr std::uint64_t k_chunk = record::k_own_chunk_bytes / k_granule;
 constexpr std::uint64_t k_ahead = 4 * k_chunk;

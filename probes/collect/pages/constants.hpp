@@ -46,6 +46,17 @@ inline constexpr std::uint32_t k_most_name_tables = 8;     ///< as many as a ran
 inline constexpr std::size_t k_most_name_bytes = 64ULL << 20U;
 inline constexpr std::uint32_t k_most_name_digits = 12;  ///< of a number in a file's name. Chosen: beyond any data set
 
+// places_of_samples.cpp
+/// Chosen: of fewer, how far one may lie off the others' line is chance
+inline constexpr std::size_t k_fewest_known_places = 32;
+inline constexpr std::size_t k_most_placed_samples = 20'000;  ///< Chosen: a tenth of a second of the tool's time
+/// of known samples, that read more parts than the others, or that lie before the one whose index is lower. Chosen: a
+/// few are seen half, or lie at an end of a file; an order in which so many break it is none
+inline constexpr double k_most_unlike_samples = 0.1;
+/// of known samples, that lie no farther off their neighbours' line than is allowed for. Chosen: that line is twice as
+/// long as theirs who are not known, so the hundredth lies within, too
+inline constexpr double k_share_of_places = 0.99;
+
 // fresh_page.cpp
 /// Chosen: 512 faults, so that the map itself weighs little
 inline constexpr std::size_t k_fresh_bytes = 2 * 1024 * 1024;

@@ -10,26 +10,6 @@
 namespace stallcast::collect {
 namespace {
 
-/// Adds what a sample has read, so that in the end each byte is there once. Sorted by file and offset.
-void merge(std::vector<FileStretch>& parts) {
-  std::sort(parts.begin(), parts.end(), [](const FileStretch& a, const FileStretch& b) {
-    return a.path != b.path ? a.path < b.path : a.offset < b.offset;
-  });
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    FileStretch* last = kept > 0 ? &parts[kept - 1] : nullptr;
-    if (last == nullptr || last->path != parts[i].path ||
-        (!last->is_whole() && last->offset + last->bytes < parts[i].offset)) {
-      if (kept != i) parts[kept] = std::move(parts[i]);
-      ++kept;
-    } else if (!last->is_whole()) {
-      const std::uint64_t end = std::max(last->offset + last->bytes, parts[i].offset + parts[i].bytes);
-      last->bytes = parts[i].is_whole() ? UINT64_MAX : end - last->offset;
-    }
-  }
-  parts.resize(kept);
-}
-
 /// Appends the chunks of `part` that are cached.
 void add_cached_chunks(const FileStretch& part, std::uint32_t seed, std::vector<FileStretch>& out) {
   struct stat file {};
@@ -47,6 +27,25 @@ void add_cached_chunks(const FileStretch& part, std::uint32_t seed, std::vector<
 }
 
 }  // namespace
+
+void merge_parts(std::vector<FileStretch>& parts) {
+  std::sort(parts.begin(), parts.end(), [](const FileStretch& a, const FileStretch& b) {
+    return a.path != b.path ? a.path < b.path : a.offset < b.offset;
+  });
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    FileStretch* last = kept > 0 ? &parts[kept - 1] : nullptr;
+    if (last == nullptr || last->path != parts[i].path ||
+        (!last->is_whole() && last->offset + last->bytes < parts[i].offset)) {
+      if (kept != i) parts[kept] = std::move(parts[i]);
+      ++kept;
+    } else if (!last->is_whole()) {
+      const std::uint64_t end = std::max(last->offset + last->bytes, parts[i].offset + parts[i].bytes);
+      last->bytes = parts[i].is_whole() ? UINT64_MAX : end - last->offset;
+    }
+  }
+  parts.resize(kept);
+}
 
 FilesOfSamples::FilesOfSamples(std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {}
 
@@ -117,9 +116,11 @@ void FilesOfSamples::take_touched(const record::TouchedRecord& touched) {
   const auto known = first_.find(touched.index);
   std::uint32_t last = known != first_.end() ? known->second : k_none;
   std::uint32_t count = 0;
+  bool is_new = true;
   for (std::uint32_t at = last; at != k_none; at = parts_[at].next, ++count) {
     last = at;
     const Part& part = parts_[at];
+    is_new = is_new && part.file != number;
     if (part.file != number || part.offset > touched.offset) continue;
     if (part.bytes == UINT64_MAX) return;
     if (touched.bytes != UINT64_MAX && touched.offset + touched.bytes <= part.offset + part.bytes) return;
@@ -128,6 +129,7 @@ void FilesOfSamples::take_touched(const record::TouchedRecord& touched) {
   if (!has_room(sizeof(Part) + (last == k_none ? k_hash_node_bytes : 0))) return;
   const auto made = static_cast<std::uint32_t>(parts_.size());
   parts_.push_back({touched.offset, touched.bytes, number, k_none});
+  file->samples += is_new ? 1 : 0;
   if (last == k_none) {
     first_.emplace(touched.index, made);
   } else {
@@ -157,8 +159,36 @@ FoundFiles FilesOfSamples::find(std::span<const std::int64_t> indices) const {
       found.parts.push_back({path_of(file), file.id, file.size_bytes, parts_[at].offset, parts_[at].bytes});
     }
   }
-  merge(found.parts);
+  merge_parts(found.parts);
   return found;
+}
+
+SampleFiles FilesOfSamples::files_of(std::int64_t index) const {
+  SampleFiles found;
+  const auto known = first_.find(index);
+  for (std::uint32_t at = known == first_.end() ? k_none : known->second; at != k_none; at = parts_[at].next) {
+    const Part& part = parts_[at];
+    const File& file = files_[part.file];
+    if (file.folder == k_none || file.ambiguous != 0) {
+      ++found.unnamed_parts;
+      continue;
+    }
+    const bool is_own = part.bytes == UINT64_MAX ? 2 * std::size_t{file.samples} <= samples() : file.samples < 2;
+    std::string path = path_of(file);
+    if (!is_own) {
+      found.shared.push_back({std::move(path), file.id, file.size_bytes, part.offset, part.bytes});
+    } else if (std::find(found.own.begin(), found.own.end(), path) == found.own.end()) {
+      found.own.push_back(std::move(path));
+    }
+  }
+  merge_parts(found.shared);
+  return found;
+}
+
+std::vector<std::int64_t> FilesOfSamples::indices(std::size_t most) const {
+  std::vector<std::int64_t> indices;
+  for (auto at = first_.begin(); at != first_.end() && indices.size() < most; ++at) indices.push_back(at->first);
+  return indices;
 }
 
 std::vector<DataFile> FilesOfSamples::data_files() const {

@@ -40,6 +40,13 @@ struct DataFile {
   std::uint64_t size_bytes = UINT64_MAX;  ///< UINT64_MAX: not known
 };
 
+/// What one sample read: files for itself alone, and its parts of files that others lie in, too.
+struct SampleFiles {
+  std::vector<std::string> own{};     ///< paths
+  std::vector<FileStretch> shared{};  ///< each byte once, by file and offset
+  std::int64_t unnamed_parts = 0;     ///< likewise
+};
+
 class FilesOfSamples {
  public:
   explicit FilesOfSamples(std::uint64_t limit_bytes = 256ULL << 20U);
@@ -55,6 +62,13 @@ class FilesOfSamples {
   /// What the samples with these indices read.
   [[nodiscard]] FoundFiles find(std::span<const std::int64_t> indices) const;
 
+  /// What one of them reads, told apart: a file is its own that it reads as a whole, as not most of the others do, and
+  /// one of which only it reads a part.
+  [[nodiscard]] SampleFiles files_of(std::int64_t index) const;
+
+  /// Indices of samples, `most` of them at the most, in no order.
+  [[nodiscard]] std::vector<std::int64_t> indices(std::size_t most) const;
+
   /// All files that samples have read so far.
   [[nodiscard]] std::vector<DataFile> data_files() const;
 
@@ -67,6 +81,7 @@ class FilesOfSamples {
   struct File {
     std::uint64_t id = 0;
     std::uint64_t size_bytes = UINT64_MAX;
+    std::uint32_t samples = 0;      ///< that read of it
     std::uint64_t name = 0;         ///< where its last component begins in names_
     std::uint32_t folder = k_none;  ///< of folders_; k_none: no path yet
     std::uint32_t name_bytes : 30 = 0;
@@ -101,6 +116,9 @@ class FilesOfSamples {
   std::unordered_map<std::int64_t, std::uint32_t> first_{};  ///< of a sample: its first part
   std::vector<Part> parts_{};
 };
+
+/// Sorts parts by file and offset, and joins them so that each byte is there once.
+void merge_parts(std::vector<FileStretch>& parts);
 
 /// Of these parts those that are cached in a half-cached block with this seed (record::is_cold_half). Parts of files
 /// that are not read as a whole are chosen chunk by chunk, for which the file itself is asked (stat).

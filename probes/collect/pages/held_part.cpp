@@ -47,7 +47,7 @@ bool place_of(const FileStretch& part, const struct stat& file, FileRange& range
 }
 
 /// Adds the range to `absent` if nothing of it is in memory.
-void note_absent(int file, const FileRange& range, std::vector<FileRange>& absent) {
+void note_absent_whole(int file, const FileRange& range, std::vector<FileRange>& absent) {
   const auto found = resident_pages(file, range);
   if (!found || found->resident > 0) return;
   const bool goes_on = !absent.empty() && absent.back().offset + absent.back().bytes == range.offset;
@@ -56,6 +56,13 @@ void note_absent(int file, const FileRange& range, std::vector<FileRange>& absen
   } else {
     absent.push_back(range);
   }
+}
+
+/// Adds what of a part is not in memory: its ends lie in pages, and blocks, that others have read.
+void note_absent_pages(int file, const FileRange& range, std::vector<FileRange>& absent) {
+  auto found = absent_pages(file, range);
+  if (!found) return note_absent_whole(file, range, absent);
+  absent.insert(absent.end(), found->begin(), found->end());
 }
 
 /// Reads the range chunk by chunk, the next one asked for ahead.
@@ -77,7 +84,7 @@ HoldOutcome read_range(int file, const FileRange& range, const FileStretch& part
   for (std::uint64_t at = range.offset; at < end;) {
     if (budget.stop->load(std::memory_order_relaxed)) return HoldOutcome::stopped;
     const std::uint64_t bytes = std::min(at_once, end - at);
-    if (part.is_mapped) note_absent(file, {at, bytes}, brought);
+    if (part.is_mapped) note_absent_whole(file, {at, bytes}, brought);
     if (at + bytes < end) {
       const std::uint64_t ahead = std::min(at_once, end - at - bytes);
       posix_fadvise(file, static_cast<off_t>(at + bytes), static_cast<off_t>(ahead), POSIX_FADV_WILLNEED);
@@ -169,7 +176,7 @@ HoldOutcome HeldPart::hold(const FileStretch& part, HoldBudget& budget) {
     device_ = facts.st_dev;
     inode_ = facts.st_ino;
     // Of a mapped file the job has some pages at any time: what is absent is asked piece by piece, as it is read.
-    if (!part.is_mapped) note_absent(file, range, brought_);
+    if (!part.is_mapped) (part.is_whole() ? note_absent_whole : note_absent_pages)(file, range, brought_);
     outcome = read_range(file, range, part, budget, brought_);
     if (outcome == HoldOutcome::held && !map(file, budget)) outcome = HoldOutcome::skipped;
   }

@@ -17,18 +17,6 @@ std::string padded(std::int64_t index, std::uint32_t digits) {
   return plain.size() < digits ? std::string(digits - plain.size(), '0') + plain : plain;
 }
 
-/// Its files, each read as a whole; empty where that is not so.
-std::vector<std::string> whole_files(const FilesOfSamples& known, std::int64_t index) {
-  const FoundFiles found = known.find({&index, 1});
-  std::vector<std::string> paths;
-  if (found.unnamed_parts > 0) return paths;
-  for (const FileStretch& part : found.parts) {
-    if (!part.is_whole()) return {};
-    paths.push_back(part.path);
-  }
-  return paths;
-}
-
 bool holds(const std::vector<std::string>& paths, const std::optional<std::string>& path) {
   return path && std::find(paths.begin(), paths.end(), *path) != paths.end();
 }
@@ -79,14 +67,16 @@ std::vector<NamesOfSamples::Rule> NamesOfSamples::rules_for(const std::string& p
 
 bool NamesOfSamples::learn(const FilesOfSamples& known) {
   rules_.clear();
+  needed_ = false;
   KnownFiles files;
   for (const std::int64_t index : given_) {
     if (!known.knows(index)) continue;
-    std::vector<std::string> paths = whole_files(known, index);
-    if (paths.empty()) return false;
-    files.emplace(index, std::move(paths));
+    SampleFiles found = known.files_of(index);
+    if (found.unnamed_parts > 0) return false;
+    needed_ = needed_ || !found.own.empty();
+    files.emplace(index, std::move(found.own));
   }
-  if (files.size() < k_fewest_known_names) return false;
+  if (!needed_ || files.size() < k_fewest_known_names) return false;
   const auto& [first, of_first] = *files.begin();
   for (const std::string& path : of_first) {
     const std::vector<Rule> rules = rules_for(path, first);

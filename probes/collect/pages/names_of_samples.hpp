@@ -31,9 +31,12 @@ class NamesOfSamples {
   /// A sample that a rank has been given: what it read may be known by now.
   void take_given(std::int64_t index);
 
-  /// Finds the rule that gives the files of the samples that were given and that `known` knows. False, and no rule,
-  /// where these are fewer than eight, where one of them read a part of a file, or where no rule holds for all of them.
+  /// Finds the rule that gives the files that the samples that were given, and that `known` knows, have for themselves.
+  /// False, and no rule, where these samples are fewer than eight, or no rule holds for all of them.
   bool learn(const FilesOfSamples& known);
+
+  /// Whether samples have files for themselves; as learn() found it.
+  [[nodiscard]] bool are_needed() const { return needed_; }
 
   /// The paths of the files of sample `index`; absent without a rule, or without its entry.
   [[nodiscard]] std::optional<std::vector<std::string>> paths_of(std::int64_t index) const;
@@ -56,6 +59,7 @@ class NamesOfSamples {
   std::set<std::int64_t> given_{};
   std::size_t bytes_ = 0;
   std::vector<Rule> rules_{};
+  bool needed_ = false;
 };
 
 }  // namespace stallcast::collect

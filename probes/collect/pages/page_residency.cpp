@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "probes/collect/pages/constants.hpp"
@@ -25,21 +26,34 @@ bool mincore_is_true(int file) {
   return faccessat(AT_FDCWD, link.c_str(), W_OK, AT_EACCESS) == 0;
 }
 
-std::optional<PageCount> ask_mincore(int file, std::uint64_t first, std::uint64_t end) {
-  PageCount count;
+/// Calls `take` with what mincore() says of the pages from `at` on, piece by piece. False where it says nothing.
+template <class Take>
+bool ask_mincore(int file, std::uint64_t first, std::uint64_t end, Take take) {
   std::vector<unsigned char> pages;
   for (std::uint64_t at = first; at < end; at += k_mincore_bytes) {
     const std::uint64_t bytes = std::min(k_mincore_bytes, end - at);
     void* mapped = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file, static_cast<off_t>(at));
-    if (mapped == MAP_FAILED) return std::nullopt;
+    if (mapped == MAP_FAILED) return false;
     pages.assign((bytes + page_bytes() - 1) / page_bytes(), 0);
     const bool told = mincore(mapped, bytes, pages.data()) == 0;
     munmap(mapped, bytes);
-    if (!told) return std::nullopt;
-    count.all += static_cast<std::int64_t>(pages.size());
-    count.resident += std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return (page & 1U) != 0; });
+    if (!told) return false;
+    take(at, pages);
   }
-  return count;
+  return true;
+}
+
+bool is_resident(unsigned char page) {
+  return (page & 1U) != 0;
+}
+
+std::optional<PageCount> count_by_mincore(int file, std::uint64_t first, std::uint64_t end) {
+  PageCount count;
+  const bool told = ask_mincore(file, first, end, [&](std::uint64_t, const std::vector<unsigned char>& pages) {
+    count.all += static_cast<std::int64_t>(pages.size());
+    count.resident += std::count_if(pages.begin(), pages.end(), is_resident);
+  });
+  return told ? std::optional(count) : std::nullopt;
 }
 
 /// An answer of 0 proves nothing (an overlay counts its own pages, which it has none of); any other does.
@@ -59,8 +73,25 @@ std::optional<PageCount> resident_pages(int file, const FileRange& range) {
   if (range.bytes == 0) return PageCount{};
   const std::uint64_t first = range.offset / page_bytes() * page_bytes();
   const std::uint64_t end = range.offset + range.bytes;
-  if (mincore_is_true(file)) return ask_mincore(file, first, end);
+  if (mincore_is_true(file)) return count_by_mincore(file, first, end);
   return ask_cachestat(file, first, end);
+}
+
+std::optional<std::vector<FileRange>> absent_pages(int file, const FileRange& range) {
+  if (!mincore_is_true(file)) return std::nullopt;
+  std::vector<FileRange> absent;
+  const std::uint64_t begin = range.offset / page_bytes() * page_bytes();
+  const std::uint64_t end = range.offset + range.bytes;
+  const bool told = ask_mincore(file, begin, end, [&](std::uint64_t at, const std::vector<unsigned char>& pages) {
+    for (const unsigned char page : pages) {
+      const std::uint64_t bytes = std::min(page_bytes(), end - at);
+      const bool goes_on = !absent.empty() && absent.back().offset + absent.back().bytes == at;
+      if (!is_resident(page) && goes_on) absent.back().bytes += bytes;
+      if (!is_resident(page) && !goes_on) absent.push_back({at, bytes});
+      at += bytes;
+    }
+  });
+  return told ? std::optional(std::move(absent)) : std::nullopt;
 }
 
 void drop_pages(int file, const FileRange& range) {

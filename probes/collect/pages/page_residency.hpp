@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace stallcast::collect {
 
@@ -22,6 +23,10 @@ struct PageCount {
 
 /// Resident pages of the range, which must lie within the file; nothing if nobody may ask about this file here.
 [[nodiscard]] std::optional<PageCount> resident_pages(int file, const FileRange& range);
+
+/// Stretches of the range, which must lie within the file, of which no page is in memory; nothing if nobody may ask
+/// about this file page by page.
+[[nodiscard]] std::optional<std::vector<FileRange>> absent_pages(int file, const FileRange& range);
 
 /// Drops the range's pages from memory. Dirty, mapped and locked ones stay.
 void drop_pages(int file, const FileRange& range);

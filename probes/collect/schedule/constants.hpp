@@ -106,6 +106,10 @@ inline constexpr std::uint64_t k_dense_stretches = 20;
 inline constexpr std::uint64_t k_progress_every_ns = 1'000'000'000ULL;
 
 // recorded_files.cpp
+/// bytes that are held for samples whose places are guessed, to those that they take. Chosen: holding is to cost less
+/// than what it tells is worth, but so little is read in seconds all the same
+inline constexpr double k_most_for_places = 8.0;
+inline constexpr double k_little_for_places = 1024.0 * 1024.0 * 1024.0;
 /// threads that read what is to be held, for each worker of the job: four fifths of what storage gives then are theirs,
 /// and what they read the job need not read later
 inline constexpr std::size_t k_readers_of_a_worker = 4;

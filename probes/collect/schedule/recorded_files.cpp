@@ -12,6 +12,7 @@
 #include "probes/collect/schedule/constants.hpp"
 #include "probes/collect/system/free_memory.hpp"
 #include "probes/collect/system/read_ahead.hpp"
+#include "probes/record/populated_pages.hpp"
 
 namespace stallcast::collect {
 namespace {
@@ -33,6 +34,26 @@ bool has_stream(const record::ControlBlock& control) {
     return slot.armed.load(std::memory_order_acquire) != 0 && slot.at_end.load(std::memory_order_relaxed) == 0 &&
            support == record::PhaseSupport::not_ahead;
   });
+}
+
+/// As reads of files that stay open are looked at: in whole granules. Each byte once.
+void widen_to_granules(std::vector<FileStretch>& parts) {
+  constexpr std::uint64_t k_granule = record::k_granule_bytes;
+  for (FileStretch& part : parts) {
+    if (part.is_whole()) continue;
+    const std::uint64_t begin = part.offset / k_granule * k_granule;
+    const std::uint64_t end = (part.offset + part.bytes + k_granule - 1) / k_granule * k_granule;
+    part.offset = begin;
+    part.bytes = std::min(end, std::max(part.size_bytes, begin)) - begin;
+  }
+  merge_parts(parts);
+}
+
+/// Of parts of files; those that are wholes are not counted.
+double bytes_of(const std::vector<FileStretch>& parts) {
+  double bytes = 0.0;
+  for (const FileStretch& part : parts) bytes += part.is_whole() ? 0.0 : static_cast<double>(part.bytes);
+  return bytes;
 }
 
 }  // namespace
@@ -261,16 +282,27 @@ void RecordedFiles::take_names(const json& answer) {
   }
 }
 
-/// What is known of the samples that were told, completed by how their files are called.
+/// Where a sample will be found that nobody has read. False, and nothing is added: that is not known.
+bool RecordedFiles::find_unread(std::int64_t index, std::vector<FileStretch>& parts) const {
+  if (!names_.are_needed() && !places_.are_needed()) return false;
+  const auto paths = names_.are_needed() ? names_.paths_of(index) : std::vector<std::string>{};
+  auto places = places_.are_needed() ? places_.parts_of(index) : std::vector<FileStretch>{};
+  if (!paths || !places) return false;
+  for (const std::string& path : *paths) parts.push_back({.path = path});
+  std::move(places->begin(), places->end(), std::back_inserter(parts));
+  return true;
+}
+
+/// What is known of the samples that were told, completed by how their files are called and where they lie in them.
 FoundFiles RecordedFiles::files_of_told() const {
   FoundFiles found = samples_.find(indices_);
+  const std::size_t known = found.parts.size();
   for (const std::int64_t index : indices_) {
-    if (samples_.knows(index)) continue;
-    const auto paths = names_.paths_of(index);
-    if (!paths) continue;
-    --found.unknown_samples;
-    for (const std::string& path : *paths) found.parts.push_back({.path = path});
+    if (!samples_.knows(index) && find_unread(index, found.parts)) --found.unknown_samples;
   }
+  if (found.parts.size() == known) return found;
+  found.parts.insert(found.parts.end(), places_.common().begin(), places_.common().end());
+  merge_parts(found.parts);
   return found;
 }
 
@@ -297,12 +329,19 @@ void RecordedFiles::hold_what_was_told() {
     return fail(held, "samples come more than once: cold batches before them might find theirs held");
   }
   names_.learn(samples_);
+  places_.learn(samples_);
   FoundFiles found = files_of_told();
   const double unknown =
       static_cast<double>(found.unknown_samples) / static_cast<double>(std::max<std::size_t>(1, indices_.size()));
   if (unknown > k_most_unknown_samples || found.unnamed_parts > 0) {
     return fail(held, "which files the next samples are read from is not known");
   }
+  if (places_.are_needed() && bytes_of(found.parts) > std::max(k_most_for_places * places_.bytes_of_sample() *
+                                                                   static_cast<double>(indices_.size()),
+                                                               k_little_for_places)) {
+    return fail(held, "where in their files the next samples lie is not known well enough");
+  }
+  widen_to_granules(found.parts);
   hold(held, std::move(found.parts), readers());
 }
 

@@ -3,7 +3,8 @@
 ///
 ///   asked -> control block -> ranks write their index lists into their recordings -> files of these samples -> held
 ///
-/// Of samples that were never read, ranks tell the names that their data set holds (NamesOfSamples).
+/// Of samples that were never read, ranks tell the names that their data set holds (NamesOfSamples); those that lie in
+/// files together are looked for between others (PlacesOfSamples).
 #pragma once
 
 #include <array>
@@ -18,6 +19,7 @@
 #include "probes/collect/pages/files_of_samples.hpp"
 #include "probes/collect/pages/names_of_samples.hpp"
 #include "probes/collect/pages/page_holder.hpp"
+#include "probes/collect/pages/places_of_samples.hpp"
 #include "probes/collect/pages/recording_follower.hpp"
 #include "probes/collect/pages/stream_positions.hpp"
 #include "probes/collect/schedule/files_ahead.hpp"
@@ -64,6 +66,7 @@ class RecordedFiles : public FilesAhead {
   [[nodiscard]] bool samples_repeat() const;
   [[nodiscard]] std::size_t readers() const;
   [[nodiscard]] FoundFiles files_of_told() const;
+  bool find_unread(std::int64_t index, std::vector<FileStretch>& parts) const;
   void fail(Held& held, std::string why);
   void look_at_positions();
   [[nodiscard]] std::uint64_t turns_passed() const;
@@ -74,6 +77,7 @@ class RecordedFiles : public FilesAhead {
   RecordingFollower follower_;
   FilesOfSamples samples_{};
   NamesOfSamples names_{};
+  PlacesOfSamples places_{};
   StreamPositions positions_{};
   std::unordered_map<std::string, std::uint64_t> stream_files_{};  ///< sizes, by path
   std::size_t listed_files_ = 0;                                   ///< when these were taken over

@@ -95,7 +95,7 @@ TEST_CASE("names of samples: no rule where one known sample is called otherwise,
   CHECK_FALSE(names.paths_of(1).has_value());
 }
 
-TEST_CASE("names of samples: parts of files have no names") {
+TEST_CASE("names of samples: files that several lie in are not theirs to name") {
   Followed followed;
   NamesOfSamples names;
   for (int index = 0; index < 20; ++index) {
@@ -107,6 +107,24 @@ TEST_CASE("names of samples: parts of files have no names") {
   files.take(followed);
   give_all(names);
   CHECK_FALSE(names.learn(files));
+  CHECK_FALSE(names.are_needed());
+}
+
+TEST_CASE("names of samples: a film of which a sample reads a part is its own") {
+  Followed followed;
+  NamesOfSamples names;
+  for (int index = 0; index < 20; ++index) {
+    const auto id = static_cast<std::uint64_t>(index + 1);
+    names.take(0, index, image(index));
+    if (index < 10)
+      followed.touched.push_back({.header = {}, .index = index, .file_id = id, .offset = 64, .bytes = 100});
+    followed.paths.push_back({id, 2000, 0, image(index)});
+  }
+  FilesOfSamples files;
+  files.take(followed);
+  give_all(names);
+  CHECK(names.learn(files));
+  CHECK(names.paths_of(15) == std::vector<std::string>{image(15)});
 }
 
 }  // namespace stallcast::collect::testing

@@ -180,6 +180,27 @@ TEST_CASE("holder: of a part no more than its pages are brought in") {
   CHECK(resident(file).value() < 0.25);
 }
 
+TEST_CASE("holder: of a part that others have read an end of, the rest is let go of") {
+  const DiskFolder folder;
+  REQUIRE_DISK(folder)
+  const FileStretch file = folder.put("large", 4U << 20U);
+  const int descriptor = open(file.path.c_str(), O_RDONLY | O_CLOEXEC);
+  posix_fadvise(descriptor, 0, 0, POSIX_FADV_RANDOM);
+  char page[4096];
+  REQUIRE(pread(descriptor, page, sizeof page, 1U << 20U) == sizeof page);
+  FileStretch part = file;
+  part.offset = 1U << 20U;
+  part.bytes = 1U << 20U;
+  PageHolder holder;
+  holder.hold({part});
+  REQUIRE(holder.wait().phase == HoldPhase::held);
+  CHECK(resident_pages(descriptor, {part.offset, part.bytes})->resident == 256);
+  holder.release();
+  holder.wait();
+  CHECK(resident_pages(descriptor, {part.offset, part.bytes})->resident == 1);
+  close(descriptor);
+}
+
 TEST_CASE("holder: a few files may be gone, many may not") {
   const DiskFolder folder;
   std::vector<FileStretch> parts;

@@ -7,6 +7,7 @@
     gate         holds index lists back on their way to the workers' queues, and marks them
     hold, room   holds the script in next() until all is made and the workers sleep; whether there is room for that
     prediction   what a pass will draw, from copies of known samplers; checked against each draw
+    order        the same of samplers that nobody knows, from the list that they go through
     answer       what the tool is told of the batches to come
     names        what a data set calls its samples, so that it can be told which files unread ones will read
     jax_steps    which loader trains, of a JAX job

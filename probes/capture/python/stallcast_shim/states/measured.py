@@ -290,7 +290,10 @@ class Measured:
     def _pass_end(self):
         if self.period:
             return self.base + self.period * ((self.turn() - self.base) // self.period + 1)
-        return UNKNOWN_END if self.length is None else self.base + self.length
+        length = self.length
+        if length is None and self.prediction is not None:
+            length = self.prediction.length()
+        return UNKNOWN_END if length is None else self.base + length
 
     def _publish(self):
         begin = self._pass_end() - self.period if self.period else self.base

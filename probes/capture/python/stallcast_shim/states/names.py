@@ -7,6 +7,7 @@ strings and pathlib's own paths are taken for names. Other paths may do anything
 instance download what they stand for.
 """
 
+import bisect
 import os
 import pathlib
 import sys
@@ -42,12 +43,30 @@ class Names:
             return
         self._seen.add(id(value))
         attributes = value if type(value) is dict else _own_dictionary(value)
+        ends = _of_concatenation(attributes, samples)
+        if ends is not None:
+            return self._search_each(attributes["datasets"], ends, index_of, depth)
         inner = _of_subset(attributes, samples)
         for name, held in list(attributes.items()):
             if inner is not None and name == "dataset":
                 self._search(held, None, lambda index: inner[index_of(index)], depth + 1)
             elif not self._add(held, samples, index_of):
                 self._search(held, samples, index_of, depth + 1)
+
+    def _search_each(self, datasets, ends, index_of, depth):
+        """Data sets one after the other: what the first of them has as its first table, all have."""
+        found = []
+        for dataset, begin, end in zip(datasets, [0, *ends], ends):
+            before = len(self._tables)
+            self._search(dataset, end - begin, lambda index, begin=begin: index_of(index) - begin, depth + 1)
+            found.append(self._tables[before:])
+            del self._tables[before:]
+        for place in range(max(map(len, found))):
+
+            def entry(index, place=place):
+                return found[bisect.bisect_right(ends, index_of(index))][place](index)
+
+            self._tables.append(entry)
 
     def _add(self, held, samples, index_of):
         """Whether `held` is a table, or a frame of them."""
@@ -105,6 +124,16 @@ def _rank(entries):
     if not entries:
         return 3
     return 0 if os.sep in entries[0][1] else 1 if "." in entries[0][1] else 2
+
+
+def _of_concatenation(attributes, samples):
+    """Where the data sets of a torch.utils.data.ConcatDataset end, or of what is built like one."""
+    datasets, ends = attributes.get("datasets"), attributes.get("cumulative_sizes")
+    if type(datasets) is not list or type(ends) is not list or not datasets or len(datasets) != len(ends):
+        return None
+    if any(type(end) is not int for end in ends) or (samples is not None and ends[-1] != samples):
+        return None
+    return ends
 
 
 def _of_subset(attributes, samples):

@@ -1,4 +1,5 @@
 """What a pass will draw, told without drawing it: from copies of samplers of known types and of their generators' states.
+Of other types, from the order that torch draws from, where that lies ready (order).
 
 Made at the first draw of a pass, where torch's own draw will find every state as it is now, and begun once somebody
 wants to know: until then only the lists that torch draws are kept. A copy takes the length of its data set as a range:
@@ -10,9 +11,12 @@ import copy
 import itertools
 import sys
 
+from . import order
+
 _MOST_AHEAD = 4096  # index lists that are kept
 _AT_ONCE = 16  # index lists that are drawn from the copies at a time
 _MOST_UNBEGUN = 256  # index lists that are kept of a pass that nobody asks about
+_CHECKED = 3  # lists of an order that lies ready, which have to come true before any is told
 _MOST_SAMPLES = 10000000  # a copy of a shuffled sampler holds as many numbers: 0.4 GB and a second
 
 # (module, class) of samplers whose __iter__ depends on their attributes and on generators alone -> names of attributes
@@ -32,9 +36,9 @@ _KNOWN = {
 
 
 class Prediction:
-    """Of one pass. `why_not`: why there is none; None where there is."""
+    """Of one pass. `why_not`: why there is none; None where there is. `iterator`: what torch draws from."""
 
-    def __init__(self, sampler):
+    def __init__(self, sampler, iterator=None):
         self.why_not = None
         self._drawn = 0
         self._unbegun = []  # what torch drew before begin()
@@ -43,15 +47,22 @@ class Prediction:
         self._lists = None  # of the copies, once begun
         self._lengths = []  # (copy, attribute) that take the data set's length
         self._state = None  # of torch's default generator, until the copies have begun: they draw from it at their start
+        self._unknown = None  # why there is no copy, until an order is found instead
+        self._iterator = None  # until the first list is drawn: what its frames hold must not live longer for us
+        self._drops_last = type(sampler).__name__ == "BatchSampler" and vars(sampler).get("drop_last") is True
+        self._to_check = 0
+        self._all = None
         try:
             self._copy = _copied(sampler, self._lengths, {})
             self._state = sys.modules["torch"].get_rng_state()
         except _Unknown as reason:
-            self.why_not = str(reason)
+            self._copy, self._unknown, self._iterator = None, str(reason), iterator
+            if iterator is None:
+                self._end(self._unknown)
 
     def begin(self, dataset_samples):
         """Predicts from here on; what was drawn before is held against it. `dataset_samples`: None if not known."""
-        if self.why_not is not None or self._lists is not None:
+        if self.why_not is not None or self._lists is not None or self._unknown is not None:
             return
         if dataset_samples is None and self._lengths:
             return self._end("the length of the data set is not known")
@@ -69,25 +80,44 @@ class Prediction:
         if self.why_not is not None:
             return
         self._drawn = number + 1
+        if self._unknown is not None and self._lists is None:
+            return self._find_order(number, index)
         if self._lists is None:
             self._unbegun.append(list(index) if type(index) is list else index)  # a data set may sort what it is given
             if len(self._unbegun) > _MOST_UNBEGUN:
                 self._end("too many batches had been drawn before it was asked what comes next")
             return
-        expected = self.lists(number, 1)
+        expected = self._expected(number, 1)
         if not expected or type(index) is not type(expected[0]) or not _equal(index, expected[0]):
-            self._end("the sampler drew something else than a copy of it")
+            self._end(self._unknown or "the sampler drew something else than a copy of it")
             return
+        self._to_check = max(0, self._to_check - 1)
         if len(self._ahead) > 1 and self._drawn - self._first > 256:
             del self._ahead[: self._drawn - self._first]
             self._first = self._drawn
 
+    def _find_order(self, number, index):
+        iterator, self._iterator = self._iterator, None
+        found = order.following(iterator, index, self._drops_last)
+        if found is None:
+            return self._end(self._unknown)
+        self._lists, left = found
+        self._first, self._to_check = number + 1, _CHECKED
+        self._all = self._first + left
+
     def _end(self, why):
         self.why_not = self.why_not or why
-        self._lists, self._copy, self._ahead, self._unbegun = None, None, [], []
+        self._lists, self._copy, self._iterator, self._ahead, self._unbegun = None, None, None, [], []
+
+    def length(self):
+        """Lists of the whole pass, where the order that lies ready tells it; else None."""
+        return None if self._to_check or self.why_not is not None else self._all
 
     def lists(self, first, count):
         """Index lists of the batches first, first + 1, ... as far as the pass goes."""
+        return [] if self._to_check else self._expected(max(first, self._first) if self._unknown else first, count)
+
+    def _expected(self, first, count):
         end = first + count
         if self._lists is None or first < self._first or end - self._first > _MOST_AHEAD:
             return []
