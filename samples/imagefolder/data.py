@@ -179,6 +179,8 @@ class PackedImages(Dataset):
     def __getitem__(self, index):
         if self.files is None:
             self.files = [os.open(path, os.O_RDONLY) for path in self.paths]
+            for file in self.files:
+                os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)  # or the kernel reads ahead, the more the more it read
             self.transform = (torchvision_augment if self.use_torchvision else augment)(self.side)
         label, offset, size = self.places[index]
         content = os.pread(self.files[label], size, offset)

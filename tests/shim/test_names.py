@@ -71,6 +71,12 @@ class NamesTest(unittest.TestCase):
         self.assertEqual(tables(Holder(dataset=joined, indices=[9, 3, 4]), 3, (1, 2))[0], [[1, PATHS[3]], [2, PATHS[4]]])
         self.assertEqual(tables(Holder(datasets=[first], cumulative_sizes=[5]), 30), [])
 
+    def test_numbers_that_may_be_places_in_files(self):
+        rows = [[index % 3, 100000 * index, 99000] for index in range(30)]
+        ends = [70000 * index for index in range(31)]
+        found = list(Names(Holder(rows=rows, ends=ends, labels=[1] * 30, seen=[True] * 30), 30).numbers((3, 4)))
+        self.assertEqual(found, [[[3, 300000], [4, 400000]], [[3, 99000], [4, 99000]], [[3, 210000], [4, 280000]]])
+
     def test_other_lengths_are_of_something_else(self):
         self.assertEqual(tables(Holder(classes=["cat", "dog"], paths=PATHS)), [self.EXPECTED])
         self.assertEqual(tables(Holder(paths=PATHS), samples=31), [])

@@ -210,7 +210,6 @@ class Order(harness.ShimTest):
         yield "yields from a list", BatchSampler(Own(lambda: yielding(list(made))), 4, False)
         yield "through two generators", BatchSampler(Own(lambda: yielding(yielding(made))), 4, False)
         yield "numbers of numpy", BatchSampler(Own(lambda: iter(list(numpy.random.permutation(53)))), 4, False)
-        yield "numbers of torch", BatchSampler(Own(lambda: iter(torch.randperm(53))), 4, False)
         yield "a range", BatchSampler(Own(lambda: iter(range(5, 50))), 4, False)
         yield "another list beside it", BatchSampler(Own(lambda: weighing(made)), 4, False)
         yield "batches", Own(lambda: iter([made[at : at + 4] for at in range(0, 53, 4)]))
@@ -229,13 +228,64 @@ class Order(harness.ShimTest):
                 self.assertEqual(told.length(), 5 + len(rest))
                 self.assertEqual(told.lists(2, 3), drawn[2:])
                 for number, index in enumerate(rest):
-                    told.drawn(5 + number, index)
+                    told.drawn(5 + number, index, iterator)
                 self.assertIsNone(told.why_not)
+
+    def test_one_order_after_the_other(self):
+        import torch
+        from torch.utils.data import BatchSampler
+
+        def endless():
+            while True:
+                yield from torch.randperm(30).tolist()
+
+        iterator, told, drawn = draw(BatchSampler(Own(endless), 4, False), 5)
+        lengths = set()
+        for number in range(5, 60):
+            drawn.append(next(iterator))
+            if not told.is_being_checked():
+                ahead = told.lists(number, 1)
+                if number < told.length() - 1:
+                    self.assertEqual(ahead, drawn[-1:])
+                lengths.add(told.length())
+            told.drawn(number, drawn[-1], iterator)
+        self.assertIsNone(told.why_not)
+        self.assertGreater(len(lengths), 4)
+
+    def test_what_the_user_made_is_not_compared(self):
+        class Index:
+            def __eq__(self, other):
+                raise AssertionError("it was compared")
+
+            __hash__ = None
+
+        made = [Index() for _ in range(40)]
+        iterator, told, _ = draw(Own(lambda: iter(made)), 5)
+        self.assertFalse(told.is_being_checked())
+        told.drawn(5, Index(), iterator)
+        self.assertIn("Own", told.why_not)
+
+    def test_what_is_no_number_is_not_told(self):
+        _, told, _ = draw(Own(lambda: iter([(index, 224) for index in range(40)])), 5)
+        self.assertIsNone(told.why_not)
+        self.assertEqual(told.lists(5, 1), [])
+        self.assertEqual(told.why_not, "the sampler gives no whole numbers")
+
+    def test_a_list_that_shrinks_meanwhile_harms_nothing(self):
+        def shrinking():
+            order = list(range(40))
+            while order:
+                for index in order:
+                    order.pop(0)
+                    yield index
+
+        _, told, _ = draw(Own(shrinking), 12)
+        self.assertIsNotNone(told.why_not)
 
     def test_nothing_is_told_before_some_came_true(self):
         for drawn in (1, 3):
             _, told, _ = draw(Own(lambda: iter(list(range(40)))), drawn)
-            self.assertIsNone(told.why_not)
+            self.assertTrue(told.is_being_checked())
             self.assertEqual(told.lists(drawn, 4), [])
             self.assertIsNone(told.length())
 
@@ -285,18 +335,18 @@ class Order(harness.ShimTest):
         iterator, told, _ = draw(Own(careful), 3)
         del iterator
         self.assertEqual(ended, [True])
-        self.assertIsNone(told.why_not)
+        self.assertEqual(told.why_not, "the pass is over")
 
 
 def draw(sampler, count):
     """(what torch would draw from, what is told, `count` lists that were drawn)."""
-    from stallcast_shim.states.prediction import Prediction as Told
+    from stallcast_shim.states import prediction
 
     iterator = iter(sampler)
-    told, drawn = Told(sampler, iterator), []
+    told, drawn = prediction.of(sampler), []
     for number in range(count):
         drawn.append(next(iterator))
-        told.drawn(number, drawn[-1])
+        told.drawn(number, drawn[-1], iterator)
     return iterator, told, drawn
 
 

@@ -50,7 +50,16 @@ inline constexpr std::uint32_t k_most_name_digits = 12;  ///< of a number in a f
 /// Chosen: of fewer, how far one may lie off the others' line is chance
 inline constexpr std::size_t k_fewest_known_places = 32;
 inline constexpr std::size_t k_most_placed_samples = 20'000;  ///< Chosen: a tenth of a second of the tool's time
-/// of known samples, that read more parts than the others, or that lie before the one whose index is lower. Chosen: a
+/// of tables of numbers. Chosen: as many as a rank tells at a time, often over
+inline constexpr std::size_t k_most_placed_entries = 1'000'000;
+/// of known samples. Chosen: a fifth of a second of the tool's time
+inline constexpr std::size_t k_most_placed_parts = 100'000;
+inline constexpr std::size_t k_most_own_parts = 16;  ///< of a sample. Chosen: what reads more has no place
+/// held for every block. Chosen: a fifth of what a holder can have
+inline constexpr std::size_t k_most_common_parts = 4'000;
+/// Chosen: twice what Python and C read at once into the buffer of a file
+inline constexpr double k_most_off_table_bytes = 16.0 * 1024.0;
+/// of known samples, that read other things than the rest, or that lie before the one whose index is lower. Chosen: a
 /// few are seen half, or lie at an end of a file; an order in which so many break it is none
 inline constexpr double k_most_unlike_samples = 0.1;
 /// of known samples, that lie no farther off their neighbours' line than is allowed for. Chosen: that line is twice as
@@ -68,6 +77,8 @@ inline constexpr int k_hold_look_every_ms = 500;
 inline constexpr std::uint64_t k_least_left_bytes = 64ULL << 20U;
 
 // page_residency.cpp
+/// asked about at a time of a file whose pages are not shown. Chosen: as large as small files are
+inline constexpr std::uint64_t k_piece_bytes = 64ULL << 10U;
 /// asked about with one call. Chosen: an answer of 16 KiB
 inline constexpr std::uint64_t k_mincore_bytes = 64ULL << 20U;
 

@@ -96,7 +96,7 @@ void FilesOfSamples::take_path(const record::PathEntry& path) {
   }
   file->folder = known->second;
   file->name = names_.size();
-  file->name_bytes = static_cast<std::uint32_t>(path.path.size() - name) & ((1U << 30U) - 1);
+  file->name_bytes = static_cast<std::uint32_t>(path.path.size() - name) & ((1U << 29U) - 1);
   names_.append(path.path, name);
 }
 
@@ -105,6 +105,15 @@ void FilesOfSamples::mark_touched(File& file) {
   file.touched = 1;
   ++data_files_;
   if (file.size_bytes != UINT64_MAX) data_bytes_ += file.size_bytes;
+}
+
+void FilesOfSamples::count_reader(File& file, bool reads_part, bool is_new) {
+  const bool was_in_parts = file.in_parts != 0;
+  const bool was_shared = was_in_parts && file.samples > 1;
+  if (reads_part) file.in_parts = 1;
+  file.samples += is_new ? 1 : 0;
+  files_in_parts_ += file.in_parts != 0 && !was_in_parts ? 1 : 0;
+  shared_in_parts_ += file.in_parts != 0 && file.samples > 1 && !was_shared ? 1 : 0;
 }
 
 void FilesOfSamples::take_touched(const record::TouchedRecord& touched) {
@@ -129,7 +138,7 @@ void FilesOfSamples::take_touched(const record::TouchedRecord& touched) {
   if (!has_room(sizeof(Part) + (last == k_none ? k_hash_node_bytes : 0))) return;
   const auto made = static_cast<std::uint32_t>(parts_.size());
   parts_.push_back({touched.offset, touched.bytes, number, k_none});
-  file->samples += is_new ? 1 : 0;
+  count_reader(*file, touched.bytes != UINT64_MAX, is_new);
   if (last == k_none) {
     first_.emplace(touched.index, made);
   } else {
@@ -173,7 +182,7 @@ SampleFiles FilesOfSamples::files_of(std::int64_t index) const {
       ++found.unnamed_parts;
       continue;
     }
-    const bool is_own = part.bytes == UINT64_MAX ? 2 * std::size_t{file.samples} <= samples() : file.samples < 2;
+    const bool is_own = part.bytes == UINT64_MAX ? 2 * std::size_t{file.samples} <= samples() : are_films();
     std::string path = path_of(file);
     if (!is_own) {
       found.shared.push_back({std::move(path), file.id, file.size_bytes, part.offset, part.bytes});

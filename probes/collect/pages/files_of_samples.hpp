@@ -62,9 +62,12 @@ class FilesOfSamples {
   /// What the samples with these indices read.
   [[nodiscard]] FoundFiles find(std::span<const std::int64_t> indices) const;
 
-  /// What one of them reads, told apart: a file is its own that it reads as a whole, as not most of the others do, and
-  /// one of which only it reads a part.
+  /// What one of them reads, told apart: a file is its own that it reads as a whole, as not most of the others do. One
+  /// of which it reads a part is, where most such files have one reader.
   [[nodiscard]] SampleFiles files_of(std::int64_t index) const;
+
+  /// Whether samples read parts of files that are theirs alone.
+  [[nodiscard]] bool are_films() const { return 2 * shared_in_parts_ < files_in_parts_; }
 
   /// Indices of samples, `most` of them at the most, in no order.
   [[nodiscard]] std::vector<std::int64_t> indices(std::size_t most) const;
@@ -84,9 +87,10 @@ class FilesOfSamples {
     std::uint32_t samples = 0;      ///< that read of it
     std::uint64_t name = 0;         ///< where its last component begins in names_
     std::uint32_t folder = k_none;  ///< of folders_; k_none: no path yet
-    std::uint32_t name_bytes : 30 = 0;
+    std::uint32_t name_bytes : 29 = 0;
     std::uint32_t ambiguous : 1 = 0;  ///< two paths claim this id
     std::uint32_t touched : 1 = 0;
+    std::uint32_t in_parts : 1 = 0;  ///< a sample has read a part of it
   };
   /// One part of one sample's, and where the sample's next one stands.
   struct Part {
@@ -100,6 +104,7 @@ class FilesOfSamples {
   void take_path(const record::PathEntry& path);
   void take_touched(const record::TouchedRecord& touched);
   void mark_touched(File& file);
+  void count_reader(File& file, bool reads_part, bool is_new);
   [[nodiscard]] std::string path_of(const File& file) const;
   [[nodiscard]] bool has_room(std::uint64_t bytes);
 
@@ -108,6 +113,8 @@ class FilesOfSamples {
   bool full_ = false;
   std::size_t data_files_ = 0;
   std::uint64_t data_bytes_ = 0;
+  std::size_t files_in_parts_ = 0;
+  std::size_t shared_in_parts_ = 0;  ///< of these, files that several samples read
   std::vector<File> files_{};
   std::unordered_map<std::uint64_t, std::uint32_t> by_id_{};
   std::vector<std::string> folders_{};

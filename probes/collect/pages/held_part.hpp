@@ -44,8 +44,8 @@ class HeldPart {
 
   void unmap();
 
-  /// Drops from the page cache what was not there before: all of the part or, of a mapped file, its pieces. After
-  /// unmap().
+  /// Drops from the page cache what was not there before: all of a whole file, of a part of one its pages, of a
+  /// mapped file its pieces. After unmap().
   void drop(const std::string& path) const;
 
  private:

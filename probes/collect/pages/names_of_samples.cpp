@@ -67,16 +67,21 @@ std::vector<NamesOfSamples::Rule> NamesOfSamples::rules_for(const std::string& p
 
 bool NamesOfSamples::learn(const FilesOfSamples& known) {
   rules_.clear();
-  needed_ = false;
   KnownFiles files;
+  std::size_t without = 0;
+  needed_ = true;
   for (const std::int64_t index : given_) {
     if (!known.knows(index)) continue;
     SampleFiles found = known.files_of(index);
     if (found.unnamed_parts > 0) return false;
-    needed_ = needed_ || !found.own.empty();
-    files.emplace(index, std::move(found.own));
+    without += found.own.empty() ? 1 : 0;
+    if (!found.own.empty()) files.emplace(index, std::move(found.own));
   }
-  if (!needed_ || files.size() < k_fewest_known_names) return false;
+  if (files.size() + without < k_fewest_known_names) return false;
+  // A few may have read what all need, or be seen half.
+  const double few = k_most_unlike_samples * static_cast<double>(files.size() + without);
+  needed_ = static_cast<double>(files.size()) > few;
+  if (!needed_ || static_cast<double>(without) > few || files.size() < k_fewest_known_names) return false;
   const auto& [first, of_first] = *files.begin();
   for (const std::string& path : of_first) {
     const std::vector<Rule> rules = rules_for(path, first);

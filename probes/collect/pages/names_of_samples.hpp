@@ -32,10 +32,10 @@ class NamesOfSamples {
   void take_given(std::int64_t index);
 
   /// Finds the rule that gives the files that the samples that were given, and that `known` knows, have for themselves.
-  /// False, and no rule, where these samples are fewer than eight, or no rule holds for all of them.
+  /// False, and no rule, where these samples are fewer than eight, or no rule holds for all that have such files.
   bool learn(const FilesOfSamples& known);
 
-  /// Whether samples have files for themselves; as learn() found it.
+  /// Whether samples have files for themselves; as learn() found it, true where too few are known to tell.
   [[nodiscard]] bool are_needed() const { return needed_; }
 
   /// The paths of the files of sample `index`; absent without a rule, or without its entry.

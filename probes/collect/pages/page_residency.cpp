@@ -67,6 +67,17 @@ std::optional<PageCount> ask_cachestat(int file, std::uint64_t first, std::uint6
   return PageCount{static_cast<std::int64_t>(std::min(answer[0], all)), static_cast<std::int64_t>(all)};
 }
 
+/// Piece by piece, where some of the range is there: who sees that is also right about what is not.
+std::optional<std::vector<FileRange>> absent_by_cachestat(int file, std::uint64_t begin, std::uint64_t end) {
+  if (!ask_cachestat(file, begin, end)) return std::nullopt;
+  std::vector<FileRange> absent;
+  for (std::uint64_t at = begin; at < end; at += k_piece_bytes) {
+    const std::uint64_t until = std::min(at + k_piece_bytes, end);
+    if (!ask_cachestat(file, at, until)) absent.push_back({at, until - at});
+  }
+  return absent;
+}
+
 }  // namespace
 
 std::optional<PageCount> resident_pages(int file, const FileRange& range) {
@@ -78,10 +89,10 @@ std::optional<PageCount> resident_pages(int file, const FileRange& range) {
 }
 
 std::optional<std::vector<FileRange>> absent_pages(int file, const FileRange& range) {
-  if (!mincore_is_true(file)) return std::nullopt;
   std::vector<FileRange> absent;
   const std::uint64_t begin = range.offset / page_bytes() * page_bytes();
   const std::uint64_t end = range.offset + range.bytes;
+  if (!mincore_is_true(file)) return absent_by_cachestat(file, begin, end);
   const bool told = ask_mincore(file, begin, end, [&](std::uint64_t at, const std::vector<unsigned char>& pages) {
     for (const unsigned char page : pages) {
       const std::uint64_t bytes = std::min(page_bytes(), end - at);

@@ -25,7 +25,7 @@ struct PageCount {
 [[nodiscard]] std::optional<PageCount> resident_pages(int file, const FileRange& range);
 
 /// Stretches of the range, which must lie within the file, of which no page is in memory; nothing if nobody may ask
-/// about this file page by page.
+/// about this file, or may only by pieces and sees none of it.
 [[nodiscard]] std::optional<std::vector<FileRange>> absent_pages(int file, const FileRange& range);
 
 /// Drops the range's pages from memory. Dirty, mapped and locked ones stay.

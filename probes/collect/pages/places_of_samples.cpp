@@ -7,29 +7,44 @@
 #include <utility>
 
 #include "probes/collect/pages/constants.hpp"
+#include "probes/record/populated_pages.hpp"
 
 namespace stallcast::collect {
 namespace {
 
-/// What one known sample read of the shared files.
-struct KnownSample {
-  std::int64_t index = 0;
-  std::vector<FileStretch> parts{};  ///< by path and offset
-};
+using KnownSample = PlacesOfSamples::KnownSample;
 
-/// Those that read parts of them. What they read as a whole of these is `common`.
-std::vector<KnownSample> known_samples(const FilesOfSamples& known, std::vector<FileStretch>& common) {
-  std::vector<KnownSample> samples;
-  for (const std::int64_t index : known.indices(k_most_placed_samples)) {
-    KnownSample sample{index, known.files_of(index).shared};
-    const auto whole = std::partition(sample.parts.begin(), sample.parts.end(),
-                                      [](const FileStretch& part) { return !part.is_whole(); });
-    common.insert(common.end(), whole, sample.parts.end());
-    if (whole != sample.parts.end()) merge_parts(common);
-    sample.parts.erase(whole, sample.parts.end());
-    if (!sample.parts.empty()) samples.push_back(std::move(sample));
+/// What is read piece by piece is one part: pieces that are no farther apart than a granule.
+void join_pieces(std::vector<FileStretch>& parts) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    FileStretch* last = kept > 0 ? &parts[kept - 1] : nullptr;
+    const bool goes_on = last != nullptr && last->path == parts[i].path &&
+                         parts[i].offset <= last->offset + last->bytes + record::k_granule_bytes;
+    if (goes_on) {
+      last->bytes = std::max(last->offset + last->bytes, parts[i].offset + parts[i].bytes) - last->offset;
+    } else {
+      if (kept != i) parts[kept] = std::move(parts[i]);
+      ++kept;
+    }
   }
-  return samples;
+  parts.resize(kept);
+}
+
+/// Moves to `common` what a tenth of the samples read.
+void set_read_by_many_apart(std::vector<KnownSample>& samples, std::vector<FileStretch>& common) {
+  std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> readers;
+  for (const KnownSample& sample : samples) {
+    for (const FileStretch& part : sample.parts) ++readers[{part.file_id, part.offset}];
+  }
+  const auto many = static_cast<std::size_t>(k_most_unlike_samples * static_cast<double>(samples.size()));
+  for (KnownSample& sample : samples) {
+    const auto is_own = [&](const FileStretch& part) { return readers[{part.file_id, part.offset}] <= many; };
+    const auto others = std::stable_partition(sample.parts.begin(), sample.parts.end(), is_own);
+    common.insert(common.end(), others, sample.parts.end());
+    if (others != sample.parts.end()) merge_parts(common);
+    sample.parts.erase(others, sample.parts.end());
+  }
 }
 
 /// Parts of its own that a sample has: nearly all have as many. What some read beside them is an index or a directory.
@@ -42,7 +57,7 @@ std::size_t own_parts(const std::vector<KnownSample>& samples) {
 }
 
 /// Moves all but the `own` largest parts to `common`.
-void set_common_apart(std::vector<KnownSample>& samples, std::size_t own, std::vector<FileStretch>& common) {
+void set_smaller_apart(std::vector<KnownSample>& samples, std::size_t own, std::vector<FileStretch>& common) {
   for (KnownSample& sample : samples) {
     while (sample.parts.size() > own) {
       const auto least = std::min_element(sample.parts.begin(), sample.parts.end(),
@@ -51,20 +66,72 @@ void set_common_apart(std::vector<KnownSample>& samples, std::size_t own, std::v
       sample.parts.erase(least);
     }
   }
+  merge_parts(common);
+}
+
+/// The value that `share` of them do not exceed.
+double quantile(std::vector<double>& values, double share) {
+  const auto place = static_cast<std::ptrdiff_t>(share * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + place, values.end());
+  return values[static_cast<std::size_t>(place)];
 }
 
 }  // namespace
+
+void PlacesOfSamples::take(std::uint32_t table, std::int64_t index, std::int64_t entry) {
+  if (table >= k_most_name_tables || entries_ >= k_most_placed_entries) return;
+  if (tables_.size() <= table) tables_.resize(table + 1);
+  entries_ += tables_[table].insert_or_assign(index, entry).second ? 1 : 0;
+}
+
+/// Those that tables tell of, and as many others as may be.
+std::vector<std::int64_t> PlacesOfSamples::known_indices(const FilesOfSamples& known) const {
+  std::vector<std::int64_t> indices = known.indices(k_most_placed_samples);
+  for (const Table& table : tables_) {
+    for (const auto& entry : table) {
+      if (known.knows(entry.first)) indices.push_back(entry.first);
+    }
+  }
+  std::sort(indices.begin(), indices.end());
+  indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
+  return indices;
+}
 
 bool PlacesOfSamples::learn(const FilesOfSamples& known) {
   files_.clear();
   series_.clear();
   common_.clear();
-  std::vector<KnownSample> samples = known_samples(known, common_);
-  needed_ = !samples.empty();
-  if (samples.size() < k_fewest_known_places) return false;
+  bytes_of_sample_ = 0.0;
+  needed_ = false;
+  std::vector<KnownSample> samples;
+  std::size_t asked = 0;
+  std::size_t parts = 0;
+  for (const std::int64_t index : known_indices(known)) {
+    KnownSample sample{index, known.files_of(index).shared};
+    const auto whole = std::stable_partition(sample.parts.begin(), sample.parts.end(),
+                                             [](const FileStretch& part) { return !part.is_whole(); });
+    common_.insert(common_.end(), whole, sample.parts.end());
+    if (whole != sample.parts.end()) merge_parts(common_);
+    sample.parts.erase(whole, sample.parts.end());
+    join_pieces(sample.parts);
+    ++asked;
+    parts += sample.parts.size();
+    if (parts > k_most_placed_parts) break;
+    if (!sample.parts.empty()) samples.push_back(std::move(sample));
+  }
+  // A few may have read what all need, or what the others have in files of their own.
+  needed_ = static_cast<double>(samples.size()) > k_most_unlike_samples * static_cast<double>(asked);
+  if (!needed_) set_smaller_apart(samples, 0, common_);
+  if (!needed_ || samples.size() < k_fewest_known_places) return false;
+  set_read_by_many_apart(samples, common_);
   const std::size_t own = own_parts(samples);
-  set_common_apart(samples, own, common_);
-  merge_parts(common_);
+  set_smaller_apart(samples, own, common_);
+  if (own == 0 || own > k_most_own_parts || common_.size() > k_most_common_parts) return false;
+  take_places(samples, own);
+  return true;
+}
+
+void PlacesOfSamples::take_places(const std::vector<KnownSample>& samples, std::size_t own) {
   std::map<std::string, std::uint32_t> numbers;
   series_.resize(own);
   double bytes = 0.0;
@@ -82,8 +149,10 @@ bool PlacesOfSamples::learn(const FilesOfSamples& known) {
     }
   }
   bytes_of_sample_ = bytes / static_cast<double>(std::max<std::size_t>(1, taken));
-  for (Series& series : series_) fit(series);
-  return true;
+  for (Series& series : series_) {
+    fit(series);
+    fit_tables(series);
+  }
 }
 
 /// On the line between two known places of one file.
@@ -116,11 +185,34 @@ void PlacesOfSamples::fit(Series& series) {
   series.in_order = static_cast<double>(breaks) <= k_most_unlike_samples * static_cast<double>(places.size()) &&
                     off.size() >= k_fewest_known_places / 2 && !strides.empty();
   if (!series.in_order) return;
-  const auto most = static_cast<std::ptrdiff_t>(k_share_of_places * static_cast<double>(off.size() - 1));
-  std::nth_element(off.begin(), off.begin() + most, off.end());
-  series.off_bytes = off[static_cast<std::size_t>(most)];
-  std::nth_element(strides.begin(), strides.begin() + static_cast<std::ptrdiff_t>(strides.size() / 2), strides.end());
-  series.stride_bytes = strides[strides.size() / 2];
+  series.off_bytes = quantile(off, k_share_of_places);
+  series.stride_bytes = quantile(strides, 0.5);
+}
+
+/// The tables that say best where its samples begin and how large they are; none where they are farther off than
+/// buffers of readers explain.
+void PlacesOfSamples::fit_tables(Series& series) const {
+  const auto best_rule = [&](const auto& value_of) {
+    Rule best{.off_bytes = k_most_off_table_bytes};
+    for (std::size_t table = 0; table < tables_.size(); ++table) {
+      std::vector<double> shifts;
+      for (const Place& place : series.places) {
+        const auto entry = tables_[table].find(place.index);
+        if (entry != tables_[table].end()) shifts.push_back(value_of(place) - static_cast<double>(entry->second));
+      }
+      if (shifts.size() < k_fewest_known_places / 2) continue;
+      const double shift = quantile(shifts, 0.5);
+      for (double& off : shifts) off = std::fabs(off - shift);
+      const double off = quantile(shifts, k_share_of_places);
+      if (off < best.off_bytes) best = {table, shift, off};
+    }
+    return best;
+  };
+  series.begin = best_rule([](const Place& place) { return place.begin; });
+  series.size = best_rule([](const Place& place) { return place.end - place.begin; });
+  std::vector<double> sizes;
+  for (const Place& place : series.places) sizes.push_back(place.end - place.begin);
+  if (!sizes.empty()) series.largest_bytes = quantile(sizes, k_share_of_places);
 }
 
 void PlacesOfSamples::add_part(std::uint32_t file, double begin, double end, std::vector<FileStretch>& parts) const {
@@ -131,6 +223,29 @@ void PlacesOfSamples::add_part(std::uint32_t file, double begin, double end, std
   part.offset = static_cast<std::uint64_t>(begin);
   part.bytes = static_cast<std::uint64_t>(std::ceil(end)) - part.offset;
   parts.push_back(std::move(part));
+}
+
+/// In the file of its neighbours. False where no table tells of it.
+bool PlacesOfSamples::add_by_table(const Series& series, std::int64_t index, std::vector<FileStretch>& parts) const {
+  const auto entry_of = [&](const Rule& rule) -> std::optional<double> {
+    const auto entry = tables_[*rule.table].find(index);
+    if (entry == tables_[*rule.table].end()) return std::nullopt;
+    return static_cast<double>(entry->second) + rule.shift_bytes;
+  };
+  if (!series.begin.table) return false;
+  const auto begin = entry_of(series.begin);
+  auto bytes = std::optional(series.largest_bytes);
+  if (series.size.table) bytes = entry_of(series.size);
+  if (!begin || !bytes) return false;
+  const double first = *begin - series.begin.off_bytes;
+  const double end = *begin + series.begin.off_bytes + *bytes + (series.size.table ? series.size.off_bytes : 0.0);
+  const auto after = std::lower_bound(series.places.begin(), series.places.end(), index,
+                                      [](const Place& known, std::int64_t wanted) { return known.index < wanted; });
+  const std::uint32_t file = after != series.places.end() ? after->file : std::prev(after)->file;
+  const std::uint32_t before = after != series.places.begin() ? std::prev(after)->file : file;
+  add_part(file, first, end, parts);
+  if (before != file) add_part(before, first, end, parts);  // at an end of one of them: in which nobody says
+  return true;
 }
 
 void PlacesOfSamples::add(const Series& series, std::int64_t index, std::vector<FileStretch>& parts) const {
@@ -156,14 +271,17 @@ std::optional<std::vector<FileStretch>> PlacesOfSamples::parts_of(std::int64_t i
   if (series_.empty()) return std::nullopt;
   std::vector<FileStretch> parts;
   for (const Series& series : series_) {
-    if (series.in_order) {
-      add(series, index, parts);
-      continue;
-    }
-    for (std::uint32_t file = 0; file < files_.size(); ++file) {
-      if (files_[file].size_bytes == UINT64_MAX) return std::nullopt;
-      add_part(file, 0.0, static_cast<double>(files_[file].size_bytes), parts);
-    }
+    if (add_by_table(series, index, parts)) continue;
+    if (!series.in_order) return std::nullopt;
+    add(series, index, parts);
+  }
+  return parts;
+}
+
+std::vector<FileStretch> PlacesOfSamples::all_parts() const {
+  std::vector<FileStretch> parts = common_;
+  for (std::uint32_t file = 0; file < files_.size(); ++file) {
+    if (files_[file].size_bytes != UINT64_MAX) add_part(file, 0.0, static_cast<double>(files_[file].size_bytes), parts);
   }
   merge_parts(parts);
   return parts;

@@ -12,7 +12,6 @@
 #include "probes/collect/schedule/constants.hpp"
 #include "probes/collect/system/free_memory.hpp"
 #include "probes/collect/system/read_ahead.hpp"
-#include "probes/record/populated_pages.hpp"
 
 namespace stallcast::collect {
 namespace {
@@ -36,23 +35,13 @@ bool has_stream(const record::ControlBlock& control) {
   });
 }
 
-/// As reads of files that stay open are looked at: in whole granules. Each byte once.
-void widen_to_granules(std::vector<FileStretch>& parts) {
-  constexpr std::uint64_t k_granule = record::k_granule_bytes;
-  for (FileStretch& part : parts) {
-    if (part.is_whole()) continue;
-    const std::uint64_t begin = part.offset / k_granule * k_granule;
-    const std::uint64_t end = (part.offset + part.bytes + k_granule - 1) / k_granule * k_granule;
-    part.offset = begin;
-    part.bytes = std::min(end, std::max(part.size_bytes, begin)) - begin;
-  }
-  merge_parts(parts);
-}
-
-/// Of parts of files; those that are wholes are not counted.
+/// As far as sizes are known.
 double bytes_of(const std::vector<FileStretch>& parts) {
   double bytes = 0.0;
-  for (const FileStretch& part : parts) bytes += part.is_whole() ? 0.0 : static_cast<double>(part.bytes);
+  for (const FileStretch& part : parts) {
+    const std::uint64_t of_part = part.is_whole() ? part.size_bytes : part.bytes;
+    if (of_part != UINT64_MAX) bytes += static_cast<double>(of_part);
+  }
   return bytes;
 }
 
@@ -266,44 +255,60 @@ void RecordedFiles::take_answer(const AheadText& text) {
   if (answered_.size() >= armed_ranks(control_)) hold_what_was_told();
 }
 
-/// {"given": [index, ...]}: samples that the script has been given. {"table": n, "names": [[index, entry], ...]}.
+/// {"given": [index, ...]}: samples that the script has been given. {"table": n, "names": [[index, entry], ...]}, or
+/// "numbers".
 void RecordedFiles::take_names(const json& answer) {
   if (const auto given = answer.find("given"); given != answer.end() && given->is_array()) {
     for (const json& index : *given) {
       if (index.is_number_integer()) names_.take_given(index.get<std::int64_t>());
     }
   }
-  const auto table = answer.find("table");
-  const auto names = answer.find("names");
-  if (table == answer.end() || !table->is_number_unsigned() || names == answer.end() || !names->is_array()) return;
-  for (const json& name : *names) {
-    if (!name.is_array() || name.size() != 2 || !name[0].is_number_integer() || !name[1].is_string()) continue;
-    names_.take(table->get<std::uint32_t>(), name[0].get<std::int64_t>(), name[1].get<std::string>());
+  const auto found = answer.find("table");
+  if (found == answer.end() || !found->is_number_unsigned()) return;
+  const auto table = found->get<std::uint32_t>();
+  for (const char* key : {"names", "numbers"}) {
+    const auto entries = answer.find(key);
+    if (entries == answer.end() || !entries->is_array()) continue;
+    for (const json& entry : *entries) {
+      if (!entry.is_array() || entry.size() != 2 || !entry[0].is_number_integer()) continue;
+      const auto index = entry[0].get<std::int64_t>();
+      if (entry[1].is_string()) names_.take(table, index, entry[1].get<std::string>());
+      if (entry[1].is_number_integer()) places_.take(table, index, entry[1].get<std::int64_t>());
+    }
   }
 }
 
-/// Where a sample will be found that nobody has read. False, and nothing is added: that is not known.
-bool RecordedFiles::find_unread(std::int64_t index, std::vector<FileStretch>& parts) const {
+/// Where a sample will be found that nobody has read. False, and nothing is added: that is not known. `anywhere`: it
+/// may lie in all of the files that samples share.
+bool RecordedFiles::find_unread(std::int64_t index, std::vector<FileStretch>& parts, bool& anywhere) const {
   if (!names_.are_needed() && !places_.are_needed()) return false;
+  if (places_.are_needed() && !(places_.bytes_of_sample() > 0.0)) return false;
   const auto paths = names_.are_needed() ? names_.paths_of(index) : std::vector<std::string>{};
+  if (!paths) return false;
+  for (const std::string& path : *paths) {
+    struct stat file {};
+    // Films are large: how large is to be known before they are read.
+    const bool is_known = samples_.are_films() && stat(path.c_str(), &file) == 0;
+    parts.push_back({.path = path, .size_bytes = is_known ? static_cast<std::uint64_t>(file.st_size) : UINT64_MAX});
+  }
   auto places = places_.are_needed() ? places_.parts_of(index) : std::vector<FileStretch>{};
-  if (!paths || !places) return false;
-  for (const std::string& path : *paths) parts.push_back({.path = path});
-  std::move(places->begin(), places->end(), std::back_inserter(parts));
+  anywhere = anywhere || !places;
+  if (places) std::move(places->begin(), places->end(), std::back_inserter(parts));
   return true;
 }
 
-/// What is known of the samples that were told, completed by how their files are called and where they lie in them.
-FoundFiles RecordedFiles::files_of_told() const {
-  FoundFiles found = samples_.find(indices_);
-  const std::size_t known = found.parts.size();
+RecordedFiles::ToldFiles RecordedFiles::files_of_told() const {
+  ToldFiles told{.found = samples_.find(indices_)};
+  bool anywhere = false;
   for (const std::int64_t index : indices_) {
-    if (!samples_.knows(index) && find_unread(index, found.parts)) --found.unknown_samples;
+    if (!samples_.knows(index) && find_unread(index, told.guessed, anywhere)) ++told.guessed_samples;
   }
-  if (found.parts.size() == known) return found;
-  found.parts.insert(found.parts.end(), places_.common().begin(), places_.common().end());
-  merge_parts(found.parts);
-  return found;
+  told.found.unknown_samples -= static_cast<std::int64_t>(told.guessed_samples);
+  if (told.guessed_samples == 0) return told;
+  const std::vector<FileStretch> beside = anywhere ? places_.all_parts() : places_.common();
+  told.guessed.insert(told.guessed.end(), beside.begin(), beside.end());
+  merge_parts(told.guessed);
+  return told;
 }
 
 /// Storage serves each reader alike: with four for each worker of the job, four fifths of what it gives are theirs.
@@ -330,19 +335,20 @@ void RecordedFiles::hold_what_was_told() {
   }
   names_.learn(samples_);
   places_.learn(samples_);
-  FoundFiles found = files_of_told();
+  ToldFiles told = files_of_told();
   const double unknown =
-      static_cast<double>(found.unknown_samples) / static_cast<double>(std::max<std::size_t>(1, indices_.size()));
-  if (unknown > k_most_unknown_samples || found.unnamed_parts > 0) {
+      static_cast<double>(told.found.unknown_samples) / static_cast<double>(std::max<std::size_t>(1, indices_.size()));
+  if (unknown > k_most_unknown_samples || told.found.unnamed_parts > 0) {
     return fail(held, "which files the next samples are read from is not known");
   }
-  if (places_.are_needed() && bytes_of(found.parts) > std::max(k_most_for_places * places_.bytes_of_sample() *
-                                                                   static_cast<double>(indices_.size()),
-                                                               k_little_for_places)) {
+  const double expected = places_.bytes_of_sample() * static_cast<double>(told.guessed_samples);
+  if (bytes_of(told.guessed) > std::max(k_most_for_places * expected, k_little_for_places)) {
     return fail(held, "where in their files the next samples lie is not known well enough");
   }
-  widen_to_granules(found.parts);
-  hold(held, std::move(found.parts), readers());
+  std::vector<FileStretch> parts = std::move(told.found.parts);
+  std::move(told.guessed.begin(), told.guessed.end(), std::back_inserter(parts));
+  merge_parts(parts);
+  hold(held, std::move(parts), readers());
 }
 
 }  // namespace stallcast::collect

@@ -65,8 +65,14 @@ class RecordedFiles : public FilesAhead {
   void hold_what_was_told();
   [[nodiscard]] bool samples_repeat() const;
   [[nodiscard]] std::size_t readers() const;
-  [[nodiscard]] FoundFiles files_of_told() const;
-  bool find_unread(std::int64_t index, std::vector<FileStretch>& parts) const;
+  /// What the samples that were told read, completed by what is guessed of those that nobody has read.
+  struct ToldFiles {
+    FoundFiles found{};
+    std::vector<FileStretch> guessed{};
+    std::size_t guessed_samples = 0;
+  };
+  [[nodiscard]] ToldFiles files_of_told() const;
+  bool find_unread(std::int64_t index, std::vector<FileStretch>& parts, bool& anywhere) const;
   void fail(Held& held, std::string why);
   void look_at_positions();
   [[nodiscard]] std::uint64_t turns_passed() const;

@@ -90,13 +90,33 @@ TEST_CASE("places of samples: of unlike sizes nearly all lie within what is held
 TEST_CASE("places of samples: an index that some read beside their own part is common") {
   std::vector<Read> reads;
   for (int index = 0; index < 1000; index += 5) {
-    reads.push_back({index, 1, 10'000 + 100 * static_cast<std::uint64_t>(index), 100});
+    reads.push_back({index, 1, 1'000'000 + 100 * static_cast<std::uint64_t>(index), 100});
     if (index % 15 == 0) reads.push_back({index, 1, 8 * static_cast<std::uint64_t>(index), 8});
   }
   PlacesOfSamples places;
-  REQUIRE(places.learn(files_with(reads, 200'000)));
-  check_part(*places.parts_of(502), 60'200, 60'300);
-  CHECK(places.common().size() == 67);
+  REQUIRE(places.learn(files_with(reads, 2'000'000)));
+  check_part(*places.parts_of(502), 1'050'200, 1'050'300);
+  REQUIRE(places.common().size() == 67);
+  CHECK(places.common().front().bytes == 8);
+}
+
+TEST_CASE("places of samples: what most read is common, what few read beside files of their own is no place") {
+  std::vector<Read> reads;
+  for (int index = 0; index < 1000; index += 5) {
+    reads.push_back({index, 1, 4'000'000 + 100 * static_cast<std::uint64_t>(index), 100});
+    reads.push_back({index, 1, 4096, 512});
+  }
+  PlacesOfSamples places;
+  REQUIRE(places.learn(files_with(reads, 5'000'000)));
+  check_part(places.common(), 4096, 4608);
+  check_part(*places.parts_of(502), 4'050'200, 4'050'300);
+
+  std::vector<Read> few{{0, 1, 4096, 512}, {1, 1, 4096, 512}};
+  for (int index = 0; index < 100; ++index)
+    few.push_back({index, 2 + static_cast<std::uint64_t>(index), 0, UINT64_MAX});
+  CHECK_FALSE(places.learn(files_with(few, 5'000'000)));
+  CHECK_FALSE(places.are_needed());
+  check_part(places.common(), 4096, 4608);
 }
 
 TEST_CASE("places of samples: shards one after the other, of which the ends are guessed") {
@@ -121,7 +141,28 @@ TEST_CASE("places of samples: without an order each may lie anywhere") {
   }
   PlacesOfSamples places;
   REQUIRE(places.learn(files_with(reads, 99'700)));
-  check_part(*places.parts_of(500), 0, 99'700);
+  CHECK_FALSE(places.parts_of(500).has_value());
+  check_part(places.all_parts(), 0, 99'700);
+}
+
+TEST_CASE("places of samples: a table of places and one of sizes tell them without an order") {
+  const std::vector<std::uint64_t> offsets = offsets_of_unlike_sizes(1000);
+  const auto place_of = [](std::size_t index) { return index * 389 % 997; };
+  std::vector<Read> reads;
+  PlacesOfSamples places;
+  for (std::size_t index = 0; index < 997; ++index) {
+    const std::uint64_t begin = offsets[place_of(index)];
+    const std::uint64_t bytes = offsets[place_of(index) + 1] - begin;
+    if (index % 3 == 0) reads.push_back({static_cast<std::int64_t>(index), 1, 512 + begin, bytes});
+    places.take(0, static_cast<std::int64_t>(index), static_cast<std::int64_t>(index % 10));
+    places.take(1, static_cast<std::int64_t>(index), static_cast<std::int64_t>(begin));
+    places.take(2, static_cast<std::int64_t>(index), static_cast<std::int64_t>(bytes));
+  }
+  REQUIRE(places.learn(files_with(reads, 512 + offsets.back())));
+  for (const std::size_t index : {1U, 500U, 995U}) {
+    check_part(*places.parts_of(static_cast<std::int64_t>(index)), 512 + offsets[place_of(index)],
+               512 + offsets[place_of(index) + 1]);
+  }
 }
 
 TEST_CASE("places of samples: few known ones, or files of their own, tell nothing") {

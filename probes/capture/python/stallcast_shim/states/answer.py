@@ -22,7 +22,7 @@ def give(measured):
     """Answers where the tool has asked something new. `measured`: the pass that the script takes batches of."""
     asked = (_u64 * 2)()
     serial = calls.library.stallcast_ahead(asked)
-    if serial == run.answered:
+    if serial == run.answered or (measured.prediction is not None and measured.prediction.is_being_checked()):
         return
     run.answered = serial
     begin_ns = capture.now_ns()
@@ -60,7 +60,7 @@ def _obstacle(measured):
 
 
 def _tell_names(measured, serial, lists):
-    """In a first pass nobody has seen what these samples read: how they are called, and some that were read."""
+    """In a first pass nobody has seen what these samples read: how they are called and where they may lie, and some that were read."""
     number = measured.position
     before = measured.prediction.lists(max(0, number - _NAMED_BATCHES), min(number, _NAMED_BATCHES))
     given = _flat(before)[-_MOST_NAMED:]
@@ -69,13 +69,16 @@ def _tell_names(measured, serial, lists):
     samples = (measured.current_pass.loader.text or {}).get("dataset_samples")
     if dataset is None or samples is None:
         return
+    indices = given + _flat(lists)
+    found = names.Names(dataset, samples)
     left = _MOST_ENTRIES
-    for table, entries in enumerate(names.Names(dataset, samples).tables(given + _flat(lists))):
-        left -= len(entries)
-        if left < 0:
-            break
-        for _, part in _parts(entries):
-            capture.text(capture.TEXT_AHEAD, {"serial": serial, "table": table, "names": part})
+    for key, tables in (("names", found.tables(indices)), ("numbers", found.numbers(indices))):
+        for table, entries in enumerate(tables):
+            left -= len(entries)
+            if left < 0:
+                return
+            for _, part in _parts(entries):
+                capture.text(capture.TEXT_AHEAD, {"serial": serial, "table": table, key: part})
 
 
 def _flat(lists):

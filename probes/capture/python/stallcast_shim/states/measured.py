@@ -100,6 +100,8 @@ class Measured:
         """torch drew the index list of that number. Without workers its batch is made by this thread, now."""
         if not self.workers:
             Task(None, number, run.plan.covering(self.base + number)).begin(self.iterator_id, self.is_stream)
+        if self.length is None and self._pass_end() != self._published_end:
+            self._publish()
 
     # --- what the script gets --------------------------------------------------------------------------------------
 
@@ -296,9 +298,10 @@ class Measured:
         return UNKNOWN_END if length is None else self.base + length
 
     def _publish(self):
-        begin = self._pass_end() - self.period if self.period else self.base
+        end = self._published_end = self._pass_end()
+        begin = end - self.period if self.period else self.base
         calls.library.stallcast_phase_slot(
-            max(self.turn(), 0), max(begin, 0), self._pass_end(), run.passes, self.workers, self.prefetch,
+            max(self.turn(), 0), max(begin, 0), end, run.passes, self.workers, self.prefetch,
             run.missed, self._support(),
         )
 

@@ -1,7 +1,8 @@
-"""What a data set calls its samples: tables with an entry a sample (paths, or what paths are made of), told to the tool.
+"""What a data set calls its samples: tables with an entry a sample (paths, or what paths are made of), told to the tool. And
+where it says that they lie: tables of numbers, of which some may be places in files.
 
-From these and from what samples were seen reading, the tool learns which files the next samples will read before any of
-them was read (probes/collect/pages/names_of_samples.hpp). Nothing of the user's runs: attributes are looked up in
+From these and from what samples were seen reading, the tool learns what the next samples will read before any of them was
+read (probes/collect/pages/names_of_samples.hpp, places_of_samples.hpp). Nothing of the user's runs: attributes are looked up in
 instances' own dictionaries, only lists, tuples, dictionaries and arrays that are exactly that are indexed, and only
 strings and pathlib's own paths are taken for names. Other paths may do anything when they are asked for their text, for
 instance download what they stand for.
@@ -16,6 +17,7 @@ import types
 _MOST_DEPTH = 3  # a data set within a data set within a data set
 _MOST_OBJECTS = 64
 _MOST_TABLES = 8
+_LARGE = 1 << 16  # below it a number says nothing of where in a file something lies: a label, a width
 _MOST_PLACES = 8  # in an entry that is a tuple or a dictionary, and columns of a frame
 _PATHS = (pathlib.PosixPath, pathlib.WindowsPath, pathlib.PurePosixPath, pathlib.PureWindowsPath)
 _NO_DATA = (types.ModuleType, types.FunctionType, types.MethodType, type)  # have a dictionary, and hold no samples
@@ -25,16 +27,24 @@ class Names:
     """Of one data set. `dataset`: the script's own; `samples`: its length."""
 
     def __init__(self, dataset, samples):
-        self._tables = []  # functions from an index to an entry
+        self._tables = []  # (is it of names or of numbers, function from an index to an entry)
         self._seen = set()
         self._visited = 0
         self._search(dataset, samples, lambda index: index, 0)
 
     def tables(self, indices):
-        """For each table its [[index, entry], ...] of these samples; those that look like paths come first."""
-        likely = sorted(self._tables, key=lambda table: _rank(_told(table, indices[:1])))
-        for table in likely[:_MOST_TABLES]:
-            yield _told(table, indices)
+        """For each table of names its [[index, entry], ...] of these samples; those that look like paths come first."""
+        named = [entry for says, entry in self._tables if says is _name]
+        likely = sorted(named, key=lambda entry: _rank(_told(_name, entry, indices[:1])))
+        for entry in likely[:_MOST_TABLES]:
+            yield _told(_name, entry, indices)
+
+    def numbers(self, indices):
+        """Likewise of tables of numbers, some of which are large."""
+        numbered = [entry for says, entry in self._tables if says is _number]
+        for told in (_told(_number, entry, indices) for entry in numbered[:_MOST_TABLES]):
+            if any(number >= _LARGE for _, number in told):
+                yield told
 
     def _search(self, value, samples, index_of, depth):
         """Looks for tables of `samples` entries in an object; `index_of`: from an index of the loader's to one here."""
@@ -61,12 +71,14 @@ class Names:
             self._search(dataset, end - begin, lambda index, begin=begin: index_of(index) - begin, depth + 1)
             found.append(self._tables[before:])
             del self._tables[before:]
-        for place in range(max(map(len, found))):
+        for says in (_name, _number):
+            of_kind = [[entry for kind, entry in tables if kind is says] for tables in found]
+            for place in range(max(map(len, of_kind))):
 
-            def entry(index, place=place):
-                return found[bisect.bisect_right(ends, index_of(index))][place](index)
+                def entry(index, of_kind=of_kind, place=place):
+                    return of_kind[bisect.bisect_right(ends, index_of(index))][place](index)
 
-            self._tables.append(entry)
+                self._tables.append((says, entry))
 
     def _add(self, held, samples, index_of):
         """Whether `held` is a table, or a frame of them."""
@@ -75,17 +87,19 @@ class Names:
             for column in range(min(held.shape[1], _MOST_PLACES)):
                 self._add_table(held.iloc[:, column].array, samples, index_of)  # nothing is converted
             return True
-        if kind not in (list, tuple) and not _is_array(held):
+        if kind not in (list, tuple) and not _is_array(held, "UOiu"):
             return False
         self._add_table(held, samples, index_of)
         return True
 
     def _add_table(self, held, samples, index_of):
-        if id(held) in self._seen or not len(held) or (samples is not None and len(held) != samples):
+        # Of places there may be one more, where the last one ends.
+        if id(held) in self._seen or not len(held) or (samples is not None and not 0 <= len(held) - samples <= 1):
             return
         self._seen.add(id(held))
-        for place in _places(held[0]):
-            self._tables.append(_entry(held, place, index_of))
+        for says, place in _places(held[0]):
+            if says is _number or samples is None or len(held) == samples:
+                self._tables.append((says, _entry(held, place, index_of)))
 
 
 def _own_dictionary(value):
@@ -108,15 +122,24 @@ def _name(entry):
     return str(entry) if kind in _PATHS or (numpy is not None and kind is numpy.str_) else None
 
 
-def _told(table, indices):
+def _number(entry):
+    """A whole number; None for what is none."""
+    kind = type(entry)
+    if kind is int:
+        return entry
+    numpy = sys.modules.get("numpy")
+    return int(entry) if numpy is not None and issubclass(kind, numpy.integer) and kind.__module__ == "numpy" else None
+
+
+def _told(says, table, indices):
     entries = []
     for index in indices:
         try:
-            name = _name(table(index))
+            said = says(table(index))
         except (LookupError, TypeError, ValueError):
             continue
-        if name is not None:
-            entries.append([index, name])
+        if said is not None:
+            entries.append([index, said])
     return entries
 
 
@@ -144,21 +167,21 @@ def _of_subset(attributes, samples):
     return indices if fits else None
 
 
-def _is_array(value, kinds="UO"):
+def _is_array(value, kinds):
     """Whether this is an array of texts or objects (or of other kinds), in memory: a map of a file is of a subclass."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and type(value) is numpy.ndarray and value.ndim == 1 and value.dtype.kind in kinds
 
 
 def _places(entry):
-    """Where in an entry names stand: None for the entry itself, or positions and keys in it."""
-    if _name(entry) is not None:
-        return [None]
+    """Where in an entry names and numbers stand: (which of both, None for the entry itself, or a position or a key in it)."""
     if type(entry) in (tuple, list):
-        return [place for place, part in enumerate(entry[:_MOST_PLACES]) if _name(part) is not None]
-    if type(entry) is dict:
-        return [key for key, part in list(entry.items())[:_MOST_PLACES] if _name(part) is not None]
-    return []
+        parts = list(enumerate(entry[:_MOST_PLACES]))
+    elif type(entry) is dict:
+        parts = list(entry.items())[:_MOST_PLACES]
+    else:
+        parts = [(None, entry)]
+    return [(says, place) for place, part in parts for says in (_name, _number) if says(part) is not None]
 
 
 def _entry(table, place, index_of):

@@ -3,7 +3,7 @@
 Most samplers work out the whole order of a pass first, and then go through that list. Where what torch draws from is an
 iterator over a list, a tuple or a range, or generators around one, another iterator of ours goes through the same list:
 nobody's code runs, and torch's is left where it is. What the generators do beside going through it is not known, so some
-lists that torch draws have to be as they were expected before anything is told (prediction).
+lists that torch draws have to be as they were expected before anything is told, and each later one is held against it.
 
     def __iter__(self):        torch draws from a generator of BatchSampler, whose frame holds
         order = ...            a generator of this function, whose frame holds
@@ -13,21 +13,109 @@ lists that torch draws have to be as they were expected before anything is told 
 
 import gc
 import itertools
+import sys
 import types
+import weakref
 
 _MOST_DEPTH = 4  # generators within each other
 _MOST_REFERENTS = 64  # of a generator's frame
+_MOST_AHEAD = 4096  # index lists that are kept
+_AT_ONCE = 16  # index lists that are taken at a time
+_CHECKED = 3  # lists that have to come true before any is told
 _PLAIN = (type(iter([])), type(iter(())), type(iter(range(0))))
 _SEQUENCES = (list, tuple, range)
-_NUMBERS = ("numpy", "torch")  # modules of numbers that are not Python's own
 
 
-def following(iterator, drawn, drops_last):
+class Order:
+    """Of one pass. `unknown`: why nothing else tells it; `drops_last`: no list is shorter than the others. `why_not`: why
+    there is none; None where there is, or may be."""
+
+    def __init__(self, unknown, drops_last):
+        self.why_not = None
+        self._unknown = unknown
+        self._drops_last = drops_last
+        self._lists = None  # what follows, once an order was found
+        self._ahead = []  # lists from number `_first` on
+        self._first = 0
+        self._all = None  # lists until the order is over
+        self._to_check = _CHECKED
+        self._alive = None  # tells when what torch draws from is gone
+
+    def begin(self, _):
+        pass
+
+    def is_being_checked(self):
+        return self.why_not is None and self._to_check > 0
+
+    def drawn(self, number, index, iterator=None):
+        """torch drew this index list, the one of that number, from `iterator`."""
+        if self.why_not is not None:
+            return
+        try:
+            self._hold_against(number, index, iterator)
+        except Exception:  # what a sampler does with its list meanwhile is its own
+            self.end(self._unknown)
+
+    def length(self):
+        """Lists until the order is over; None where none is known."""
+        return None if self._to_check or self.why_not is not None else self._all
+
+    def lists(self, first, count):
+        """Index lists of the batches first, first + 1, ... as far as the order goes."""
+        if self._to_check or self.why_not is not None:
+            return []
+        begin = max(first, self._first)
+        found = self._expected(begin, max(0, first + count - begin))
+        told = [[_plain_number(one) for one in item] if type(item) is list else _plain_number(item) for item in found]
+        if all(type(one) is int for item in told for one in (item if type(item) is list else [item])):
+            return told
+        self.end("the sampler gives no whole numbers")
+        return []
+
+    def end(self, why):
+        """Nothing of the user's is held from here on."""
+        self.why_not = self.why_not or why
+        self._lists, self._ahead, self._alive = None, [], None
+
+    def _hold_against(self, number, index, iterator):
+        expected = self._expected(number, 1) if self._lists is not None else []
+        if expected and _is_same(index, expected[0]):
+            self._to_check = max(0, self._to_check - 1)
+            if number + 1 - self._first > 256:
+                del self._ahead[: number + 1 - self._first]
+                self._first = number + 1
+        elif self._all is None or number >= self._all - 1:  # not found yet, or a sampler that goes on with another order
+            self._find(number, index, iterator)
+        else:
+            self.end(self._unknown)
+
+    def _find(self, number, index, iterator):
+        found = _following(iterator, index, self._drops_last)
+        if found is None:
+            return self.end(self._unknown)
+        self._lists, left = found
+        self._ahead, self._first, self._all, self._to_check = [], number + 1, number + 1 + left, _CHECKED
+        mine = weakref.ref(self)
+        if type(iterator) is types.GeneratorType:
+            self._alive = weakref.ref(iterator, lambda _: mine() is not None and mine().end("the pass is over"))
+
+    def _expected(self, first, count):
+        end = first + count
+        if first < self._first or end - self._first > _MOST_AHEAD:
+            return []
+        missing = end - self._first - len(self._ahead)
+        if missing > 0:
+            self._ahead.extend(itertools.islice(self._lists, max(missing, _AT_ONCE)))
+        return self._ahead[first - self._first : end - self._first]
+
+
+def _following(iterator, drawn, drops_last):
     """What `iterator` will give next, now that it has just given `drawn`: (iterator over lists, their number), or None where
-    no order lies ready. `drops_last`: no list is shorter than that one."""
+    no order lies ready."""
     last = drawn[-1] if type(drawn) is list and drawn else drawn
     found = list(_plain(iterator, 0))
-    matching = [one for one in found if one[1] > 0 and type(one[0]) is not range and _same(one[0][one[1] - 1], (last, drawn))]
+    matching = [one for one in found if 0 < one[1] <= len(one[0]) and type(one[0]) is not range
+                and (_is_same(one[0][one[1] - 1], last) or _is_same(one[0][one[1] - 1], drawn))]
     if len(matching) != 1 and len(found) != 1:
         return None
     sequence, position = (matching or found)[0]
@@ -35,34 +123,40 @@ def following(iterator, drawn, drops_last):
     left = max(0, len(sequence) - position)
     if size and left and type(sequence[position]) not in (list, tuple):
         left = left // size if drops_last else -(-left // size)
-    return _lists(_at(sequence, position), size, drops_last), left
-
-
-def _at(sequence, position):
     begun = iter(sequence)
     begun.__setstate__(position)
-    return begun
+    return _lists(begun, size, drops_last), left
 
 
 def _lists(items, size, drops_last):
     """Each item as it comes, or `size` of them at a time where these are single indices and lists are drawn."""
     for item in items:
-        if type(item) in (list, tuple):
-            yield type(item)(_number(one) for one in item)
-        elif size is None:
-            yield _number(item)
+        if type(item) is list:
+            yield list(item)  # a data set may sort what it is given
+        elif size is None or type(item) is tuple:
+            yield item
         else:
-            together = [_number(one) for one in itertools.chain((item,), itertools.islice(items, size - 1))]
+            together = [item, *itertools.islice(items, size - 1)]
             if len(together) == size or not drops_last:
                 yield together
 
 
-def _number(item):
-    return int(item) if type(item).__module__ in _NUMBERS else item
+def _is_same(drawn, expected):
+    """Without asking what they contain: the same objects, or whole numbers that are equal."""
+    if type(drawn) is list and type(expected) is list:
+        return len(drawn) == len(expected) and all(map(_is_same, drawn, expected))
+    if drawn is expected:
+        return True
+    drawn, expected = _plain_number(drawn), _plain_number(expected)
+    return type(drawn) is int and type(expected) is int and drawn == expected
 
 
-def _same(item, wanted):
-    return any(item is one or (type(item) is type(one) and type(one) in (int, list) and item == one) for one in wanted)
+def _plain_number(item):
+    if type(item) is int:
+        return item
+    numpy = sys.modules.get("numpy")
+    is_numpys = type(item).__module__ == "numpy" and numpy is not None and isinstance(item, numpy.integer)
+    return int(item) if is_numpys else item
 
 
 def _plain(iterator, depth):

@@ -75,7 +75,7 @@ def first_draw(iterator, current_pass):
     if not is_first and (not _is_armed_loader(current_pass.loader) or not run.measured.is_over()):
         return
     if getattr(iterator, "_dataset_kind", 0) == 0:
-        current_pass.prediction = prediction.Prediction(iterator._index_sampler, getattr(iterator, "_sampler_iter", None))
+        current_pass.prediction = prediction.of(iterator._index_sampler)
     if not is_first:
         _arm(iterator, current_pass)
 

@@ -16,7 +16,6 @@ from . import order
 _MOST_AHEAD = 4096  # index lists that are kept
 _AT_ONCE = 16  # index lists that are drawn from the copies at a time
 _MOST_UNBEGUN = 256  # index lists that are kept of a pass that nobody asks about
-_CHECKED = 3  # lists of an order that lies ready, which have to come true before any is told
 _MOST_SAMPLES = 10000000  # a copy of a shuffled sampler holds as many numbers: 0.4 GB and a second
 
 # (module, class) of samplers whose __iter__ depends on their attributes and on generators alone -> names of attributes
@@ -35,10 +34,19 @@ _KNOWN = {
 }
 
 
-class Prediction:
-    """Of one pass. `why_not`: why there is none; None where there is. `iterator`: what torch draws from."""
+def of(sampler):
+    """What tells the pass that torch is about to draw from `sampler`."""
+    made = Prediction(sampler)
+    if made.why_not is None:
+        return made
+    is_torchs = (type(sampler).__module__, type(sampler).__name__) == ("torch.utils.data.sampler", "BatchSampler")
+    return order.Order(made.why_not, is_torchs and getattr(sampler, "drop_last", False) is True)
 
-    def __init__(self, sampler, iterator=None):
+
+class Prediction:
+    """Of one pass. `why_not`: why there is none; None where there is."""
+
+    def __init__(self, sampler):
         self.why_not = None
         self._drawn = 0
         self._unbegun = []  # what torch drew before begin()
@@ -47,27 +55,20 @@ class Prediction:
         self._lists = None  # of the copies, once begun
         self._lengths = []  # (copy, attribute) that take the data set's length
         self._state = None  # of torch's default generator, until the copies have begun: they draw from it at their start
-        self._unknown = None  # why there is no copy, until an order is found instead
-        self._iterator = None  # until the first list is drawn: what its frames hold must not live longer for us
-        self._drops_last = type(sampler).__name__ == "BatchSampler" and vars(sampler).get("drop_last") is True
-        self._to_check = 0
-        self._all = None
         try:
             self._copy = _copied(sampler, self._lengths, {})
             self._state = sys.modules["torch"].get_rng_state()
         except _Unknown as reason:
-            self._copy, self._unknown, self._iterator = None, str(reason), iterator
-            if iterator is None:
-                self._end(self._unknown)
+            self.why_not = str(reason)
 
     def begin(self, dataset_samples):
         """Predicts from here on; what was drawn before is held against it. `dataset_samples`: None if not known."""
-        if self.why_not is not None or self._lists is not None or self._unknown is not None:
+        if self.why_not is not None or self._lists is not None:
             return
         if dataset_samples is None and self._lengths:
-            return self._end("the length of the data set is not known")
+            return self.end("the length of the data set is not known")
         if dataset_samples is not None and dataset_samples > _MOST_SAMPLES:
-            return self._end("the data set has too many samples for a copy of its order")
+            return self.end("the data set has too many samples for a copy of its order")
         for twin, name in self._lengths:
             setattr(twin, name, range(dataset_samples))
         self._lists = _lazily(self._copy)
@@ -75,49 +76,38 @@ class Prediction:
         for number, index in enumerate(drawn):
             self.drawn(number, index)
 
-    def drawn(self, number, index):
+    def is_being_checked(self):
+        return False
+
+    def length(self):
+        """As an order's: torch's own samplers say themselves how long they are."""
+        return None
+
+    def drawn(self, number, index, _=None):
         """torch drew this index list: the one of that number."""
         if self.why_not is not None:
             return
         self._drawn = number + 1
-        if self._unknown is not None and self._lists is None:
-            return self._find_order(number, index)
         if self._lists is None:
             self._unbegun.append(list(index) if type(index) is list else index)  # a data set may sort what it is given
             if len(self._unbegun) > _MOST_UNBEGUN:
-                self._end("too many batches had been drawn before it was asked what comes next")
+                self.end("too many batches had been drawn before it was asked what comes next")
             return
-        expected = self._expected(number, 1)
+        expected = self.lists(number, 1)
         if not expected or type(index) is not type(expected[0]) or not _equal(index, expected[0]):
-            self._end(self._unknown or "the sampler drew something else than a copy of it")
+            self.end("the sampler drew something else than a copy of it")
             return
-        self._to_check = max(0, self._to_check - 1)
         if len(self._ahead) > 1 and self._drawn - self._first > 256:
             del self._ahead[: self._drawn - self._first]
             self._first = self._drawn
 
-    def _find_order(self, number, index):
-        iterator, self._iterator = self._iterator, None
-        found = order.following(iterator, index, self._drops_last)
-        if found is None:
-            return self._end(self._unknown)
-        self._lists, left = found
-        self._first, self._to_check = number + 1, _CHECKED
-        self._all = self._first + left
-
-    def _end(self, why):
+    def end(self, why):
+        """Nothing is told from here on."""
         self.why_not = self.why_not or why
-        self._lists, self._copy, self._iterator, self._ahead, self._unbegun = None, None, None, [], []
-
-    def length(self):
-        """Lists of the whole pass, where the order that lies ready tells it; else None."""
-        return None if self._to_check or self.why_not is not None else self._all
+        self._lists, self._copy, self._ahead, self._unbegun = None, None, [], []
 
     def lists(self, first, count):
         """Index lists of the batches first, first + 1, ... as far as the pass goes."""
-        return [] if self._to_check else self._expected(max(first, self._first) if self._unknown else first, count)
-
-    def _expected(self, first, count):
         end = first + count
         if self._lists is None or first < self._first or end - self._first > _MOST_AHEAD:
             return []
@@ -134,14 +124,14 @@ class Prediction:
                 return list(itertools.islice(self._lists, count))
             return self._begun(count)
         except Exception as error:
-            self._end("a copy of the sampler failed: " + type(error).__name__)
+            self.end("a copy of the sampler failed: " + type(error).__name__)
             return []
 
     def _begun(self, count):
         """The first lists. Known samplers draw from torch's default generator before they give one, and never again."""
         torch = sys.modules["torch"]
         if torch.empty(0).device.type != "cpu":  # then they draw from that device's
-            self._end("the default device is not the CPU, and its generator is not to be touched")
+            self.end("the default device is not the CPU, and its generator is not to be touched")
             return []
         state, self._state = self._state, None
         mine = torch.get_rng_state()

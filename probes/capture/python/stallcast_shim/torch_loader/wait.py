@@ -157,7 +157,7 @@ def _taken(iterator, current_pass, index):
         calls.batch_begin(current_pass.iterator_id, number, capture.UNKNOWN)
     if run.enabled:
         if current_pass.prediction is not None:
-            current_pass.prediction.drawn(number, index)
+            current_pass.prediction.drawn(number, index, getattr(iterator, "_sampler_iter", None))
         if current_pass.phased is not None:
             current_pass.phased.drawn(number)
 
@@ -225,6 +225,8 @@ def _delivered(iterator, current_pass, ready, numbers_before, batch):
 def _ended(current_pass, ready):
     current_pass.is_over = True
     current_pass.loader.whole = current_pass.delivered
+    if current_pass.prediction is not None:
+        current_pass.prediction.end("the pass is over")
     if not calls.enabled:
         return
     try:
