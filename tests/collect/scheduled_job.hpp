@@ -117,10 +117,11 @@ struct Job {
   std::uint64_t pass = 100;
   std::uint32_t workers = 2;
   int ranks = 1;
-  double cold_rate = 0.0;    ///< in cold blocks; 0: as otherwise
-  double cached_rate = 0.0;  ///< in blocks from memory; 0: as otherwise
-  double waited = 0.0;       ///< share of its time that it waits for batches
-  double hold_s = 0.0;       ///< that it is held at the beginning of each burst
+  double cold_rate = 0.0;      ///< in cold blocks; 0: as otherwise
+  double cached_rate = 0.0;    ///< in blocks from memory; 0: as otherwise
+  double waited = 0.0;         ///< share of its time that it waits for batches
+  double hold_s = 0.0;         ///< that it is held at the beginning of each burst
+  bool sight_is_lost = false;  ///< what the pass will draw was known, and is no longer
   record::PhaseSupport support = record::PhaseSupport::all;
 
   Job() { files.now_ns = &now_ns; }
@@ -141,7 +142,7 @@ struct Job {
       record::PhaseSlot& slot = control->phases[rank];
       slot.turns.store(turns);
       slot.pass_first.store(pass == 0 ? 0 : turns / pass * pass);
-      slot.pass_end.store(pass == 0 ? UINT64_MAX : (turns / pass + 1) * pass);
+      slot.pass_end.store(pass == 0 || sight_is_lost ? UINT64_MAX : (turns / pass + 1) * pass);
       slot.passes.store(pass == 0 ? 1 : static_cast<std::uint32_t>(turns / pass + 1));
       slot.workers.store(workers);
       slot.prefetch.store(2);

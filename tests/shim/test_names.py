@@ -75,7 +75,9 @@ class NamesTest(unittest.TestCase):
         rows = [[index % 3, 100000 * index, 99000] for index in range(30)]
         ends = [70000 * index for index in range(31)]
         found = list(Names(Holder(rows=rows, ends=ends, labels=[1] * 30, seen=[True] * 30), 30).numbers((3, 4)))
-        self.assertEqual(found, [[[3, 300000], [4, 400000]], [[3, 99000], [4, 99000]], [[3, 210000], [4, 280000]]])
+        self.assertEqual(found, [(1, [[3, 300000], [4, 400000]]), (2, [[3, 99000], [4, 99000]]), (3, [[3, 210000], [4, 280000]])])
+        few = list(Names(Holder(rows=rows, ends=ends), 30).numbers((0,)))
+        self.assertEqual(few, [(2, [[0, 99000]])])
 
     def test_other_lengths_are_of_something_else(self):
         self.assertEqual(tables(Holder(classes=["cat", "dog"], paths=PATHS)), [self.EXPECTED])

@@ -252,6 +252,24 @@ class Order(harness.ShimTest):
         self.assertIsNone(told.why_not)
         self.assertGreater(len(lengths), 4)
 
+    def test_orders_that_are_over_at_once_are_given_up(self):
+        def pools():
+            for pool in range(30):
+                yield from list(range(8 * pool, 8 * pool + 8))
+
+        _, told, _ = draw(batches_of_4(Own(pools)), 12)
+        self.assertFalse(told.is_being_checked())
+        self.assertIn("is not one that can be told ahead", told.why_not)
+
+    def test_what_was_given_lately_is_still_known(self):
+        iterator, told, drawn = draw(Own(lambda: iter(list(range(5000)))), 5)
+        for number in range(5, 3000):
+            drawn.append(next(iterator))
+            told.drawn(number, drawn[-1], iterator)
+            if number > 300:
+                self.assertEqual(told.lists(number - 300, 2), drawn[number - 300 : number - 298])
+        self.assertEqual(told.lists(2800, 8), drawn[2800:2808])
+
     def test_what_the_user_made_is_not_compared(self):
         class Index:
             def __eq__(self, other):
@@ -348,6 +366,12 @@ def draw(sampler, count):
         drawn.append(next(iterator))
         told.drawn(number, drawn[-1], iterator)
     return iterator, told, drawn
+
+
+def batches_of_4(sampler):
+    from torch.utils.data import BatchSampler
+
+    return BatchSampler(sampler, 4, False)
 
 
 def yielding(items):

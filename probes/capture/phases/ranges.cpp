@@ -72,16 +72,9 @@ std::uint64_t chunk_end(std::uint64_t granule, std::uint64_t end) {
   return std::min((granule / k_chunk + 1) * k_chunk, end);
 }
 
-/// What of a part that is not to be cleared is read: its other pages may lie anywhere.
-Range read_of(const FilePart& part, const Range& read) {
-  const std::uint64_t begin = std::max(part.range.offset, read.offset);
-  const std::uint64_t end = std::min(part.range.offset + part.range.bytes, read.offset + read.bytes);
-  return {begin, end > begin ? end - begin : 0};
-}
-
-/// `read` of granules first..end-1 is about to be read. What was cleared before the reader came is not asked about:
-/// that it is resident now is the kernel's reading ahead.
-void settle_granules(const Reading& reading, std::uint64_t first, std::uint64_t end, const Range& read) {
+/// Granules first..end-1 are about to be read. What was cleared before the reader came is not asked about: that it is
+/// resident now is the kernel's reading ahead.
+void settle_granules(const Reading& reading, std::uint64_t first, std::uint64_t end) {
   for (std::uint64_t at = first; at < end;) {
     if (has_mark(reading, at, Mark::counted)) {
       ++at;
@@ -94,8 +87,7 @@ void settle_granules(const Reading& reading, std::uint64_t first, std::uint64_t 
            !has_mark(reading, next, Mark::counted)) {
       set_mark(reading, next++, Mark::counted);
     }
-    FilePart part = part_of(reading, at, std::max(next, at + 1));
-    if (!part.is_cold) part.range = read_of(part, read);
+    const FilePart part = part_of(reading, at, std::max(next, at + 1));
     if (cleared) {
       reading.state.seen.opened_bytes.fetch_add(part.range.bytes, k_relaxed);
     } else {
@@ -211,7 +203,7 @@ void before_read(int fd, const ReadPlan& plan) {
   if (treats && state->is_stream.load(k_relaxed) != 0) leave_read_ahead(reading, first);
   const bool moves_on = first > 0 && has_mark(reading, first - 1, Mark::counted);
   const bool is_new = !has_mark(reading, end - 1, Mark::counted);
-  settle_granules(reading, first, end, {begin, bytes});
+  settle_granules(reading, first, end);
   const bool clears = treats && (moves_on || is_new);
   if (clears && has_movers(reading, moves_on)) clear_way(reading, first, end, moves_on);
 }

@@ -54,11 +54,14 @@ inline constexpr std::size_t k_most_placed_samples = 20'000;  ///< Chosen: a ten
 inline constexpr std::size_t k_most_placed_entries = 1'000'000;
 /// of known samples. Chosen: a fifth of a second of the tool's time
 inline constexpr std::size_t k_most_placed_parts = 100'000;
-inline constexpr std::size_t k_most_own_parts = 16;  ///< of a sample. Chosen: what reads more has no place
+inline constexpr std::size_t k_looked_for_parts = 256;  ///< samples, by which that is estimated. Chosen: within a tenth
+inline constexpr std::size_t k_most_own_parts = 16;     ///< of a sample. Chosen: what reads more has no place
 /// held for every block. Chosen: a fifth of what a holder can have
 inline constexpr std::size_t k_most_common_parts = 4'000;
 /// Chosen: twice what Python and C read at once into the buffer of a file
 inline constexpr double k_most_off_table_bytes = 16.0 * 1024.0;
+inline constexpr std::size_t k_most_files_by_table =
+    4;  ///< in any of which a place may lie. Chosen: so much is read beside
 /// of known samples, that read other things than the rest, or that lie before the one whose index is lower. Chosen: a
 /// few are seen half, or lie at an end of a file; an order in which so many break it is none
 inline constexpr double k_most_unlike_samples = 0.1;

@@ -31,6 +31,21 @@ void join_pieces(std::vector<FileStretch>& parts) {
   parts.resize(kept);
 }
 
+/// Of these indices so many, evenly, that their samples have as many parts as may be looked at.
+std::vector<std::int64_t> thinned(std::vector<std::int64_t> indices, const FilesOfSamples& known) {
+  std::size_t parts = 0;
+  std::size_t looked = 0;
+  for (std::size_t i = 0; i < indices.size(); i += 1 + indices.size() / k_looked_for_parts, ++looked) {
+    parts += known.files_of(indices[i]).shared.size();
+  }
+  const double all = looked == 0 ? 0.0 : static_cast<double>(parts * indices.size()) / static_cast<double>(looked);
+  const auto step = static_cast<std::size_t>(all / static_cast<double>(k_most_placed_parts)) + 1;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < indices.size(); i += step) indices[kept++] = indices[i];
+  indices.resize(kept);
+  return indices;
+}
+
 /// Moves to `common` what a tenth of the samples read.
 void set_read_by_many_apart(std::vector<KnownSample>& samples, std::vector<FileStretch>& common) {
   std::map<std::pair<std::uint64_t, std::uint64_t>, std::size_t> readers;
@@ -94,7 +109,7 @@ std::vector<std::int64_t> PlacesOfSamples::known_indices(const FilesOfSamples& k
   }
   std::sort(indices.begin(), indices.end());
   indices.erase(std::unique(indices.begin(), indices.end()), indices.end());
-  return indices;
+  return thinned(std::move(indices), known);
 }
 
 bool PlacesOfSamples::learn(const FilesOfSamples& known) {
@@ -105,7 +120,6 @@ bool PlacesOfSamples::learn(const FilesOfSamples& known) {
   needed_ = false;
   std::vector<KnownSample> samples;
   std::size_t asked = 0;
-  std::size_t parts = 0;
   for (const std::int64_t index : known_indices(known)) {
     KnownSample sample{index, known.files_of(index).shared};
     const auto whole = std::stable_partition(sample.parts.begin(), sample.parts.end(),
@@ -115,8 +129,6 @@ bool PlacesOfSamples::learn(const FilesOfSamples& known) {
     sample.parts.erase(whole, sample.parts.end());
     join_pieces(sample.parts);
     ++asked;
-    parts += sample.parts.size();
-    if (parts > k_most_placed_parts) break;
     if (!sample.parts.empty()) samples.push_back(std::move(sample));
   }
   // A few may have read what all need, or what the others have in files of their own.
@@ -169,11 +181,13 @@ void PlacesOfSamples::fit(Series& series) {
             [](const Place& a, const Place& b) { return a.index < b.index; });
   const std::vector<Place>& places = series.places;
   std::size_t breaks = 0;
+  std::size_t changes = 0;
   std::vector<double> off;
   std::vector<double> strides;
   for (std::size_t i = 1; i < places.size(); ++i) {
     const Place& before = places[i - 1];
     const bool same = before.file == places[i].file;
+    changes += same ? 0 : 1;
     breaks += !same || places[i].begin < before.begin ? 1 : 0;
     if (same && places[i].begin >= before.begin) {
       strides.push_back((places[i].begin - before.begin) / static_cast<double>(places[i].index - before.index));
@@ -182,8 +196,9 @@ void PlacesOfSamples::fit(Series& series) {
     const Place expected = between(before, places[i + 1], places[i].index);
     off.push_back(std::max(std::fabs(expected.begin - places[i].begin), std::fabs(expected.end - places[i].end)));
   }
-  series.in_order = static_cast<double>(breaks) <= k_most_unlike_samples * static_cast<double>(places.size()) &&
-                    off.size() >= k_fewest_known_places / 2 && !strides.empty();
+  const auto few = k_most_unlike_samples * static_cast<double>(places.size());
+  series.by_file = static_cast<double>(changes) <= few;
+  series.in_order = static_cast<double>(breaks) <= few && off.size() >= k_fewest_known_places / 2 && !strides.empty();
   if (!series.in_order) return;
   series.off_bytes = quantile(off, k_share_of_places);
   series.stride_bytes = quantile(strides, 0.5);
@@ -239,6 +254,11 @@ bool PlacesOfSamples::add_by_table(const Series& series, std::int64_t index, std
   if (!begin || !bytes) return false;
   const double first = *begin - series.begin.off_bytes;
   const double end = *begin + series.begin.off_bytes + *bytes + (series.size.table ? series.size.off_bytes : 0.0);
+  if (!series.by_file) {  // in any of them
+    if (files_.size() > k_most_files_by_table) return false;
+    for (std::uint32_t file = 0; file < files_.size(); ++file) add_part(file, first, end, parts);
+    return true;
+  }
   const auto after = std::lower_bound(series.places.begin(), series.places.end(), index,
                                       [](const Place& known, std::int64_t wanted) { return known.index < wanted; });
   const std::uint32_t file = after != series.places.end() ? after->file : std::prev(after)->file;

@@ -70,6 +70,7 @@ class PlacesOfSamples {
   /// One part of each sample.
   struct Series {
     std::vector<Place> places{};  ///< by index
+    bool by_file = false;         ///< neighbours lie in one file
     bool in_order = false;
     double off_bytes = 0.0;     ///< that known ones lie beside where their neighbours have them
     double stride_bytes = 0.0;  ///< from one index to the next

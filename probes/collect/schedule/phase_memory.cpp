@@ -22,7 +22,7 @@ bool has_further_block(const std::vector<Segment>& group) {
 
 /// Asks for the files of the group from memory, and publishes it once they are there.
 void PhaseSchedule::advance_cached(const View& view) {
-  if (!may_ask(view)) return;
+  if (!may_ask(view)) return lost_sight(view);
   const Group group = asked_ && as_next_ ? next_group_ : cached_group(view);
   const std::uint64_t from = std::max(next_turn_, earliest_turn(view));
   if (!asked_) {
@@ -38,6 +38,15 @@ void PhaseSchedule::advance_cached(const View& view) {
     why_not_cached_ = "bringing all of the mapped files in takes most of what was left of the budget";
     end_round();
   }
+}
+
+/// What comes next could be told when this round began, and no longer can: a sampler that does more than go through a
+/// list.
+void PhaseSchedule::lost_sight(const View& view) {
+  if (view.passes >= 2 || view.pass_end != UINT64_MAX || held_until_turn_ > 0) return;
+  files_->release_all();
+  asked_ = as_next_ = false;
+  wait_for_second_pass("what comes next can no longer be told");
 }
 
 bool PhaseSchedule::holds_for_too_long() const {

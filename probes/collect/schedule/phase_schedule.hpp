@@ -158,6 +158,7 @@ class PhaseSchedule {
   void files_failed(const View& view);
   /// In the first pass it was tried to tell what comes next, and cannot be: files are held from the second pass on.
   void wait_for_second_pass(std::string why);
+  void lost_sight(const View& view);
   [[nodiscard]] bool may_ask(const View& view) const;
   /// Turns that the job is taken to get on by while the files of so many are read beside it.
   [[nodiscard]] std::uint64_t lead_for(std::uint64_t turns, const View& view) const;

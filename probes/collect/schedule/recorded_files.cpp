@@ -35,13 +35,10 @@ bool has_stream(const record::ControlBlock& control) {
   });
 }
 
-/// As far as sizes are known.
-double bytes_of(const std::vector<FileStretch>& parts) {
+/// `whole_bytes`: of a file that is held as a whole.
+double bytes_of(const std::vector<FileStretch>& parts, double whole_bytes) {
   double bytes = 0.0;
-  for (const FileStretch& part : parts) {
-    const std::uint64_t of_part = part.is_whole() ? part.size_bytes : part.bytes;
-    if (of_part != UINT64_MAX) bytes += static_cast<double>(of_part);
-  }
+  for (const FileStretch& part : parts) bytes += part.is_whole() ? whole_bytes : static_cast<double>(part.bytes);
   return bytes;
 }
 
@@ -285,12 +282,7 @@ bool RecordedFiles::find_unread(std::int64_t index, std::vector<FileStretch>& pa
   if (places_.are_needed() && !(places_.bytes_of_sample() > 0.0)) return false;
   const auto paths = names_.are_needed() ? names_.paths_of(index) : std::vector<std::string>{};
   if (!paths) return false;
-  for (const std::string& path : *paths) {
-    struct stat file {};
-    // Films are large: how large is to be known before they are read.
-    const bool is_known = samples_.are_films() && stat(path.c_str(), &file) == 0;
-    parts.push_back({.path = path, .size_bytes = is_known ? static_cast<std::uint64_t>(file.st_size) : UINT64_MAX});
-  }
+  for (const std::string& path : *paths) parts.push_back({.path = path});
   auto places = places_.are_needed() ? places_.parts_of(index) : std::vector<FileStretch>{};
   anywhere = anywhere || !places;
   if (places) std::move(places->begin(), places->end(), std::back_inserter(parts));
@@ -342,7 +334,11 @@ void RecordedFiles::hold_what_was_told() {
     return fail(held, "which files the next samples are read from is not known");
   }
   const double expected = places_.bytes_of_sample() * static_cast<double>(told.guessed_samples);
-  if (bytes_of(told.guessed) > std::max(k_most_for_places * expected, k_little_for_places)) {
+  // Films are large, and as large as those that are known; other files of samples are as large as what is read of them.
+  const bool films = samples_.are_films() && samples_.data_file_count() > 0;
+  const double of_film =
+      films ? static_cast<double>(samples_.data_bytes()) / static_cast<double>(samples_.data_file_count()) : 0.0;
+  if (bytes_of(told.guessed, of_film) > std::max(k_most_for_places * expected, k_little_for_places)) {
     return fail(held, "where in their files the next samples lie is not known well enough");
   }
   std::vector<FileStretch> parts = std::move(told.found.parts);

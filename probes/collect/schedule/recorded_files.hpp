@@ -35,6 +35,9 @@ class RecordedFiles : public FilesAhead {
   /// Takes over what was recorded since the last call.
   void poll();
 
+  /// In memory for what was asked for last, or read so far.
+  [[nodiscard]] std::uint64_t held_bytes() const { return now_->holder.state().bytes; }
+
   void ask(std::uint64_t first, std::uint32_t batches) override;
   void ask_next(std::uint64_t first, std::uint32_t batches) override;
   [[nodiscard]] bool is_next_held() const override;

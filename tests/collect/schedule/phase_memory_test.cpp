@@ -45,6 +45,21 @@ TEST_CASE("in a first pass of which it cannot be told, it is asked once, and the
   CHECK(job.published(Phase::cold).size() >= 3);
 }
 
+TEST_CASE("where what comes next can no longer be told, its files are let go of and cold rounds go on") {
+  Job job;
+  job.pass = 100'000;
+  job.files.takes_s = 1000.0;
+  PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+  for (int i = 0; i < 300 && job.files.asked == 0; ++i) job.run(schedule, 0.1);
+  REQUIRE(job.files.state() == FilesAhead::State::reading);
+  const std::size_t before = job.published(Phase::cold).size();
+  job.sight_is_lost = true;
+  job.run(schedule, 20.0);
+  CHECK(job.files.state() == FilesAhead::State::idle);
+  CHECK(job.published(Phase::cold).size() > before);
+  CHECK(job.published(Phase::cached).empty());
+}
+
 TEST_CASE("there are no blocks from memory before it can be told which files come next; then a round has both groups") {
   Job job;
   job.files.untold_before = job.pass;

@@ -173,6 +173,39 @@ TEST_CASE("files ahead: refusals, unknown samples and stale answers") {
   CHECK(rank.files->state() == State::asked);
 }
 
+TEST_CASE("files ahead: where unread samples lie in a file that they share is told by a table, or by its order") {
+  Rank rank(0);
+  rank.data.put("records.pack", std::string(600'000, 'x'));
+  rank.recording.add_path({1, 600'000, 8, (rank.data.path() / "records.pack").string()});
+  record::TouchedRecord touched{};
+  touched.header = {static_cast<std::uint16_t>(record::Kind::touched), sizeof(touched), 0};
+  touched.file_id = 1;
+  touched.bytes = 1000;
+  const auto place_of = [](std::int64_t index) {
+    return static_cast<std::uint64_t>(index * 189 % 401) * 1000 + 100'000;
+  };
+  std::string numbers;
+  for (touched.index = 0; touched.index < 400; touched.index += 2) {
+    touched.offset = place_of(touched.index);
+    rank.recording.append(1, &touched, sizeof(touched));
+    numbers += fmt::format("[{},{}],", touched.index, place_of(touched.index));
+  }
+  rank.poll();
+  std::string given = "0";
+  for (int index = 2; index < 40; index += 2) given += fmt::format(",{}", index);
+  rank.files->ask(40, 2);  // without a table there is no order: all of the file
+  rank.answer(fmt::format(R"("given":[{}]}})", given));
+  rank.answer(R"("indices":[[1,3]],"done":true})");
+  CHECK(rank.settled() == State::held);
+  CHECK(rank.files->held_bytes() > 500'000);
+  rank.files->release();
+  rank.files->ask(40, 2);
+  rank.answer(fmt::format(R"("table":3,"numbers":[{}[1,{}],[3,{}]]}})", numbers, place_of(1), place_of(3)));
+  rank.answer(R"("indices":[[1,3]],"done":true})");
+  CHECK(rank.settled() == State::held);
+  CHECK(rank.files->held_bytes() < 5 * 4096);
+}
+
 TEST_CASE("files ahead: samples that lie in files together are told; all files can be held") {
   Rank rank(8);
   rank.poll();

@@ -72,8 +72,8 @@ def _tell_names(measured, serial, lists):
     indices = given + _flat(lists)
     found = names.Names(dataset, samples)
     left = _MOST_ENTRIES
-    for key, tables in (("names", found.tables(indices)), ("numbers", found.numbers(indices))):
-        for table, entries in enumerate(tables):
+    for key, tables in (("names", enumerate(found.tables(indices))), ("numbers", found.numbers(indices))):
+        for table, entries in tables:
             left -= len(entries)
             if left < 0:
                 return

@@ -74,6 +74,8 @@ class Measured:
     def is_over(self):
         """Whether the script has seen the end of this pass, has all of it, or has let go of it."""
         if self.current_pass.is_over or getattr(self._iterator(), PASS, None) is not self.current_pass:
+            if self.prediction is not None:
+                self.prediction.end("the pass is over")
             return True
         return self.length is not None and not self.period and self.position >= self.length
 

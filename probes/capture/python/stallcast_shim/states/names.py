@@ -40,11 +40,11 @@ class Names:
             yield _told(_name, entry, indices)
 
     def numbers(self, indices):
-        """Likewise of tables of numbers, some of which are large."""
+        """Likewise of tables of numbers, some of which are large: (which, [[index, number], ...]), in every answer alike."""
         numbered = [entry for says, entry in self._tables if says is _number]
-        for told in (_told(_number, entry, indices) for entry in numbered[:_MOST_TABLES]):
+        for which, told in enumerate(_told(_number, entry, indices) for entry in numbered[:_MOST_TABLES]):
             if any(number >= _LARGE for _, number in told):
-                yield told
+                yield which, told
 
     def _search(self, value, samples, index_of, depth):
         """Looks for tables of `samples` entries in an object; `index_of`: from an index of the loader's to one here."""
@@ -127,8 +127,8 @@ def _number(entry):
     kind = type(entry)
     if kind is int:
         return entry
-    numpy = sys.modules.get("numpy")
-    return int(entry) if numpy is not None and issubclass(kind, numpy.integer) and kind.__module__ == "numpy" else None
+    is_numpys = kind.__module__ == "numpy" and kind.__name__.startswith(("int", "uint"))
+    return int(entry) if is_numpys else None
 
 
 def _told(says, table, indices):

@@ -22,6 +22,8 @@ _MOST_REFERENTS = 64  # of a generator's frame
 _MOST_AHEAD = 4096  # index lists that are kept
 _AT_ONCE = 16  # index lists that are taken at a time
 _CHECKED = 3  # lists that have to come true before any is told
+_MOST_UNSURE = 3  # orders in a row that are over before so many came true
+_KEPT = 512  # lists that were drawn: the script has been given those that are not under way
 _PLAIN = (type(iter([])), type(iter(())), type(iter(range(0))))
 _SEQUENCES = (list, tuple, range)
 
@@ -38,7 +40,9 @@ class Order:
         self._ahead = []  # lists from number `_first` on
         self._first = 0
         self._all = None  # lists until the order is over
+        self._sure_all = None  # the same, of one that came true
         self._to_check = _CHECKED
+        self._unsure = 0  # orders found since one was sure
         self._alive = None  # tells when what torch draws from is gone
 
     def begin(self, _):
@@ -57,8 +61,8 @@ class Order:
             self.end(self._unknown)
 
     def length(self):
-        """Lists until the order is over; None where none is known."""
-        return None if self._to_check or self.why_not is not None else self._all
+        """Lists until the order is over; None where none is known. Known once it stays so until the pass ends, or this."""
+        return self._sure_all if self.why_not is None else None
 
     def lists(self, first, count):
         """Index lists of the batches first, first + 1, ... as far as the order goes."""
@@ -81,9 +85,11 @@ class Order:
         expected = self._expected(number, 1) if self._lists is not None else []
         if expected and _is_same(index, expected[0]):
             self._to_check = max(0, self._to_check - 1)
-            if number + 1 - self._first > 256:
-                del self._ahead[: number + 1 - self._first]
-                self._first = number + 1
+            if not self._to_check:
+                self._unsure, self._sure_all = 0, self._all
+            if number + 1 - self._first > 2 * _KEPT:
+                del self._ahead[: number + 1 - self._first - _KEPT]
+                self._first = number + 1 - _KEPT
         elif self._all is None or number >= self._all - 1:  # not found yet, or a sampler that goes on with another order
             self._find(number, index, iterator)
         else:
@@ -91,7 +97,8 @@ class Order:
 
     def _find(self, number, index, iterator):
         found = _following(iterator, index, self._drops_last)
-        if found is None:
+        self._unsure += 1
+        if found is None or self._unsure > _MOST_UNSURE:
             return self.end(self._unknown)
         self._lists, left = found
         self._ahead, self._first, self._all, self._to_check = [], number + 1, number + 1 + left, _CHECKED
@@ -156,7 +163,7 @@ def _plain_number(item):
         return item
     numpy = sys.modules.get("numpy")
     is_numpys = type(item).__module__ == "numpy" and numpy is not None and isinstance(item, numpy.integer)
-    return int(item) if is_numpys else item
+    return int(item) if is_numpys and type(item).__name__.startswith(("int", "uint")) else item  # no spans of time
 
 
 def _plain(iterator, depth):

@@ -15,6 +15,7 @@ from . import order
 
 _MOST_AHEAD = 4096  # index lists that are kept
 _AT_ONCE = 16  # index lists that are drawn from the copies at a time
+_KEPT = 512  # lists that were drawn: the script has been given those that are not under way
 _MOST_UNBEGUN = 256  # index lists that are kept of a pass that nobody asks about
 _MOST_SAMPLES = 10000000  # a copy of a shuffled sampler holds as many numbers: 0.4 GB and a second
 
@@ -97,9 +98,9 @@ class Prediction:
         if not expected or type(index) is not type(expected[0]) or not _equal(index, expected[0]):
             self.end("the sampler drew something else than a copy of it")
             return
-        if len(self._ahead) > 1 and self._drawn - self._first > 256:
-            del self._ahead[: self._drawn - self._first]
-            self._first = self._drawn
+        if self._drawn - self._first > 2 * _KEPT:
+            del self._ahead[: self._drawn - self._first - _KEPT]
+            self._first = self._drawn - _KEPT
 
     def end(self, why):
         """Nothing is told from here on."""
