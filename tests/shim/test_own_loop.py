@@ -268,6 +268,24 @@ for step in range(%d):
     train(*get_batch("train"))
 """ % steps)
 
+    def test_garbage_is_not_collected_within_what_watches(self):
+        """Python 3.11 ends with a collection that goes through the frame of a generator which is about to give something."""
+        self.both(GET_BATCH + """
+import gc, sys
+def collects(phase, info):
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_filename.endswith("watch.py") and frame.f_code.co_name == "_event":
+            print("collected within it")
+        frame = frame.f_back
+gc.set_threshold(1)
+gc.callbacks.append(collects)
+for step in range(10):
+    train(*get_batch("train"))
+    sum(float(p.detach().sum()) for p in model.parameters())
+gc.callbacks.clear()
+""")
+
     def test_two_optimizers(self):
         consumer = self.both(GET_BATCH + """
 other = torch.optim.SGD(model.parameters(), lr=0.001)

@@ -13,6 +13,7 @@ lists that torch draws have to be as they were expected before anything is told,
 
 import gc
 import itertools
+import operator
 import sys
 import types
 import weakref
@@ -151,7 +152,9 @@ def _lists(items, size, drops_last):
 def _is_same(drawn, expected):
     """Without asking what they contain: the same objects, or whole numbers that are equal."""
     if type(drawn) is list and type(expected) is list:
-        return len(drawn) == len(expected) and all(map(_is_same, drawn, expected))
+        if len(drawn) != len(expected):
+            return False
+        return all(map(operator.is_, drawn, expected)) or all(map(_is_same, drawn, expected))
     if drawn is expected:
         return True
     drawn, expected = _plain_number(drawn), _plain_number(expected)

@@ -11,6 +11,7 @@ arrays and does not train may be. Arrays that a forward pass is then given prove
 """
 
 import collections
+import gc
 import os
 import sys
 import sysconfig
@@ -88,6 +89,10 @@ class Watch:
             self.is_lost = True  # the script has set one of its own meanwhile
 
     def _event(self, frame, event, argument):
+        # A collection of garbage in here goes through the frame of a generator that is about to give something, and
+        # Python 3.11 ends with it: it comes as soon as the script goes on.
+        collects = gc.isenabled()
+        gc.disable()
         try:
             if event == "call":
                 self._call(frame)
@@ -95,6 +100,9 @@ class Watch:
                 self._return(frame, argument)
         except Exception:
             self._lose()
+        finally:
+            if collects:
+                gc.enable()
 
     def _lose(self):
         self.is_lost = True
@@ -253,9 +261,11 @@ def _seconds(nodes):
 
 
 def is_array(value):
-    """A tensor or an array with a dimension."""
+    """A tensor or an array with a dimension. Other things of these libraries (modules) are not asked: they may run anything."""
+    kind = type(value)
     try:
-        return type(value).__module__.partition(".")[0] in ("torch", "numpy", "jaxlib", "jax") and len(value.shape) > 0
+        is_theirs = kind.__module__.partition(".")[0] in ("torch", "numpy", "jaxlib", "jax") and hasattr(kind, "shape")
+        return is_theirs and len(value.shape) > 0
     except Exception:
         return False
 
