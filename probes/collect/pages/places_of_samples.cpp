@@ -65,6 +65,7 @@ void set_read_by_many_apart(std::vector<KnownSample>& samples, std::vector<FileS
 /// Parts of its own that a sample has: nearly all have as many. What some read beside them is an index or a directory.
 std::size_t own_parts(const std::vector<KnownSample>& samples) {
   std::vector<std::size_t> counts;
+  counts.reserve(samples.size());
   for (const KnownSample& sample : samples) counts.push_back(sample.parts.size());
   const auto place = static_cast<std::ptrdiff_t>(k_most_unlike_samples * static_cast<double>(counts.size()));
   std::nth_element(counts.begin(), counts.begin() + place, counts.end());
@@ -226,6 +227,7 @@ void PlacesOfSamples::fit_tables(Series& series) const {
   series.begin = best_rule([](const Place& place) { return place.begin; });
   series.size = best_rule([](const Place& place) { return place.end - place.begin; });
   std::vector<double> sizes;
+  sizes.reserve(series.places.size());
   for (const Place& place : series.places) sizes.push_back(place.end - place.begin);
   if (!sizes.empty()) series.largest_bytes = quantile(sizes, k_share_of_places);
 }
