@@ -28,9 +28,11 @@ inline constexpr double k_first_reads_of_block = 0.98;
 /// Bytes that the kernel reads around a mapped page that is missing, by default (read_ahead_kb = 128).
 inline constexpr double k_read_around_fault = 131072.0;
 /// Of the opened bytes, below which batches read ranges of large files, and the rest need not be resident. Chosen:
-/// files that are read as a whole come to 1, headers and padding left aside; ranges of 50 KB, looked at in granules of
-/// 64 KiB, to 0.55 to 0.8.
-inline constexpr double k_most_read_of_ranges = 0.9;
+/// files that are read as a whole come to 1, headers and padding left aside.
+inline constexpr double k_most_read_of_ranges = 0.5;
+/// The same of ranges that are not much smaller than the granules in which they are looked at, as long as no fewer
+/// bytes are resident than were read. Chosen: 50 KB in granules of 64 KiB come to 0.55 to 0.8.
+inline constexpr double k_most_read_of_granules = 0.9;
 
 // differential.cpp
 

@@ -100,7 +100,10 @@ Premise cold_premise(const PhaseBlock& block, Premise premise) {
 
 /// Of ranges of large files, which are opened as a whole, only what was read has to be in memory.
 bool reads_ranges(const PhaseEvidence& seen) {
-  return seen.page_bytes > 0.0 && seen.page_bytes < k_most_read_of_ranges * seen.opened_bytes;
+  if (!(seen.page_bytes > 0.0)) return false;
+  const bool as_many = seen.resident_bytes >= (1.0 - k_most_resident_if_cold) * seen.page_bytes;
+  const double most = as_many ? k_most_read_of_granules : k_most_read_of_ranges;
+  return seen.page_bytes < most * seen.opened_bytes;
 }
 
 Premise without_files(const PhaseEvidence& seen, Premise premise) {

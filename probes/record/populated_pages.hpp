@@ -17,7 +17,7 @@ inline constexpr std::uint64_t k_own_probes = 16;  ///< slots from a key's own o
 /// The unit in which a large file is the run's own: the largest block of the page cache.
 inline constexpr std::uint64_t k_own_chunk_bytes = 2ULL << 20;
 
-/// In which what is cleared of such a file is cleared.
+/// What a cold batch drops of such a file at a time, and what it looks at.
 inline constexpr std::uint64_t k_granule_bytes = 64ULL << 10;
 
 /// By which a whole file is the run's own.

@@ -100,6 +100,11 @@ class Statistics(unittest.TestCase):
         self.assertEqual(statistics.spread([3.0, 1.0, 2.0]), 2.0)
         self.assertEqual(statistics.median([3.0, 1.0, 2.0]), 2.0)
 
+    def test_the_interval_of_a_mean(self):
+        self.assertAlmostEqual(statistics.half_interval([1.0, 2.0, 3.0]), 4.30 / 3**0.5)
+        self.assertAlmostEqual(statistics.half_interval([0.0, 2.0] * 10), 2.20 * (20 / 19) ** 0.5 / 20**0.5)
+        self.assertEqual(statistics.half_interval([1.0]), float("inf"))
+
     def test_a_command_without_limits_is_itself(self):
         self.assertEqual(limits.Limits().wrap(["true"]), ["true"])
 

@@ -1,6 +1,8 @@
 /// A made-up job for the tests of the schedule.
 #pragma once
 
+#include <doctest/doctest.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -217,6 +219,16 @@ inline PhaseWants usual_wants() {
   wants.extras = false;
   wants.budget = Seconds(120.0);
   return wants;
+}
+
+/// Of the blocks from memory that were published since: their files are held.
+inline void check_held(const Job& job, std::size_t& seen) {
+  const auto cached = job.published(record::Phase::cached);
+  for (; seen < cached.size(); ++seen) {
+    CHECK(job.files.state() == FilesAhead::State::held);
+    CHECK(cached[seen].first >= job.files.first);
+    CHECK(cached[seen].first + cached[seen].batches <= job.files.end);
+  }
 }
 
 }  // namespace stallcast::collect

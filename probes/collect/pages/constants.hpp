@@ -60,8 +60,8 @@ inline constexpr std::size_t k_most_own_parts = 16;     ///< of a sample. Chosen
 inline constexpr std::size_t k_most_common_parts = 4'000;
 /// Chosen: twice what Python and C read at once into the buffer of a file
 inline constexpr double k_most_off_table_bytes = 16.0 * 1024.0;
-inline constexpr std::size_t k_most_files_by_table =
-    4;  ///< in any of which a place may lie. Chosen: so much is read beside
+/// in any of which a table's place may lie. Chosen: so many times as much is read
+inline constexpr std::size_t k_most_files_by_table = 4;
 /// of known samples, that read other things than the rest, or that lie before the one whose index is lower. Chosen: a
 /// few are seen half, or lie at an end of a file; an order in which so many break it is none
 inline constexpr double k_most_unlike_samples = 0.1;
@@ -80,7 +80,7 @@ inline constexpr int k_hold_look_every_ms = 500;
 inline constexpr std::uint64_t k_least_left_bytes = 64ULL << 20U;
 
 // page_residency.cpp
-/// asked about at a time of a file whose pages are not shown. Chosen: as large as small files are
+/// asked about at a time where pages are not shown one by one. Chosen: as cold batches drop them (k_granule_bytes)
 inline constexpr std::uint64_t k_piece_bytes = 64ULL << 10U;
 /// asked about with one call. Chosen: an answer of 16 KiB
 inline constexpr std::uint64_t k_mincore_bytes = 64ULL << 20U;

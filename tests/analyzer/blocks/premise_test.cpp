@@ -119,6 +119,21 @@ TEST_CASE("cached: resident at the open, or where that cannot be asked, nothing 
   CHECK_FALSE(check_premise(block).holds);
 }
 
+TEST_CASE("cached, ranges of a large file: what was read is resident, whatever else the granules hold") {
+  PhaseBlock block = cached_block();
+  block.evidence.page_bytes = 0.8e6;
+  block.evidence.resident_bytes = 0.85e6;
+  CHECK(check_premise(block).holds);
+  block.evidence.resident_bytes = 0.7e6;  // fewer than were read
+  CHECK_FALSE(check_premise(block).holds);
+  block.evidence.resident_bytes = 0.85e6;
+  block.evidence.storage_known = false;
+  CHECK_FALSE(check_premise(block).holds);
+  block.evidence.storage_known = true;
+  block.evidence.storage_bytes = 0.03e6;
+  CHECK_FALSE(check_premise(block).holds);
+}
+
 TEST_CASE("cold says whether the metadata had been met before") {
   PhaseBlock block = cold_block();
   CHECK(check_premise(block).seen.find("metadata") == std::string::npos);

@@ -36,6 +36,12 @@ def training_python():
     return done.stdout.strip()
 
 
+def has_module(name):
+    """Whether that python imports it."""
+    return subprocess.run([training_python(), "-c", f"import {name}"], stderr=subprocess.DEVNULL,
+                          check=False).returncode == 0
+
+
 def skip(reason):
     """Ends a benchmark that cannot run here."""
     print(f"skipped: {reason}")

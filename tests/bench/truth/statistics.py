@@ -1,5 +1,6 @@
 """Medians, spread, alternation, and whether the machine is quiet enough to measure."""
 
+import math
 import statistics
 import time
 
@@ -23,6 +24,16 @@ def critical_range(values, count):
 
     Worked example: 94, 97, 100, 103 and 106 have a standard deviation of 4.7; five others may span 3.9 * 4.7 = 18.5."""
     return CRITICAL_RANGE_FACTORS[min(count, 10) - 2] * statistics.stdev(values)
+
+
+STUDENT_T = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20)  # by degrees of freedom, 1 on
+
+
+def half_interval(values):
+    """Half the width of the 95 % interval of their mean (Student's t). Infinite of a single one."""
+    if len(values) < 2:
+        return math.inf
+    return STUDENT_T[min(len(values) - 1, len(STUDENT_T)) - 1] * statistics.stdev(values) / math.sqrt(len(values))
 
 
 def alternate(rounds, variants):

@@ -112,6 +112,12 @@ class NoThreads {
   pthread_attr_t before_{};
 };
 
+FileStretch part_of(FileStretch file, std::uint64_t offset, std::uint64_t bytes) {
+  file.offset = offset;
+  file.bytes = bytes;
+  return file;
+}
+
 #define REQUIRE_DISK(folder)                                                                              \
   if (!can_be_seen(folder)) {                                                                             \
     MESSAGE("skipped: what is in memory of a file of the working folder cannot be seen, or not dropped"); \
@@ -167,9 +173,7 @@ TEST_CASE("holder: of a part no more than its pages are brought in") {
   const DiskFolder folder;
   REQUIRE_DISK(folder)
   const FileStretch file = folder.put("large", 8U << 20U);
-  FileStretch part = file;
-  part.offset = 2U << 20U;
-  part.bytes = 2U << 20U;
+  const FileStretch part = part_of(file, 2U << 20U, 2U << 20U);
   PageHolder holder;
   holder.hold({part});
   REQUIRE(holder.wait().phase == HoldPhase::held);
@@ -188,9 +192,7 @@ TEST_CASE("holder: of a part that others have read an end of, the rest is let go
   posix_fadvise(descriptor, 0, 0, POSIX_FADV_RANDOM);
   char page[4096];
   REQUIRE(pread(descriptor, page, sizeof page, 1U << 20U) == sizeof page);
-  FileStretch part = file;
-  part.offset = 1U << 20U;
-  part.bytes = 1U << 20U;
+  const FileStretch part = part_of(file, 1U << 20U, 1U << 20U);
   PageHolder holder;
   holder.hold({part});
   REQUIRE(holder.wait().phase == HoldPhase::held);

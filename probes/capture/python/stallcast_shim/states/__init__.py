@@ -8,6 +8,7 @@
     hold, room   holds the script in next() until all is made and the workers sleep; whether there is room for that
     prediction   what a pass will draw, from copies of known samplers; checked against each draw
     order        the same of samplers that nobody knows, from the list that they go through
+    lookahead    the index lists around where a pass is: what both of them keep
     answer       what the tool is told of the batches to come
     names        what a data set calls its samples, so that it can be told which files unread ones will read
     jax_steps    which loader trains, of a JAX job

@@ -60,7 +60,8 @@ def _obstacle(measured):
 
 
 def _tell_names(measured, serial, lists):
-    """In a first pass nobody has seen what these samples read: how they are called and where they may lie, and some that were read."""
+    """In a first pass nobody has seen what these samples read: how they are called, where they may lie, and some that were
+    read."""
     number = measured.position
     before = measured.prediction.lists(max(0, number - _NAMED_BATCHES), min(number, _NAMED_BATCHES))
     given = _flat(before)[-_MOST_NAMED:]

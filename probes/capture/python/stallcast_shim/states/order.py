@@ -18,13 +18,12 @@ import sys
 import types
 import weakref
 
+from . import lookahead
+
 _MOST_DEPTH = 4  # generators within each other
 _MOST_REFERENTS = 64  # of a generator's frame
-_MOST_AHEAD = 4096  # index lists that are kept
-_AT_ONCE = 16  # index lists that are taken at a time
 _CHECKED = 3  # lists that have to come true before any is told
 _MOST_UNSURE = 3  # orders in a row that are over before so many came true
-_KEPT = 512  # lists that were drawn: the script has been given those that are not under way
 _PLAIN = (type(iter([])), type(iter(())), type(iter(range(0))))
 _SEQUENCES = (list, tuple, range)
 
@@ -37,9 +36,7 @@ class Order:
         self.why_not = None
         self._unknown = unknown
         self._drops_last = drops_last
-        self._lists = None  # what follows, once an order was found
-        self._ahead = []  # lists from number `_first` on
-        self._first = 0
+        self._ahead = None  # what follows, once an order was found
         self._all = None  # lists until the order is over
         self._sure_all = None  # the same, of one that came true
         self._to_check = _CHECKED
@@ -69,8 +66,7 @@ class Order:
         """Index lists of the batches first, first + 1, ... as far as the order goes."""
         if self._to_check or self.why_not is not None:
             return []
-        begin = max(first, self._first)
-        found = self._expected(begin, max(0, first + count - begin))
+        found = self._ahead.at(first, count)
         told = [[_plain_number(one) for one in item] if type(item) is list else _plain_number(item) for item in found]
         if all(type(one) is int for item in told for one in (item if type(item) is list else [item])):
             return told
@@ -80,17 +76,15 @@ class Order:
     def end(self, why):
         """Nothing of the user's is held from here on."""
         self.why_not = self.why_not or why
-        self._lists, self._ahead, self._alive = None, [], None
+        self._ahead, self._alive = None, None
 
     def _hold_against(self, number, index, iterator):
-        expected = self._expected(number, 1) if self._lists is not None else []
+        expected = self._ahead.at(number, 1) if self._ahead is not None else []
         if expected and _is_same(index, expected[0]):
             self._to_check = max(0, self._to_check - 1)
             if not self._to_check:
                 self._unsure, self._sure_all = 0, self._all
-            if number + 1 - self._first > 2 * _KEPT:
-                del self._ahead[: number + 1 - self._first - _KEPT]
-                self._first = number + 1 - _KEPT
+            self._ahead.drawn(number)
         elif self._all is None or number >= self._all - 1:  # not found yet, or a sampler that goes on with another order
             self._find(number, index, iterator)
         else:
@@ -101,20 +95,12 @@ class Order:
         self._unsure += 1
         if found is None or self._unsure > _MOST_UNSURE:
             return self.end(self._unknown)
-        self._lists, left = found
-        self._ahead, self._first, self._all, self._to_check = [], number + 1, number + 1 + left, _CHECKED
+        lists, left = found
+        self._ahead = lookahead.Lookahead(lambda count: itertools.islice(lists, count), number + 1)
+        self._all, self._to_check = number + 1 + left, _CHECKED
         mine = weakref.ref(self)
         if type(iterator) is types.GeneratorType:
             self._alive = weakref.ref(iterator, lambda _: mine() is not None and mine().end("the pass is over"))
-
-    def _expected(self, first, count):
-        end = first + count
-        if first < self._first or end - self._first > _MOST_AHEAD:
-            return []
-        missing = end - self._first - len(self._ahead)
-        if missing > 0:
-            self._ahead.extend(itertools.islice(self._lists, max(missing, _AT_ONCE)))
-        return self._ahead[first - self._first : end - self._first]
 
 
 def _following(iterator, drawn, drops_last):

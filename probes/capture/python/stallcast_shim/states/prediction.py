@@ -11,11 +11,8 @@ import copy
 import itertools
 import sys
 
-from . import order
+from . import lookahead, order
 
-_MOST_AHEAD = 4096  # index lists that are kept
-_AT_ONCE = 16  # index lists that are drawn from the copies at a time
-_KEPT = 512  # lists that were drawn: the script has been given those that are not under way
 _MOST_UNBEGUN = 256  # index lists that are kept of a pass that nobody asks about
 _MOST_SAMPLES = 10000000  # a copy of a shuffled sampler holds as many numbers: 0.4 GB and a second
 
@@ -49,10 +46,8 @@ class Prediction:
 
     def __init__(self, sampler):
         self.why_not = None
-        self._drawn = 0
         self._unbegun = []  # what torch drew before begin()
-        self._ahead = []  # index lists from number `_first` on
-        self._first = 0
+        self._ahead = None  # what it draws, once begun
         self._lists = None  # of the copies, once begun
         self._lengths = []  # (copy, attribute) that take the data set's length
         self._state = None  # of torch's default generator, until the copies have begun: they draw from it at their start
@@ -73,7 +68,8 @@ class Prediction:
         for twin, name in self._lengths:
             setattr(twin, name, range(dataset_samples))
         self._lists = _lazily(self._copy)
-        drawn, self._unbegun, self._drawn = self._unbegun, [], 0
+        self._ahead = lookahead.Lookahead(self._look)
+        drawn, self._unbegun = self._unbegun, []
         for number, index in enumerate(drawn):
             self.drawn(number, index)
 
@@ -88,7 +84,6 @@ class Prediction:
         """torch drew this index list: the one of that number."""
         if self.why_not is not None:
             return
-        self._drawn = number + 1
         if self._lists is None:
             self._unbegun.append(list(index) if type(index) is list else index)  # a data set may sort what it is given
             if len(self._unbegun) > _MOST_UNBEGUN:
@@ -98,25 +93,17 @@ class Prediction:
         if not expected or type(index) is not type(expected[0]) or not _equal(index, expected[0]):
             self.end("the sampler drew something else than a copy of it")
             return
-        if self._drawn - self._first > 2 * _KEPT:
-            del self._ahead[: self._drawn - self._first - _KEPT]
-            self._first = self._drawn - _KEPT
+        self._ahead.drawn(number)
 
     def end(self, why):
         """Nothing is told from here on."""
         self.why_not = self.why_not or why
-        self._lists, self._copy, self._ahead, self._unbegun = None, None, [], []
+        self._lists, self._copy, self._ahead, self._unbegun = None, None, None, []
 
     def lists(self, first, count):
         """Index lists of the batches first, first + 1, ... as far as the pass goes."""
-        end = first + count
-        if self._lists is None or first < self._first or end - self._first > _MOST_AHEAD:
-            return []
-        missing = end - self._first - len(self._ahead)
-        if missing > 0:
-            found = self._look(max(missing, _AT_ONCE))  # which may end it
-            self._ahead.extend(found)
-        return self._ahead[first - self._first : end - self._first]
+        found = self._ahead.at(first, count) if self._ahead is not None else []
+        return found if self._ahead is not None else []  # looking may have ended it
 
     def _look(self, count):
         """Draws from the copies; what they share with the script is as before afterwards."""
