@@ -17,6 +17,7 @@ import numpy
 BATCH = 8
 STEP_S = 0.005
 NPY_HEADER = 128
+SHARDS = 4
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
@@ -51,7 +52,25 @@ def pipeline(folder):
     return paths.map(load, num_parallel_calls=2, deterministic=True).batch(BATCH).prefetch(2)
 
 
-def tf_data(folder, seen, epochs):
+def records(folder):
+    """The same arrays as shards of TFRecords, made by the first run, two of them read at a time."""
+    import tensorflow as tf
+
+    target = os.path.join(folder, "records")
+    if not os.path.isdir(target):
+        os.makedirs(target + ".part")
+        for shard in range(SHARDS):
+            with tf.io.TFRecordWriter(os.path.join(target + ".part", "%04d.tfrecord" % shard)) as writer:
+                for path in paths_in(folder)[shard::SHARDS]:
+                    writer.write(numpy.load(path).tobytes())
+        os.rename(target + ".part", target)
+    shards = tf.data.Dataset.from_tensor_slices(sorted(glob.glob(os.path.join(target, "*"))))
+    samples = shards.interleave(tf.data.TFRecordDataset, cycle_length=2, num_parallel_calls=2, deterministic=True)
+    samples = samples.shuffle(64, seed=7).map(lambda record: tf.reshape(tf.io.decode_raw(record, tf.float32), [3, 32, 32]))
+    return samples.batch(BATCH).prefetch(2)
+
+
+def train_compiled(dataset, seen, epochs):
     """A loop of one's own around a compiled step."""
     import tensorflow as tf
 
@@ -65,11 +84,18 @@ def tf_data(folder, seen, epochs):
         weights.assign_sub(1e-6 * tape.gradient(loss, weights))
         return loss
 
-    dataset = pipeline(folder)
     for epoch in range(epochs):
         for values in dataset:
             step(values)
             seen.batch(epoch, values.numpy())
+
+
+def tf_data(folder, seen, epochs):
+    train_compiled(pipeline(folder), seen, epochs)
+
+
+def tf_records(folder, seen, epochs):
+    train_compiled(records(folder), seen, epochs)
 
 
 def keras(folder, seen, epochs):
@@ -167,7 +193,7 @@ def wrapped(folder, seen, epochs):
 
 
 # name: (job, module that it needs beyond numpy)
-JOBS = {"wrapped": (wrapped, None), "tf_data": (tf_data, "tensorflow"), "keras": (keras, "tensorflow"),
+JOBS = {"wrapped": (wrapped, None), "tf_data": (tf_data, "tensorflow"), "tf_records": (tf_records, "tensorflow"), "keras": (keras, "tensorflow"),
         "dali": (dali, "nvidia.dali"), "dali_dynamic": (dali_dynamic, "nvidia.dali.experimental.dynamic")}
 
 

@@ -19,10 +19,12 @@ class _Process:
     delivers = False  # a loader was seen
     optimizes = False  # torch's optimizers step
     steps_told = False  # the script calls stallcast.step()
+    settled = set()  # optimizers by id, of whose steps there is nothing more to find: they are counted alone
 
 
 def _enter_child():
     process.generation += 1
+    process.settled.clear()
 
 
 current = _Thread()

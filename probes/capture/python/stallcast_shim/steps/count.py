@@ -14,3 +14,9 @@ def count(stepped):
     phases.count_step()
     exchange.look()
     own_loop.count(stepped)
+
+
+def is_all_found():
+    """Whether further steps of an optimizer that has made one are only to be counted: nothing is looked for, or timed, at
+    steps."""
+    return own_loop.is_over() and not handover.times_steps() and not exchange.is_watching()

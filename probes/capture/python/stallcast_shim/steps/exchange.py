@@ -10,6 +10,7 @@ import weakref
 
 from .. import capture
 from ..frames import unseen
+from ..thread import process
 
 _ON_CPU, _ON_DEVICE = 10, 100  # iterations from one that is timed to the next
 _WARM_UP = 10  # all of the first ones are timed: buckets are not what they will be
@@ -54,6 +55,11 @@ def _watch(model):
         model._set_ddp_runtime_logging_sample_rate(_ON_CPU)
         every = _ON_CPU
     _models[model] = Watched(len(_models), every)
+    process.settled.clear()
+
+
+def is_watching():
+    return bool(_models)
 
 
 def look():

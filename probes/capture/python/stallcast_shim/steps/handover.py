@@ -167,6 +167,11 @@ def time_blocking(places):
         replace.call_instead(by_code[code][0], real, blocked.timed(real, where))
 
 
+def times_steps():
+    """Whether stepped() is waited for."""
+    return _state["blocked"] is not None
+
+
 def stepped():
     """This thread made a step."""
     if _state["blocked"] is not None and threading.get_ident() == _state["thread"]:

@@ -6,26 +6,47 @@ import sys
 from .. import capture, describe
 from ..capture import calls
 from ..frames import unseen
+from ..states.segment_run import run
 from ..thread import process
 from . import backward, count
 
 
-def _count(optimizer):
-    """One step was made. While torch.compile traces the call, nothing: our call would break a full graph."""
-    if not calls.enabled or _is_compiling():
-        return
-    try:
-        describe.write_gradients(optimizer)
-        process.optimizes = True
-        count.count(optimizer)
-    except Exception as error:
-        capture.fail("counting a step", error)
+_MOST_SETTLED = 16  # a script may make an optimizer for each step
 
 
 def _is_compiling():
     compiler = getattr(sys.modules.get("torch"), "compiler", None)
     is_compiling = getattr(compiler, "is_compiling", None)
     return is_compiling is not None and is_compiling()
+
+
+_asked = _is_compiling  # torch's own, once a step was made
+
+
+def _count(optimizer):
+    """One step was made. While torch.compile traces the call, nothing: our call would break a full graph. Between two steps
+    what is called is cold in the processor's caches: a step of which nothing is to be found any more is counted right here.
+    """
+    if not calls.enabled or _asked():
+        return
+    try:
+        if id(optimizer) in process.settled:
+            calls.step()
+            run.last_pass.loader.steps += 1
+        else:
+            _look(optimizer)
+    except Exception as error:
+        capture.fail("counting a step", error)
+
+
+def _look(optimizer):
+    global _asked
+    _asked = getattr(getattr(sys.modules["torch"], "compiler", None), "is_compiling", _is_compiling)
+    describe.write_gradients(optimizer)
+    process.optimizes = True
+    count.count(optimizer)
+    if count.is_all_found() and run.last_pass is not None and len(process.settled) < _MOST_SETTLED:
+        process.settled.add(id(optimizer))
 
 
 def patch(module):

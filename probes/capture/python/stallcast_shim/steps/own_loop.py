@@ -38,6 +38,11 @@ def _enter_child():
 os.register_at_fork(after_in_child=_enter_child)
 
 
+def is_over():
+    """Whether nothing is looked for any more."""
+    return _state["over"]
+
+
 def count(stepped):
     """An optimizer stepped, or what stands for one. What fails here is said, and ends the looking alone: steps and waits are recorded on."""
     if _state["over"]:

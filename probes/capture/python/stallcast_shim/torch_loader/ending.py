@@ -17,15 +17,16 @@ def patch(owner, attribute):
     real = getattr(owner, "_shutdown_workers", None)
     if real is None:
         return
+    now_ns, without_us = monotonic_ns, leave_out  # an iterator that lives to the interpreter's end is dropped after our globals
 
     @functools.wraps(real)
     @unseen
     def _shutdown_workers(self, *args, **kwargs):
-        begin_ns = monotonic_ns()
+        begin_ns = now_ns()
         try:
             result = real(self, *args, **kwargs)
         except BaseException as error:
-            leave_out(error)
+            without_us(error)
             raise
         try:
             current_pass = self.__dict__.get(attribute)
@@ -33,7 +34,7 @@ def patch(owner, attribute):
             if is_given_up and calls.enabled and not current.busy:
                 current_pass.is_given_up = True  # torch calls it again
                 capture.text(capture.TEXT_MARK, {"what": "given up", "iterator_id": current_pass.iterator_id,
-                                                 "ns": monotonic_ns() - begin_ns})
+                                                 "ns": now_ns() - begin_ns})
         except Exception:
             pass  # within the end of the interpreter
         return result
