@@ -32,8 +32,8 @@ EPOCHS = 12
 PATIENCE_S = 300
 LIGHT = "plain,lasting,iterable,evaluating,wrapped"
 # Batches come from threads or processes that cannot be held back: these jobs are recorded passively.
-NOT_SWITCHED = ("wrapped", "tf_data", "tf_records", "keras", "dali", "dali_dynamic", "grain_threads", "grain_serial", "grain_processes",
-                "grain_loader", "grain_evaluating", "datasets_batches", "datasets_stream", "nodes_threads",
+NOT_SWITCHED = ("wrapped", "tf_data", "tf_records", "keras", "dali", "dali_dynamic", "grain_threads", "grain_serial",
+                "grain_processes", "grain_loader", "grain_evaluating", "datasets_batches", "datasets_stream", "nodes_threads",
                 "nodes_serial", "spdl", "ray_data", "jax_tf_data", "jax_wrapped")
 PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120",
             "nvidia.dali.experimental.dynamic": "nvidia-dali-cuda120",

@@ -193,7 +193,8 @@ def wrapped(folder, seen, epochs):
 
 
 # name: (job, module that it needs beyond numpy)
-JOBS = {"wrapped": (wrapped, None), "tf_data": (tf_data, "tensorflow"), "tf_records": (tf_records, "tensorflow"), "keras": (keras, "tensorflow"),
+JOBS = {"wrapped": (wrapped, None), "tf_data": (tf_data, "tensorflow"), "tf_records": (tf_records, "tensorflow"),
+        "keras": (keras, "tensorflow"),
         "dali": (dali, "nvidia.dali"), "dali_dynamic": (dali_dynamic, "nvidia.dali.experimental.dynamic")}
 
 
