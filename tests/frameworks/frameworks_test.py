@@ -33,8 +33,8 @@ PATIENCE_S = 300
 LIGHT = "plain,lasting,iterable,evaluating,wrapped"
 # Batches come from threads or processes that cannot be held back: these jobs are recorded passively.
 NOT_SWITCHED = ("wrapped", "tf_data", "tf_records", "keras", "dali", "dali_dynamic", "grain_threads", "grain_serial",
-                "grain_processes", "grain_loader", "grain_evaluating", "datasets_batches", "datasets_stream", "nodes_threads",
-                "nodes_serial", "spdl", "ray_data", "jax_tf_data", "jax_wrapped")
+                "grain_processes", "grain_loader", "grain_evaluating", "datasets_batches", "datasets_stream",
+                "nodes_threads", "nodes_serial", "spdl", "ray_data", "jax_tf_data", "jax_wrapped")
 PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120",
             "nvidia.dali.experimental.dynamic": "nvidia-dali-cuda120",
             "tensorflow": "tensorflow-cpu", "torch_sparse": "torch-sparse", "dgl.graphbolt": "dgl",
