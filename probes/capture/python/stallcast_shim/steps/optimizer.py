@@ -20,14 +20,14 @@ def _is_compiling():
     return is_compiling is not None and is_compiling()
 
 
-_asked = _is_compiling  # torch's own, once a step was made
+_ask_compiler = _is_compiling  # torch's own function, once a step was made
 
 
 def _count(optimizer):
     """One step was made. While torch.compile traces the call, nothing: our call would break a full graph. Between two steps
     what is called is cold in the processor's caches: a step of which nothing is to be found any more is counted right here.
     """
-    if not calls.enabled or _asked():
+    if not calls.enabled or _ask_compiler():
         return
     try:
         if id(optimizer) in process.settled:
@@ -40,8 +40,9 @@ def _count(optimizer):
 
 
 def _look(optimizer):
-    global _asked
-    _asked = getattr(getattr(sys.modules["torch"], "compiler", None), "is_compiling", _is_compiling)
+    """A step of which something may have to be found still."""
+    global _ask_compiler
+    _ask_compiler = getattr(getattr(sys.modules["torch"], "compiler", None), "is_compiling", _is_compiling)
     describe.write_gradients(optimizer)
     process.optimizes = True
     count.count(optimizer)
