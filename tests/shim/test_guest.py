@@ -2,50 +2,11 @@
 
 import signal
 
-from harness import ShimTest, main
-
-DATA = """
-import gc, os, signal, sys, weakref
-import torch
-from torch.utils.data import DataLoader, Dataset
-
-class Numbers(Dataset):
-    def __init__(self, samples=12, fails_at=None, dies_at=None):
-        self.samples, self.fails_at, self.dies_at = samples, fails_at, dies_at
-
-    def __len__(self):
-        return self.samples
-
-    def __getitem__(self, index):
-        if index == self.fails_at:
-            raise KeyError("sample", index)
-        if index == self.dies_at:
-            os.kill(os.getpid(), signal.SIGKILL)
-        return torch.tensor([float(index)])
-"""
+from harness import main
+from training_script import TrainingScript
 
 
-class GuestTest(ShimTest):
-    NEEDS = "torch"
-
-    def script(self, body, **options):
-        path = self.write("script.py", "")
-        with open(path, "w") as file:
-            file.write(DATA + body)
-        return self.python(path, **options)
-
-    def same(self, body):
-        """Runs the script with and without the shim, which must look the same; the one with it."""
-        result = self.script(body)
-        plain = self.script(body, shim=False)
-        self.assertEqual((result.status, result.out, result.err), (plain.status, plain.out, plain.err))
-        return result
-
-    def fine(self, body):
-        result = self.same(body)
-        self.assert_fine(result)
-        return result.run
-
+class GuestTest(TrainingScript):
     # --- the script's own failures ---
 
     def test_exceptions_of_a_data_set(self):
@@ -351,101 +312,6 @@ for batch in DataLoader(Batches(), batch_size=None, num_workers=1):
         self.assertEqual([wait.samples for wait in run.consumer.waits], [6, 6, 6, 0])
         self.assertEqual([issue["id"] for issue in run.issues], ["samples-counted"])
         self.assertIn("6 in the first batch", run.issues[0]["detail"])
-
-    def test_what_distributed_data_parallel_timed(self):
-        run = self.fine(
-            """
-torch.distributed.init_process_group("gloo", init_method="file://" + os.path.join(os.getcwd(), "ranks-meet"),
-                                     rank=0, world_size=1)
-model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(8, 4, bias=False))
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for _ in range(45):
-    optimizer.zero_grad()
-    model(torch.ones(1, 8)).sum().backward()
-    optimizer.step()
-torch.distributed.destroy_process_group()
-"""
-        )
-        (recording,) = run.recordings
-        timed = [text for text in recording.texts["mark"] if text["what"] == "exchange"]
-        self.assertEqual([text["iteration"] for text in timed], [20, 30])
-        for text in timed:
-            self.assertEqual((text["backend"], text["bucket_bytes"], text["hook"]), ("gloo", [128], ""))
-            self.assertGreater(text["forward_ns"], 0)
-            self.assertGreater(text["backward_ns"], 0)
-            self.assertGreaterEqual(text["span_ns"], text["overlap_ns"])
-
-    def test_steps_of_which_all_was_found(self):
-        """They are counted without a look, until there is something to find again."""
-        run = self.fine(
-            """
-layer = torch.nn.Linear(1, 4, bias=False)
-optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
-def train(model):
-    for batch in DataLoader(Numbers(45)):
-        optimizer.zero_grad()
-        model(batch).sum().backward()
-        optimizer.step()
-train(layer)
-child = os.fork()
-if child == 0:
-    train(layer)
-    os._exit(0)
-os.waitpid(child, 0)
-torch.distributed.init_process_group("gloo", init_method="file://" + os.path.join(os.getcwd(), "ranks-meet-later"),
-                                     rank=0, world_size=1)
-train(torch.nn.parallel.DistributedDataParallel(layer))
-torch.distributed.destroy_process_group()
-"""
-        )
-        parent, child = sorted(run.recordings, key=lambda recording: -len(recording.steps))
-        self.assertEqual([[step.step for step in recording.steps] for recording in (parent, child)],
-                         [list(range(90)), list(range(45))])
-        exchanges, gradients = ([[text for text in recording.texts["mark"] if text["what"] == what]
-                                 for recording in (parent, child)] for what in ("exchange", "gradients"))
-        self.assertEqual([len(texts) for texts in exchanges], [2, 0])
-        self.assertEqual([[text["bytes"] for text in texts] for texts in gradients], [[16], [16]])
-
-    def test_a_compiled_loop_still_runs(self):
-        if self.torch_version() < (2, 6):
-            self.skipTest("torch.compile works on this Python from torch 2.6 on")
-        body = """
-weight = torch.nn.Parameter(torch.ones(4))
-optimizer = torch.optim.SGD([weight], lr=0.1)
-@torch.compile(backend="eager")
-def step():
-    optimizer.step()
-for _ in range(2):
-    weight.grad = torch.ones(4)
-    step()
-optimizer.step()
-print(weight.tolist())
-"""
-        result = self.script(body)
-        self.assertEqual((result.status, result.out), (0, self.script(body, shim=False).out))
-        self.assertEqual(result.run.issues, [])
-        self.assertIn(len(result.run.recordings[0].steps), (1, 3))  # inside a graph a step cannot be seen
-
-    def test_a_step_that_is_compiled_after_others_were_counted(self):
-        if self.torch_version() < (2, 6):
-            self.skipTest("torch.compile works on this Python from torch 2.6 on")
-        body = """
-weight = torch.nn.Parameter(torch.ones(4))
-optimizer = torch.optim.SGD([weight], lr=0.1)
-def step():
-    weight.grad = torch.ones(4)
-    optimizer.step()
-for batch in DataLoader(Numbers(6)):
-    step()
-compiled = torch.compile(step, backend="eager")
-for batch in DataLoader(Numbers(3)):
-    compiled()
-print(weight.tolist())
-"""
-        result = self.script(body)
-        self.assertEqual((result.status, result.out), (0, self.script(body, shim=False).out))
-        self.assertEqual(result.run.issues, [])
-        self.assertIn(len(result.run.consumer.steps), (6, 9))
 
 
 if __name__ == "__main__":
