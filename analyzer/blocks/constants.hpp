@@ -4,14 +4,16 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "probes/record/layout.hpp"
+
 namespace stallcast {
 
 // premise.cpp: what of a block's evidence must be true. docs/how/intervals.md promises these shares to the user;
 // tests/analyzer/blocks/premise_test.cpp has each case. Chosen as small as the kernel's own read-ahead and pages of
 // others allow; what is left of the other state biases a rate by about as much.
 
-/// Of the opened bytes, that may be resident in a cold block.
-inline constexpr double k_most_resident_if_cold = 0.02;
+/// Of the opened bytes, that may be resident in a cold block. The schedule judges by it, too.
+inline constexpr double k_most_resident_if_cold = record::k_most_resident_if_cold;
 /// Of the bytes read, that must come from storage in a cold block. Chosen, less strict than what may be resident: that
 /// is asked at each open, while bytes from storage are counts of a process that do not end with a batch.
 inline constexpr double k_least_stored_if_cold = 0.90;

@@ -36,6 +36,7 @@ bool parse_own_map(const char* line, OwnMap& out) {
   for (int i = 0; i < 4; ++i) {
     if (at[i] == '\0') return false;
   }
+  out.is_writable = at[1] == 'w';
   out.is_shared = at[3] == 's';
   if (at[4] != ' ') return false;
   at += 5;

@@ -11,6 +11,7 @@ struct OwnMap {
   std::uint64_t offset;  ///< in the file
   std::uint64_t inode;   ///< 0: of no file
   bool is_shared;
+  bool is_writable;
 };
 
 /// "7f31c8000000-7f31c8021000 r--s 00000000 fe:00 1310733   /data/tokens.bin": false if it is none of this form.

@@ -137,11 +137,14 @@ struct ControlBlock {
   std::atomic<std::uint64_t> ahead_first;
   std::atomic<std::uint32_t> ahead_batches;
   std::atomic<std::uint32_t> ahead_serial;
-  std::atomic<std::uint64_t> made_batches;     ///< by all workers, in a measured run
-  std::atomic<std::uint64_t> made_cpu_ns;      ///< CPU time that making these took
-  std::atomic<std::uint64_t> made_blocked_ns;  ///< in which they waited, and not for a core
-  std::atomic<std::uint64_t> made_wall_ns;     ///< all of it
-  std::atomic<std::uint32_t> shared_reads;     ///< of files of a stream that several processes read at a time
+  std::atomic<std::uint64_t> made_batches;             ///< by all workers, in a measured run
+  std::atomic<std::uint64_t> made_cpu_ns;              ///< CPU time that making these took
+  std::atomic<std::uint64_t> made_blocked_ns;          ///< in which they waited, and not for a core
+  std::atomic<std::uint64_t> made_wall_ns;             ///< all of it
+  std::atomic<std::uint64_t> cold_map_batches;         ///< begun cold, of what lies in maps of files
+  std::atomic<std::uint64_t> cold_map_bytes;           ///< of these files, summed over the batches
+  std::atomic<std::uint64_t> cold_map_resident_bytes;  ///< that stayed in memory all the same
+  std::atomic<std::uint32_t> shared_reads;             ///< of files of a stream that several processes read at a time
   StreamReader stream_readers[k_stream_readers];
 };
 

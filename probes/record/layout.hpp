@@ -252,6 +252,9 @@ inline constexpr std::size_t k_least_phase_bytes = sizeof(PhaseRecord) - sizeof(
 /// A batch that read() gave more of, per sample, is not made of what is mapped.
 inline constexpr std::uint64_t k_hardly_read_bytes = 1024;
 
+/// Of the bytes that are opened or mapped, that may be resident when a cold batch begins.
+inline constexpr double k_most_resident_if_cold = 0.02;
+
 /// What a batch found of the files that its process has mapped: reads of these are page faults, which nobody records.
 struct MappedRecord {
   RecordHeader header;        ///< aux: index of the segment

@@ -10,7 +10,7 @@
 ///   sized:PATH  goes to the end of a stream for its size first, as numpy.fromfile() does
 ///   hold:PATH  maps the file and keeps the map        drop:PATH  drops the file's pages
 ///   map:PATH  maps it and reads nothing   own:PATH  maps a copy of its own and writes to it   touch:OFFSET:BYTES
-///   seal:PATH  the same of a map that may be written to in between only
+///   seal:PATH  the same of a map that may be written to in between only   private:PATH  of one that never is
 ///   replace   memory in the place of that map, behind everybody's back
 ///   user:UID   goes on as that user                   refuse:CALL:ERROR  the kernel refuses that system call
 ///   phased  segment:INDEX  slot:FIELDS...              the calls of that name
@@ -171,6 +171,10 @@ void map_file(const Words& words, int protection, int flags) {
 void own_map(const Words& words) {
   map_file(words, PROT_READ | PROT_WRITE, MAP_PRIVATE);
   std::memset(g_map, 'x', g_map_bytes);
+}
+
+void private_map(const Words& words) {
+  map_file(words, PROT_READ, MAP_PRIVATE);
 }
 
 void seal_map(const Words& words) {
@@ -351,6 +355,7 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"map", [](const Words& w) { map_file(w, PROT_READ, MAP_SHARED); }},
       {"own", own_map},
       {"seal", seal_map},
+      {"private", private_map},
       {"replace", replace_map},
       {"unmap", [](const Words&) { require(::munmap(g_map, g_map_bytes) == 0, "munmap"); }},
       {"touch", [](const Words& w) { report(std::string(g_map + number(w, 1), number(w, 2))); }},

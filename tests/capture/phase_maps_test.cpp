@@ -137,6 +137,19 @@ TEST_CASE("what a guest has written to a map of its own stays") {
   CHECK(run.mapped().empty());
 }
 
+TEST_CASE("a private map that nobody wrote to is dropped as a shared one is") {
+  PhasedRun run;
+  const auto file = make_file(data_folder(), "read_only", k_size);
+  const auto lines = reading_maps(run).guest(
+      {"private:" + file.string(), begin(Phase::cold, 0), k_touch, "end", begin(Phase::cold, 1), k_touch, "end"});
+  for (const std::string& line : lines) CHECK(line == part_of(file));
+  const auto seen = run.mapped();
+  REQUIRE(seen.size() == 2);
+  CHECK(seen[1].evicted_bytes >= k_part);
+  CHECK(seen[1].resident_bytes == 0);
+  CHECK(run.evidence()[1].storage_bytes >= k_part);
+}
+
 TEST_CASE("what a guest has written to a map while it was allowed to stays") {
   PhasedRun run(record::Evict::all);
   const auto file = make_file(data_folder(), "sealed", k_size);

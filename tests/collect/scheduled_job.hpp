@@ -123,6 +123,7 @@ struct Job {
   double cached_rate = 0.0;    ///< in blocks from memory; 0: as otherwise
   double waited = 0.0;         ///< share of its time that it waits for batches
   double hold_s = 0.0;         ///< that it is held at the beginning of each burst
+  bool found_cold = false;     ///< its workers waited for storage as found
   bool sight_is_lost = false;  ///< what the pass will draw was known, and is no longer
   record::PhaseSupport support = record::PhaseSupport::all;
 
@@ -140,6 +141,11 @@ struct Job {
 
   void put(double turn) {
     const auto turns = static_cast<std::uint64_t>(turn);
+    if (found_cold) {
+      control->made_batches.store(100);
+      control->made_wall_ns.store(1000);
+      control->made_blocked_ns.store(900);
+    }
     for (int rank = 0; rank < ranks; ++rank) {
       record::PhaseSlot& slot = control->phases[rank];
       slot.turns.store(turns);

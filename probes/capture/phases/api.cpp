@@ -153,6 +153,14 @@ void write_mapped(Thread& thread, const PhaseState& state) {
   record::commit(thread.out);
 }
 
+/// Whether maps can be emptied at all shows in the first cold batches: the schedule need not wait for the analysis.
+void count_cold_maps(const PhaseState& state, record::ControlBlock& control) {
+  if (state.evicts_maps.load(k_relaxed) == 0 || state.maps.unknown > 0) return;
+  control.cold_map_bytes.fetch_add(state.maps.file_bytes, k_relaxed);
+  control.cold_map_resident_bytes.fetch_add(state.maps.resident_bytes, k_relaxed);
+  control.cold_map_batches.fetch_add(1, std::memory_order_release);
+}
+
 /// A batch for which hardly anything was read while large files were mapped is made of these: cold ones are made
 /// accordingly, and the schedule gives cached ones the time to come in.
 void tell_of_maps(Thread& thread, PhaseState& state, record::ControlBlock& control) {
@@ -296,4 +304,5 @@ STALLCAST_EXPORT void stallcast_phase_end(void) {
   if (state->segment == k_no_segment || !record::recording(self.writer)) return;
   write_phase(*thread, *state);
   write_mapped(*thread, *state);
+  count_cold_maps(*state, *self.writer.control);
 }

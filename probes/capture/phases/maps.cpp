@@ -6,6 +6,7 @@
 #include "probes/capture/emulation/emulate.hpp"
 #include "probes/capture/own_maps.hpp"
 #include "probes/capture/paths.hpp"
+#include "probes/capture/phases/pagemap.hpp"
 #include "probes/capture/phases/populated.hpp"
 #include "probes/capture/phases/settle.hpp"
 #include "probes/capture/phases/storage.hpp"
@@ -87,12 +88,13 @@ bool is_there(const Map& map) {
   return map.begin.load(std::memory_order_acquire) > k_writing;
 }
 
-/// What of `line` is a map of ours that may be dropped; its offset in the file must be where it was. A private one may
-/// hold what the guest wrote to it while that was allowed: it keeps its pages, and these count as resident.
+/// What of `line` is a map of ours that may be dropped; its offset in the file must be where it was. A private one, as
+/// pyarrow makes, may hold what the guest wrote to it while that was allowed: then it keeps its pages, and these count
+/// as resident.
 bool overlap(const Map& map, const OwnMap& line, std::uint64_t& first, std::uint64_t& end) {
   if (!is_there(map)) return false;
   const std::uint64_t begin = map.begin.load(k_relaxed);
-  if (line.inode != map.inode || !line.is_shared) return false;
+  if (line.inode != map.inode || (!line.is_shared && line.is_writable)) return false;
   first = std::max(begin, line.begin);
   end = std::min(begin + map.bytes, line.end);
   return first < end && line.offset + (first - line.begin) == map.offset + (first - begin);
@@ -106,6 +108,7 @@ void unmap_pages() {
       std::uint64_t first = 0;
       std::uint64_t end = 0;
       if (!overlap(g_maps[i], line, first, end)) continue;
+      if (!line.is_shared && may_hold_own_pages(first, end)) continue;
       raw::advise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);  // NOLINT(performance-no-int-to-ptr)
     }
   });

@@ -93,6 +93,9 @@ inline constexpr std::uint64_t k_added_cpu_ns = 500'000;
 inline constexpr double k_slowest_batch_rate = 1e-3;
 
 // phase_end.cpp
+/// times the pace of cold batches so far, that some of them may have. Chosen: they come in bunches of as many as
+/// workers
+inline constexpr double k_faster_than_so_far = 4.0;
 /// Seconds after the end in which a rank has not come to it. Chosen: it is busy elsewhere (evaluates, saves), and over
 inline constexpr double k_busy_elsewhere_s = 30.0;
 
@@ -125,6 +128,9 @@ inline constexpr std::uint64_t k_look_at_positions_every_ns = 1'000'000'000ULL;
 inline constexpr double k_off_of_stream = 0.05;
 /// files to the samples that were read from them, below which samples share files. Chosen: some may be read twice
 inline constexpr double k_own_files = 0.9;
+/// of the samples taken, that read something themselves where batches are made of maps. Chosen: each worker opens its
+/// files with one of some hundred
+inline constexpr double k_most_samples_that_open = 0.05;
 /// of a shard, that a block takes. Chosen: of more, all readers hardly ever have so much before them at a time
 inline constexpr double k_most_of_shard = 0.6;
 

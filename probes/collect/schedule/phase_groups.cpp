@@ -35,6 +35,9 @@ Segment PhaseSchedule::block(Phase phase, const View& view) const {
   if (phase == Phase::cold && rate > 0.0 && rate < rate_as_found_) {
     batches = std::min(batches, transients_ + std::max<std::uint64_t>(measured_batches(rate), view.workers));
   }
+  if (phase == Phase::cold && rate == 0.0 && !was_found_cold()) {
+    batches = std::min(batches, transients_ + std::max<std::uint64_t>(k_fewest_block_batches, view.workers));
+  }
   // What workers that wait for storage make tells the rate of a job that comes to wait for them. What was under way
   // when the block began may have been ready.
   if (phase == Phase::cold && reads_in_gaps(view) && makers_mostly_wait()) {
@@ -77,6 +80,13 @@ bool PhaseSchedule::makers_mostly_wait() const {
   const std::uint64_t blocked_ns = control_.made_blocked_ns.load(std::memory_order_relaxed);
   return control_.made_batches.load(std::memory_order_relaxed) >= k_fewest_made &&
          2 * blocked_ns > control_.made_wall_ns.load(std::memory_order_relaxed);
+}
+
+/// Whether batches from storage are likely to come as quickly as they did as found. Of a job that found its data in
+/// memory they may take a hundred times as long, and of one that reads through maps, too: these are emptied for each
+/// batch, with what the kernel read around the pages of others.
+bool PhaseSchedule::was_found_cold() const {
+  return makers_mostly_wait() && control_.maps_read.load(std::memory_order_relaxed) == 0;
 }
 
 /// By the CPU time that making a batch took so far: from memory it takes no longer than that on a core of its own. With

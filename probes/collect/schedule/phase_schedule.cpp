@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include "probes/collect/schedule/constants.hpp"
@@ -111,6 +112,20 @@ void PhaseSchedule::plan_blocks(const View& view) {
   block_batches_ = std::min(measured + transients_, k_most_block_batches);
   spans_ = view.pass_length() > 0 && view.pass_length() < block_batches_ + view.in_flight + 2;
   next_turn_ = std::max(next_turn_, view.fastest_turn);
+}
+
+/// Whether what is mapped can be put out of memory shows in the first cold group. Where it cannot, each further one
+/// would take its time of the budget, and fail its premise.
+void PhaseSchedule::judge_maps(const View& view) {
+  if (!wants(Phase::cold) || !reads_maps() || cold_.end == 0 || !rests(cold_, view)) return;
+  if (control_.cold_map_batches.load(std::memory_order_acquire) < k_fewest_block_batches) return;
+  const auto bytes = static_cast<double>(control_.cold_map_bytes.load(std::memory_order_relaxed));
+  const auto stayed = static_cast<double>(control_.cold_map_resident_bytes.load(std::memory_order_relaxed));
+  if (stayed <= record::k_most_resident_if_cold * bytes) return;
+  std::erase_if(wants_.phases, [](Phase phase) { return phase == Phase::cold || phase == Phase::supply_cold; });
+  char share[16];
+  std::snprintf(share, sizeof(share), "%.0f %%", 100.0 * stayed / bytes);
+  why_not_cold_ = std::string(share) + " of the mapped files stay in memory";
 }
 
 void PhaseSchedule::publish(const Segment& segment) {
@@ -251,6 +266,7 @@ void PhaseSchedule::step(std::uint64_t now_ns) {
     return;
   }
   if (block_batches_ == 0) plan_blocks(now);
+  judge_maps(now);
   follow_next(now);
   if (block_batches_ > 0) advance(now);
 }

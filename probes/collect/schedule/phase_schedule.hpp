@@ -76,6 +76,9 @@ class PhaseSchedule {
   /// Why there are no blocks from memory, or fewer than were wanted; empty where there are.
   [[nodiscard]] const std::string& why_not_cached() const { return why_not_cached_; }
 
+  /// Why there are no further blocks from storage; empty where there are.
+  [[nodiscard]] const std::string& why_not_cold() const { return why_not_cold_; }
+
   /// Where the budget ended it before there were the fewest rounds from memory: how many there are, and the budget that
   /// would hold all of them at the pace so far.
   struct Short {
@@ -147,6 +150,7 @@ class PhaseSchedule {
   [[nodiscard]] bool wants_supply(record::Phase made_as) const;
   [[nodiscard]] bool wants_bursts_without_cold() const;
   void plan_blocks(const View& view);
+  void judge_maps(const View& view);
   void advance(const View& view);
   void advance_cached(const View& view);
   /// The files of a group of so many turns that may begin at `from`; not yet, while cold batches are made.
@@ -190,6 +194,7 @@ class PhaseSchedule {
   [[nodiscard]] bool reads_in_gaps(const View& view) const;
   /// Whether workers have waited, and not for a core, for most of the time in which they made batches.
   [[nodiscard]] bool makers_mostly_wait() const;
+  [[nodiscard]] bool was_found_cold() const;
   /// Turns until all that is under way lies ready, where files are in memory and nothing was ready before; 0: not
   /// known, or a job that need not be measured so shortly.
   [[nodiscard]] std::uint64_t turns_to_fill(const View& view) const;
@@ -219,6 +224,7 @@ class PhaseSchedule {
   [[nodiscard]] bool has_enough() const;
   [[nodiscard]] bool has_time_for(const Group& group, const View& view) const;
   [[nodiscard]] bool memory_may_come(const View& view) const;
+  [[nodiscard]] std::uint64_t turns_until_look(const View& view) const;
   void publish_end(const View& view);
   void end_behind_last(const View& view);
 
@@ -274,6 +280,7 @@ class PhaseSchedule {
   bool ended_ = false;
   double ended_s_ = 0.0;
   std::string why_not_cached_{};
+  std::string why_not_cold_{};
   std::string obstacle_{};
 };
 

@@ -113,6 +113,12 @@ std::vector<DataIssue> PhasedRun::issues_at_end() const {
     issues.push_back({"no-cached-blocks", Severity::info, 1, "no blocks from memory: " + schedule_.why_not_cached(),
                       "what a cache would bring is then told by how long reads took"});
   }
+  if (!schedule_.why_not_cold().empty()) {
+    issues.push_back(
+        {"no-cold-blocks", Severity::info, 1, "no further blocks from storage: " + schedule_.why_not_cold(),
+         "the kernel reads around each page that is touched (read_ahead_kb of the device), and cannot drop "
+         "what other processes have mapped: of much larger files less stays"});
+  }
   if (const auto few = schedule_.fell_short()) {
     const auto minutes = static_cast<std::int64_t>(std::ceil(few->budget.value() / 60.0));
     issues.push_back({"few-rounds", Severity::info, few->rounds,

@@ -161,8 +161,14 @@ void RecordedFiles::ask_all() {
   hold(*now_, std::move(parts));
 }
 
+/// The sample with which a worker opens what it maps reads its header: numpy.load().
 bool RecordedFiles::only_maps() const {
-  return control_.maps_read.load(std::memory_order_relaxed) != 0 && samples_.samples() == 0 && !has_stream(control_);
+  if (control_.maps_read.load(std::memory_order_relaxed) == 0 || has_stream(control_)) return false;
+  double taken = 0.0;
+  for (const record::RankSlot& rank : control_.ranks) {
+    taken += static_cast<double>(rank.samples.load(std::memory_order_relaxed));
+  }
+  return static_cast<double>(samples_.samples()) <= k_most_samples_that_open * taken;
 }
 
 bool RecordedFiles::are_shared() const {

@@ -135,7 +135,7 @@ TEST_CASE("maps of files are held as a whole, in the first pass too; where that 
   job.files.takes_s = 20.0;
   job.files.maps = true;
   PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
-  job.run(schedule, 75.0);
+  job.run(schedule, 70.0);
   CHECK(job.files.asked == 0);
   CHECK(job.files.asked_all >= 1);
   const auto cached = job.published(Phase::cached);
@@ -146,6 +146,28 @@ TEST_CASE("maps of files are held as a whole, in the first pass too; where that 
   CHECK(cold[2].round == cached[0].round);  // the rounds that need no files come first
   CHECK(cold[3].round == cached[1].round);
   CHECK(cold[3].first > cached[1].first);
+}
+
+TEST_CASE(
+    "mapped files whose pages stay in memory have one cold group, and the rest of the budget is for the other states") {
+  const auto cold_groups = [](std::uint64_t resident, bool maps) {
+    Job job;
+    job.pass = 100'000;
+    job.waited = 0.6;
+    job.files.takes_s = 5.0;
+    job.files.maps = maps;
+    job.control->cold_map_batches = 20;
+    job.control->cold_map_bytes = 20 * 1000;
+    job.control->cold_map_resident_bytes = 20 * resident;
+    PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+    job.run(schedule, 75.0);
+    CHECK(job.published(Phase::cached).size() >= 2);
+    CHECK(schedule.why_not_cold() == (resident > 20 && maps ? "30 % of the mapped files stay in memory" : ""));
+    return job.published(Phase::cold).size();
+  };
+  CHECK(cold_groups(300, true) == 1);
+  CHECK(cold_groups(20, true) > 2);
+  CHECK(cold_groups(300, false) > 2);
 }
 
 TEST_CASE("mapped files that take most of the budget to bring in are given up, and cold rounds go on") {

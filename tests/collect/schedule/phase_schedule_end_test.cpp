@@ -32,6 +32,23 @@ TEST_CASE("measuring keeps to its budget") {
   }
 }
 
+TEST_CASE("the end comes within seconds of the budget, however slow the batches are that it falls among") {
+  for (const int ranks : {1, 2}) {
+    Job job;
+    job.ranks = ranks;
+    job.rate = 30.0;
+    job.cold_rate = 0.4;
+    job.pass = 100'000;
+    PhaseWants wants = usual_wants();
+    wants.budget = Seconds(30.0);
+    PhaseSchedule schedule(*job.control, wants, &job.files);
+    CHECK(run_to_end(job, schedule, 40.0) <= 30.2);
+    REQUIRE(schedule.progress(job.now_ns).ended);
+    job.run(schedule, 10.0);
+    CHECK(job.control->phases[0].turns.load() >= job.published().back().first);
+  }
+}
+
 TEST_CASE("what was published is gone through before the end, where nothing more fits") {
   for (const double rate : {2.0, 7.0, 10.0, 50.0}) {
     for (const auto& phases : {usual_wants().phases, std::vector<Phase>{Phase::synthetic}}) {

@@ -108,8 +108,38 @@ TEST_CASE("what only predictions need comes later where the budget is short, and
   CHECK(rounds <= 2);
 }
 
+TEST_CASE(
+    "the first cold block is a short one where the job did not wait for storage as found, or reads through maps") {
+  const auto first_cold = [](bool found_cold, bool maps) {
+    Job job;
+    job.rate = 30.0;
+    job.cold_rate = 0.5;
+    job.pass = 100'000;
+    job.found_cold = found_cold;
+    job.control->maps_read.store(maps ? 1 : 0);
+    PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+    job.run(schedule, 10.0);
+    return job.published(Phase::cold).at(0).batches;
+  };
+  CHECK(first_cold(true, false) == 4 + 2 + 45);
+  CHECK(first_cold(false, false) == 4 + 2 + 12);
+  CHECK(first_cold(true, true) == 4 + 2 + 12);
+}
+
+TEST_CASE("cold batches that take sixty times as long as others leave time for the other states") {
+  Job job;
+  job.rate = 30.0;
+  job.cold_rate = 0.5;
+  job.pass = 100'000;
+  PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+  job.run(schedule, 110.0);
+  CHECK_FALSE(job.published(Phase::cached).empty());
+  CHECK_FALSE(job.published(Phase::synthetic).empty());
+}
+
 TEST_CASE("slow cold batches make cold blocks shorter") {
   Job job;
+  job.found_cold = true;
   job.rate = 40.0;
   job.cold_rate = 8.0;
   job.pass = 1000;

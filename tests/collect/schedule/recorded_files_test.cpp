@@ -206,6 +206,17 @@ TEST_CASE("files ahead: where unread samples lie in a file that they share is to
   CHECK(rank.files->held_bytes() < 5 * 4096);
 }
 
+TEST_CASE("files ahead: what is mapped is all that is read, also where a few samples read as they open it") {
+  Rank rank(4);
+  rank.poll();
+  rank.control->ranks[0].samples.store(400);
+  CHECK_FALSE(rank.files->only_maps());
+  rank.control->maps_read.store(1);
+  CHECK(rank.files->only_maps());
+  rank.control->ranks[0].samples.store(40);
+  CHECK_FALSE(rank.files->only_maps());
+}
+
 TEST_CASE("files ahead: samples that lie in files together are told; all files can be held") {
   Rank rank(8);
   rank.poll();
