@@ -76,6 +76,7 @@ RatesSoFar rates_so_far(const std::filesystem::path& run_folder, double target) 
   RatesSoFar so_far;
   const auto profile = analyze(run_folder);
   if (!profile) return so_far;
+  so_far.cold_fails = cold_blocks_fail(profile.value());
   const Rates& rates = profile.value().rates;
   const std::vector<Point>& points = profile.value().points;
   if (std::none_of(points.begin(), points.end(), [](const Point& point) { return point.method == "differential"; }))

@@ -22,8 +22,9 @@ namespace stallcast::cli {
 
 /// The rates of a phased run while it goes on.
 struct RatesSoFar {
-  bool tight = false;   ///< as `rates_are_tight` has it
-  std::string words{};  ///< "cold 201 +-3%, cached 480 +-6%"; empty before there are any
+  bool tight = false;       ///< as `rates_are_tight` has it
+  bool cold_fails = false;  ///< of several cold blocks none counts, as its premise does not hold
+  std::string words{};      ///< "cold 201 +-3%, cached 480 +-6%"; empty before there are any
 };
 
 /// Of the run recorded in `run_folder` so far. `target`: half the width of an interval as a share of its rate.

@@ -171,10 +171,10 @@ Status take_phases(const ProfileOptions& options, ProfilePlan& plan) {
   // A command that is ended gives its user the terminal back when the budget is over.
   if (phased.wants.stop) phased.wants.budget = phased.wants.budget - plan.storage;
   const auto words = std::make_shared<SharedWords>();
-  phased.enough = [limit = target.value(), words](const std::filesystem::path& folder) {
+  phased.estimate = [limit = target.value(), words](const std::filesystem::path& folder) {
     RatesSoFar so_far = rates_so_far(folder, limit);
     words->set(std::move(so_far.words));
-    return so_far.tight;
+    return collect::EstimatesSoFar{so_far.tight, so_far.cold_fails};
   };
   phased.on_progress = [words](const collect::PhaseProgress& now) { show_phase(now, words->get()); };
   phased.on_measured = measured_call(options, record);

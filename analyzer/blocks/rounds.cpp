@@ -76,7 +76,7 @@ void collect_rank(int number, std::vector<PhaseBlock>& blocks, PhaseRounds& out)
       const Premise premise = check_premise(block);
       out.premises[phase].push_back(premise);
       if (!premise.holds) {
-        block.rejected = "its premise does not hold: " + premise.seen;
+        block.rejected = std::string(k_premise_fails) + ": " + premise.seen;
         if (phase == Phase::cold) try_first_touch(block, number, out);
       }
     }

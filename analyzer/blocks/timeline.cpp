@@ -53,7 +53,7 @@ void add_rows(const std::vector<DrawnStep>& steps, std::size_t per_row, std::uin
 std::string why_left_out(const PhaseBlock& block) {
   if (!block.rejected.empty()) return block.rejected;
   const Premise premise = check_premise(block);
-  return premise.holds ? std::string() : "its premise does not hold: " + premise.seen;
+  return premise.holds ? std::string() : std::string(k_premise_fails) + ": " + premise.seen;
 }
 
 /// Blocks in the order of their beginning.

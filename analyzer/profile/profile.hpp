@@ -381,6 +381,9 @@ struct Sighting {
   std::string words{};  ///< in one line
 };
 
+/// How `PhaseStretch::left_out` begins where the state was not the one that was wanted; what was seen follows.
+inline constexpr const char* k_premise_fails = "its premise does not hold";
+
 /// A stretch of a phased run: one phase, as the first rank went through it. On the clock of the timeline.
 struct PhaseStretch {
   std::string phase{};

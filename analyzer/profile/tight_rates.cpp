@@ -1,11 +1,14 @@
 #include "analyzer/profile/tight_rates.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace stallcast {
 namespace {
 
 using Rate = MeasuredEstimate<SamplesPerSecond>;
+
+constexpr std::size_t k_rounds_that_fail = 3;
 
 bool lies_beyond(const Rate& supply, const Rates& rates) {
   double fastest = 0.0;
@@ -32,6 +35,14 @@ bool rates_are_tight(const Rates& rates, double target, const std::vector<record
   }
   return is_tight(rates.cold, target) && is_tight(rates.cached, target) && is_tight(rates.synthetic, target) &&
          (is_tight(rates.supply_cached, target) || lies_beyond(rates.supply_cached, rates));
+}
+
+bool cold_blocks_fail(const Profile& profile) {
+  std::set<std::int64_t> rounds;
+  for (const PhaseStretch& stretch : profile.phases) {
+    if (stretch.phase == "cold" && stretch.left_out.rfind(k_premise_fails, 0) == 0) rounds.insert(stretch.round);
+  }
+  return !profile.rates.cold && rounds.size() >= k_rounds_that_fail;
 }
 
 }  // namespace stallcast

@@ -21,4 +21,7 @@ namespace stallcast {
 /// as supply is at least 470. With supply 220 +- 30 it is false.
 [[nodiscard]] bool rates_are_tight(const Rates& rates, double target, const std::vector<record::Phase>& awaited = {});
 
+/// Whether there is no cold rate, as in none of three rounds or more a cold block was cold: more of them cure nothing.
+[[nodiscard]] bool cold_blocks_fail(const Profile& profile);
+
 }  // namespace stallcast

@@ -142,7 +142,13 @@ void add_remedies(Predictor& predictor, const JobModel& job, Recommendation& out
                    [](const Remedy& a, const Remedy& b) { return a.gain.mean > b.gain.mean; });
 }
 
-std::string verdict_of(const JobModel& job, const Recommendation& out) {
+/// Whether the job was seen to wait where the model has it not wait: then what it waits for was not measured.
+bool waits_unexplained(const Profile& profile) {
+  const auto& waited = profile.stalls.as_is_wait;
+  return waited && waited->ci95_low >= k_no_stall;
+}
+
+std::string verdict_of(const Profile& profile, const JobModel& job, const Recommendation& out) {
   const double stall = out.as_found.stall;
   if (job.overlapped && stall >= k_no_stall) {
     return "change the pipeline's own settings and profile again: what they would bring cannot be predicted for a "
@@ -152,6 +158,9 @@ std::string verdict_of(const JobModel& job, const Recommendation& out) {
     return std::string(out.is_sure ? "change to" : "try") + " these loader settings: about " +
            whole_percent(out.gain.mean) + " % more samples a second (" + whole_percent(out.gain.ci90_low) + " to " +
            whole_percent(out.gain.ci90_high) + " %)";
+  }
+  if (stall < k_no_stall && waits_unexplained(profile)) {
+    return "change nothing yet: the job waits for data, and this run does not tell what for; measure again, for longer";
   }
   if (stall < k_no_stall) return "change nothing: the job hardly waits for data";
   if (out.remedies.empty()) return "no other number of workers or prefetch factor brings more here";
@@ -197,7 +206,7 @@ Result<Recommendation> recommend(const Profile& profile) {
         "local_disk_bandwidth=2GB/s");
   }
   out.loader_line = loader_line(profile, out.best);
-  out.verdict = verdict_of(job, out);
+  out.verdict = verdict_of(profile, job, out);
   for (const KeyAvailability& key : predictor.keys()) {
     if (!key.available && is_worth_saying(job, key.key)) out.unanswered.push_back(key);
   }

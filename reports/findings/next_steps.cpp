@@ -5,6 +5,7 @@
 #include <array>
 #include <optional>
 
+#include "analyzer/profile/dataset_bytes.hpp"
 #include "analyzer/profile/loader_terms.hpp"
 #include "reports/findings/constants.hpp"
 #include "reports/findings/derived.hpp"
@@ -213,7 +214,10 @@ std::optional<NextStep> faster_storage(const Case& c) {
   if (!c.fetches() || !c.from_storage() || c.over_network()) return std::nullopt;
   std::string why = "workers wait in reads";
   if (c.was_in_memory()) {
-    why = "where reads do not come from memory, as in a first epoch, workers wait in them";
+    // Of data that stay in memory, what is read ahead for one sample serves others in a first epoch.
+    const bool is_like_first = !read_ahead_factor(c.p.dataset, c.p.job.dataset_samples);
+    why = is_like_first ? "where reads do not come from memory, as in a first epoch, workers wait in them"
+                        : "where the data do not stay in memory, workers wait in reads";
   } else if (c.p.resources.bytes_from_storage) {
     why += fmt::format("; {}{} of the bytes came from storage", c.d.cold ? "as found, " : "",
                        percent(*c.p.resources.bytes_from_storage));

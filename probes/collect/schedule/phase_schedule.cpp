@@ -122,10 +122,15 @@ void PhaseSchedule::judge_maps(const View& view) {
   const auto bytes = static_cast<double>(control_.cold_map_bytes.load(std::memory_order_relaxed));
   const auto stayed = static_cast<double>(control_.cold_map_resident_bytes.load(std::memory_order_relaxed));
   if (stayed <= record::k_most_resident_if_cold * bytes) return;
-  std::erase_if(wants_.phases, [](Phase phase) { return phase == Phase::cold || phase == Phase::supply_cold; });
   char share[16];
   std::snprintf(share, sizeof(share), "%.0f %%", 100.0 * stayed / bytes);
-  why_not_cold_ = std::string(share) + " of the mapped files stay in memory";
+  give_up_cold(std::string(share) + " of the mapped files stay in memory");
+}
+
+void PhaseSchedule::give_up_cold(std::string why) {
+  if (!wants(Phase::cold)) return;
+  std::erase_if(wants_.phases, [](Phase phase) { return phase == Phase::cold || phase == Phase::supply_cold; });
+  why_not_cold_ = std::move(why);
 }
 
 void PhaseSchedule::publish(const Segment& segment) {

@@ -61,6 +61,9 @@ class PhaseSchedule {
   /// wanted state had its fewest rounds.
   void set_enough(bool enough) { enough_ = enough; }
 
+  /// No further cold groups: the other states get their time.
+  void give_up_cold(std::string why);
+
   [[nodiscard]] PhaseProgress progress(std::uint64_t now_ns) const;
 
   /// Rounds all blocks of which have been passed by every rank.

@@ -50,9 +50,10 @@ void PhasedRun::command_ended() {
 void PhasedRun::beat(std::uint64_t now_ns) {
   if (over_) return;
   schedule_.set_enough(is_enough_.load(std::memory_order_acquire));
+  if (cold_fails_.load(std::memory_order_acquire)) schedule_.give_up_cold("none of those so far was cold");
   files_->poll();
   schedule_.step(now_ns);
-  ask_for_enough();
+  ask_for_estimates();
   tell_when_over(now_ns);
   if (over_ || !options_.on_progress || now_ns < next_progress_ns_) return;
   next_progress_ns_ = now_ns + k_progress_every_ns;
@@ -60,15 +61,17 @@ void PhasedRun::beat(std::uint64_t now_ns) {
 }
 
 /// The estimates take longer than a beat: they are made beside the loop, which must not be late with the schedule.
-void PhasedRun::ask_for_enough() {
+void PhasedRun::ask_for_estimates() {
   const int rounds = schedule_.complete_rounds();
-  if (!options_.enough || rounds < options_.wants.fewest_rounds || rounds <= rounds_asked_) return;
+  if (!options_.estimate || rounds < options_.wants.fewest_rounds || rounds <= rounds_asked_) return;
   if (asked_.load(std::memory_order_acquire)) return;
   if (asking_.joinable()) asking_.join();
   rounds_asked_ = rounds;
   asked_.store(true, std::memory_order_release);
   asking_ = std::thread([this] {
-    is_enough_.store(options_.enough(run_folder_), std::memory_order_release);
+    const EstimatesSoFar so_far = options_.estimate(run_folder_);
+    is_enough_.store(so_far.tight, std::memory_order_release);
+    cold_fails_.store(so_far.cold_fails, std::memory_order_release);
     asked_.store(false, std::memory_order_release);
   });
 }
@@ -116,8 +119,8 @@ std::vector<DataIssue> PhasedRun::issues_at_end() const {
   if (!schedule_.why_not_cold().empty()) {
     issues.push_back(
         {"no-cold-blocks", Severity::info, 1, "no further blocks from storage: " + schedule_.why_not_cold(),
-         "the kernel reads around each page that is touched (read_ahead_kb of the device), and cannot drop "
-         "what other processes have mapped: of much larger files less stays"});
+         "the premises say what was found; of maps, the kernel reads around each page that is touched (read_ahead_kb "
+         "of the device), and cannot drop what other processes have mapped"});
   }
   if (const auto few = schedule_.fell_short()) {
     const auto minutes = static_cast<std::int64_t>(std::ceil(few->budget.value() / 60.0));

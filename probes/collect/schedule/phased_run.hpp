@@ -18,12 +18,18 @@
 
 namespace stallcast::collect {
 
+/// What has been recorded so far, by its estimates.
+struct EstimatesSoFar {
+  bool tight = false;       ///< as wanted
+  bool cold_fails = false;  ///< of several cold blocks none counts, as none was cold
+};
+
 struct PhasedOptions {
   PhaseWants wants{};  ///< wants.stop: the command is ended once it was measured
   record::Evict evict = record::Evict::own;
-  /// Whether what was recorded so far (in the given folder) is as tight as wanted. Asked after complete rounds, on a
-  /// thread of its own; empty: the budget alone ends the measuring.
-  std::function<bool(const std::filesystem::path& run_folder)> enough{};
+  /// Of what was recorded so far, in the given folder. Asked after complete rounds, on a thread of its own; empty: the
+  /// budget alone ends the measuring.
+  std::function<EstimatesSoFar(const std::filesystem::path& run_folder)> estimate{};
   std::function<void(const PhaseProgress&)> on_progress{};  ///< about once a second, until measuring is over
   /// Once, on a thread of its own, when every rank has let go or waits to be ended. Not called where the command ended
   /// before that.
@@ -55,7 +61,7 @@ class PhasedRun {
 
  private:
   PhasedRun(const RunFolder& folder, const PhasedOptions& options);
-  void ask_for_enough();
+  void ask_for_estimates();
   void tell_when_over(std::uint64_t now_ns);
   [[nodiscard]] bool is_over(std::uint64_t now_ns);
 
@@ -68,6 +74,7 @@ class PhasedRun {
   std::thread telling_{};
   std::atomic<bool> asked_{false};  ///< a question is under way
   std::atomic<bool> is_enough_{false};
+  std::atomic<bool> cold_fails_{false};
   std::atomic<bool> told_{false};  ///< on_measured has returned
   bool over_ = false;
   int rounds_asked_ = 0;

@@ -53,4 +53,23 @@ TEST_CASE("What no block could be run of yet keeps it, if it is awaited") {
   CHECK_FALSE(rates_are_tight(rates, 0.02, {record::Phase::cold, record::Phase::cached}));
 }
 
+TEST_CASE("Cold blocks fail where none of three rounds was cold, and not where another reason left them out") {
+  const auto fails = [](const std::vector<std::string>& left_out, bool has_rate) {
+    Profile profile;
+    profile.rates.cold = MeasuredEstimate<SamplesPerSecond>::absent("no block of this state counts");
+    if (has_rate) profile.rates.cold = rate(200.0, 5.0);
+    for (std::size_t round = 0; round < left_out.size(); ++round) {
+      const auto number = static_cast<std::int64_t>(round);
+      profile.phases.push_back({"cold", number, 0.0, 1.0, left_out[round]});
+      profile.phases.push_back({"cold", number, 1.0, 2.0, left_out[round]});  // behind the end of a pass
+    }
+    return cold_blocks_fail(profile);
+  };
+  const std::string stayed = std::string(k_premise_fails) + ": 30 % resident";
+  CHECK(fails({stayed, stayed, stayed}, false));
+  CHECK_FALSE(fails({stayed, stayed}, false));
+  CHECK_FALSE(fails({stayed, stayed, "an evaluation lay within it"}, false));
+  CHECK_FALSE(fails({stayed, stayed, stayed, ""}, true));
+}
+
 }  // namespace

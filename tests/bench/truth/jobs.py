@@ -62,10 +62,11 @@ def train_command(data, *arguments):
             *map(str, arguments)]
 
 
-def warm_imports():
+def warm_imports(python=None):
     """Brings what the job imports into memory: a storage limit holds for libraries, too, and start-up is measured
-    without one. Pages leave memory by themselves on some machines, so this comes right before a run."""
-    subprocess.run([training_python(), "-c", "import numpy, PIL.Image, torch, torch.utils.data"], check=True)
+    without one. Pages leave memory by themselves on some machines, so this comes right before a run. `python`: the job's
+    own (default: training_python())."""
+    subprocess.run([python or training_python(), "-c", "import numpy, PIL.Image, torch, torch.utils.data"], check=True)
 
 
 def run_plain(command):

@@ -137,6 +137,21 @@ TEST_CASE("cold batches that take sixty times as long as others leave time for t
   CHECK_FALSE(job.published(Phase::synthetic).empty());
 }
 
+TEST_CASE(
+    "where no block of theirs was cold, cold groups are given up, and the rest of the budget is for the other states") {
+  Job job;
+  PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+  job.run(schedule, 60.0);
+  const std::size_t cold = job.published(Phase::cold).size();
+  const std::size_t cached = job.published(Phase::cached).size();
+  REQUIRE(cold >= 3);
+  schedule.give_up_cold("none was cold");
+  job.run(schedule, 50.0);
+  CHECK(job.published(Phase::cold).size() == cold);
+  CHECK(job.published(Phase::cached).size() >= cached + 3);
+  CHECK(schedule.why_not_cold() == "none was cold");
+}
+
 TEST_CASE("slow cold batches make cold blocks shorter") {
   Job job;
   job.found_cold = true;

@@ -59,6 +59,16 @@ TEST_CASE("a compute-bound job is told to change nothing") {
   CHECK(out.loader_line.find("persistent_workers=False") != std::string::npos);
 }
 
+TEST_CASE("a job that was seen to wait where the model has it not wait is not told that it hardly waits") {
+  TrueJob job;
+  job.cpu_s = 0.002;
+  Profile profile = profile_of(job);
+  profile.stalls.as_is_wait = Estimate<Fraction>{0.18, 0.10, 0.25, 100};
+  CHECK(advice_for(profile).verdict.find("does not tell what for") != std::string::npos);
+  profile.stalls.as_is_wait = Estimate<Fraction>{0.02, 0.01, 0.03, 100};
+  CHECK(advice_for(profile).verdict == "change nothing: the job hardly waits for data");
+}
+
 TEST_CASE("a job short of cores is not sent after workers, but told what cores would bring") {
   TrueJob job;
   job.workers = 4;

@@ -78,6 +78,9 @@ TEST_CASE("where phases divided the cold step, the verdict speaks of that, and o
   CHECK(holds(find(p).verdict, "as the run was found, 0.40 %"));
   CHECK(find(p).level == Level::high);
   CHECK(holds(said(p, "faster-storage"), "as in a first epoch"));
+  Profile read_ahead = p;  // what a first epoch reads for one sample serves others
+  read_ahead.dataset.stored_bytes_per_sample = BytesPerSample(1e9);
+  CHECK(holds(said(read_ahead, "faster-storage"), "where the data do not stay in memory"));
   CHECK(holds(said(p, "keep-in-memory"), "Keep the data set in memory, as it was found"));
   CHECK_FALSE(advises(p, "leave-it"));
   CHECK_FALSE(advises(p, "resident-reads"));
