@@ -189,10 +189,14 @@ std::optional<std::uint64_t> PhaseSchedule::place(Group& group, std::uint64_t fr
   return group.front().first;
 }
 
+/// One in which nothing was published is none: nobody need look at its estimates.
 void PhaseSchedule::end_round() {
+  cached_next_ = false;
+  const std::uint32_t published = control_.segment_count.load(std::memory_order_relaxed);
+  if (published == published_before_) return;
+  published_before_ = published;
   round_ends_.push_back(next_turn_);
   ++round_;
-  cached_next_ = false;
 }
 
 /// Publishes the next group where there is time for it.

@@ -259,10 +259,11 @@ class PhaseSchedule {
   ColdTurns cold_before_{};            ///< of the one before it
   int late_ = 0;                       ///< times that reading took longer than was foreseen
   std::uint32_t round_ = 0;
-  std::uint64_t next_turn_ = 0;      ///< after everything published
-  std::uint64_t block_batches_ = 0;  ///< 0: not decided yet
-  std::uint64_t transients_ = 0;     ///< of these
-  bool spans_ = false;               ///< passes are too short for blocks
+  std::uint32_t published_before_ = 0;  ///< segments, when the last round ended
+  std::uint64_t next_turn_ = 0;         ///< after everything published
+  std::uint64_t block_batches_ = 0;     ///< 0: not decided yet
+  std::uint64_t transients_ = 0;        ///< of these
+  bool spans_ = false;                  ///< passes are too short for blocks
   PhaseCosts costs_{};
   std::uint64_t armed_ns_ = 0;
   std::uint64_t first_turn_ = 0;     ///< when it was armed
