@@ -21,8 +21,8 @@
 #include "analyzer/reads/limited_files.hpp"
 #include "analyzer/reads/network.hpp"
 #include "analyzer/reads/page_cache.hpp"
+#include "analyzer/reads/read_beside.hpp"
 #include "analyzer/reads/states.hpp"
-#include "analyzer/reads/stock.hpp"
 #include "analyzer/resources/cpu.hpp"
 #include "analyzer/resources/gpu.hpp"
 #include "analyzer/resources/operators.hpp"
@@ -300,10 +300,10 @@ Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> fur
     if (!loader_found) profile.seen_instead = sightings_of(nodes);
     return profile;
   }
+  sections::note_read_beside(nodes.front(), ranks, profile);
   fill_measured(launches, ranks, profile);
   for (const RunData& run : further) add_launch(run, launches, profile);
   if (!sections::takes_oddly(ranks)) sections::fill_differential(launches, profile);
-  sections::tell_stock(nodes.front(), ranks, profile);
   profile.cpu = sections::cpu_of(launches, nodes.size());
   profile.gpu = sections::gpu_of(ranks, static_cast<double>(profile.job.batches_per_step.value_or(1)));
   profile.exchange = sections::exchange_of(ranks, profile.job.ranks_expected);

@@ -38,6 +38,8 @@ bool rates_are_tight(const Rates& rates, double target, const std::vector<record
 }
 
 bool cold_blocks_fail(const Profile& profile) {
+  const auto may_help = [](const DataIssue& issue) { return issue.id == "first-touch" || issue.id == "cold-not-ours"; };
+  if (std::any_of(profile.issues.begin(), profile.issues.end(), may_help)) return false;
   std::set<std::int64_t> rounds;
   for (const PhaseStretch& stretch : profile.phases) {
     if (stretch.phase == "cold" && stretch.left_out.rfind(k_premise_fails, 0) == 0) rounds.insert(stretch.round);

@@ -22,6 +22,8 @@ namespace stallcast {
 [[nodiscard]] bool rates_are_tight(const Rates& rates, double target, const std::vector<record::Phase>& awaited = {});
 
 /// Whether there is no cold rate, as in none of three rounds or more a cold block was cold: more of them cure nothing.
+/// Not so where they show samples that were read for the first time, or found files in memory that others of the data
+/// set may not be.
 [[nodiscard]] bool cold_blocks_fail(const Profile& profile);
 
 }  // namespace stallcast

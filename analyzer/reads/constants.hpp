@@ -119,14 +119,11 @@ inline constexpr double k_busy_function = 0.10;
 /// Batches without a page fault from storage, from which their mean tells what a function waits for apart from reading.
 inline constexpr std::int64_t k_fewest_without_faults = 8;
 
-// stock.cpp
-/// Of what all batches read for a sample, below which the steps as found lived on a stock. Chosen: shards' samples
-/// differ in size by less, and a shuffle buffer that was filled takes as much as it gives
-inline constexpr double k_most_read_from_stock = 0.5;
-/// Of the samples of a run, from which the steps as found are the run: what its readers had at first is used up in it.
-/// Chosen: a recording without states has nearly all
-inline constexpr double k_most_of_run = 0.5;
+// read_beside.cpp
+/// Of what a sample takes, that is read while its batch is made; with less readers read far ahead. Chosen: shards'
+/// samples differ in size by less, and what the first batches of a pass read is left out
+inline constexpr double k_most_read_beside = 0.5;
 /// Chosen: a worker's first batches may hold what it had read for several
-inline constexpr std::size_t k_fewest_batches_of_stock = 50;
+inline constexpr std::size_t k_fewest_batches_read_beside = 50;
 
 }  // namespace stallcast

@@ -121,7 +121,7 @@ void tell_handed_over(const RankView& rank, const JobTimes& times, Profile& prof
 
 void divide_overlapped(const std::vector<RankView>& ranks, const JobTimes& times, Profile& profile) {
   absent_split(profile,
-               "this loader fetches and prepares batches side by side, in threads of the training process: "
+               "this loader fetches and prepares batches side by side, in threads of its own: "
                "which of the two a wait was for is not seen");
   const auto& storage = profile.resources.bytes_from_storage;
   if (storage && *storage <= k_cached_run_from_storage) {

@@ -11,6 +11,7 @@
 ///   hold:PATH  maps the file and keeps the map        drop:PATH  drops the file's pages
 ///   map:PATH  maps it and reads nothing   own:PATH  maps a copy of its own and writes to it   touch:OFFSET:BYTES
 ///   seal:PATH  the same of a map that may be written to in between only   private:PATH  of one that never is
+///   spot:PATH  the same as seal, of its last page alone
 ///   replace   memory in the place of that map, behind everybody's back
 ///   user:UID   goes on as that user                   refuse:CALL:ERROR  the kernel refuses that system call
 ///   phased  segment:INDEX  slot:FIELDS...              the calls of that name
@@ -175,6 +176,15 @@ void own_map(const Words& words) {
 
 void private_map(const Words& words) {
   map_file(words, PROT_READ, MAP_PRIVATE);
+}
+
+void spot_map(const Words& words) {
+  private_map(words);
+  const std::size_t page = 4096;
+  char* const last = g_map + g_map_bytes / page * page - page;
+  require(::mprotect(last, page, PROT_READ | PROT_WRITE) == 0, "mprotect");
+  std::memset(last, 'x', page);
+  require(::mprotect(last, page, PROT_READ) == 0, "mprotect");
 }
 
 void seal_map(const Words& words) {
@@ -356,6 +366,7 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"own", own_map},
       {"seal", seal_map},
       {"private", private_map},
+      {"spot", spot_map},
       {"replace", replace_map},
       {"unmap", [](const Words&) { require(::munmap(g_map, g_map_bytes) == 0, "munmap"); }},
       {"touch", [](const Words& w) { report(std::string(g_map + number(w, 1), number(w, 2))); }},

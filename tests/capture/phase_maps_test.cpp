@@ -150,6 +150,15 @@ TEST_CASE("a private map that nobody wrote to is dropped as a shared one is") {
   CHECK(run.evidence()[1].storage_bytes >= k_part);
 }
 
+TEST_CASE("one page that a guest has written to stays, the last one of a large map") {
+  PhasedRun run(record::Evict::all);
+  const auto file = make_file(data_folder(), "spot", k_size);
+  const std::string last = "touch:" + std::to_string(k_size - 4096) + ":4096";
+  const auto lines = reading_maps(run).guest({"spot:" + file.string(), begin(Phase::cold, 0), last, "end"});
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0] == line_of(std::string(4096, 'x')));
+}
+
 TEST_CASE("what a guest has written to a map while it was allowed to stays") {
   PhasedRun run(record::Evict::all);
   const auto file = make_file(data_folder(), "sealed", k_size);

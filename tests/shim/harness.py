@@ -34,7 +34,7 @@ def write_control(folder, segments=None):
     """The head of the control block of probes/record/control.hpp, recording switched on; all behind it is zero but the
     segments, where states are to be made: tuples (first, batches, phase, round, at_once, argument, seed, made_as)."""
     mode, count = (1, 0) if segments is None else (2, len(segments))
-    head = struct.pack("<8sII40sIiQIIQQQII", b"STALLCTL", 6, mode, b"test", 0, os.getpid(), 0, 1, 0, 1 << 30, 0, 0, count, 0)
+    head = struct.pack("<8sII40sIiQIIQQQII", b"STALLCTL", 7, mode, b"test", 0, os.getpid(), 0, 1, 0, 1 << 30, 0, 0, count, 0)
     with open(os.path.join(folder, "control"), "wb") as file:
         file.write(head)
         file.seek(_SEGMENTS_AT)

@@ -154,8 +154,9 @@ void write_mapped(Thread& thread, const PhaseState& state) {
 }
 
 /// Whether maps can be emptied at all shows in the first cold batches: the schedule need not wait for the analysis.
+/// With a worker's first one, others still have mapped what they found before.
 void count_cold_maps(const PhaseState& state, record::ControlBlock& control) {
-  if (state.evicts_maps.load(k_relaxed) == 0 || state.maps.unknown > 0) return;
+  if (state.evicts_maps.load(k_relaxed) == 0 || state.maps.unknown > 0 || state.maps.is_first) return;
   control.cold_map_bytes.fetch_add(state.maps.file_bytes, k_relaxed);
   control.cold_map_resident_bytes.fetch_add(state.maps.resident_bytes, k_relaxed);
   control.cold_map_batches.fetch_add(1, std::memory_order_release);

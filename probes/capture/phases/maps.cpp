@@ -273,6 +273,7 @@ void begin_maps(PhaseState& state, bool is_cold) {
   state.evicts_maps.store(1, k_relaxed);
   const bool is_new = state.unmapped_segment != state.segment + 1;
   state.unmapped_segment = state.segment + 1;
+  state.maps.is_first = is_new;
   if (!is_new) look(state.maps, false);
   if (is_new || state.maps.resident_bytes > state.maps.file_bytes / k_share || state.maps.unknown > 0) {
     unmap_pages();

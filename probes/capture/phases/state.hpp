@@ -37,6 +37,7 @@ struct MapsSeen {
   std::uint64_t evicted_bytes;
   std::uint64_t foreign_bytes;
   std::uint64_t faults_begin;  ///< of this process, before the batch
+  bool is_first;               ///< of this process in its segment
 };
 
 /// A cold block of a stream has some thousands of marks, and what is forgotten of its way is read from storage twice:

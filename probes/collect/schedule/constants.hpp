@@ -57,6 +57,10 @@ inline constexpr std::uint64_t k_spare_turns = 2;
 /// times the turns that reading is expected to take. Chosen: what is late has been read for nothing
 inline constexpr double k_gap_slack = 1.2;
 
+/// times what a premise allows, that stays of maps. Chosen: the batches with which a block begins are counted here, and
+/// not there
+inline constexpr double k_surely = 2.0;
+
 // phase_groups.cpp
 /// of blocks from memory, at the rate that they have had so far. Chosen: where a job waits for storage, as
 /// many batches as a cold block has come in half a second, too few for a rate
@@ -128,9 +132,6 @@ inline constexpr std::uint64_t k_look_at_positions_every_ns = 1'000'000'000ULL;
 inline constexpr double k_off_of_stream = 0.05;
 /// files to the samples that were read from them, below which samples share files. Chosen: some may be read twice
 inline constexpr double k_own_files = 0.9;
-/// of the samples taken, that read something themselves where batches are made of maps. Chosen: each worker opens its
-/// files with one of some hundred
-inline constexpr double k_most_samples_that_open = 0.05;
 /// of a shard, that a block takes. Chosen: of more, all readers hardly ever have so much before them at a time
 inline constexpr double k_most_of_shard = 0.6;
 

@@ -121,7 +121,7 @@ void PhaseSchedule::judge_maps(const View& view) {
   if (control_.cold_map_batches.load(std::memory_order_acquire) < k_fewest_block_batches) return;
   const auto bytes = static_cast<double>(control_.cold_map_bytes.load(std::memory_order_relaxed));
   const auto stayed = static_cast<double>(control_.cold_map_resident_bytes.load(std::memory_order_relaxed));
-  if (stayed <= record::k_most_resident_if_cold * bytes) return;
+  if (stayed <= k_surely * record::k_most_resident_if_cold * bytes) return;
   char share[16];
   std::snprintf(share, sizeof(share), "%.0f %%", 100.0 * stayed / bytes);
   give_up_cold(std::string(share) + " of the mapped files stay in memory");

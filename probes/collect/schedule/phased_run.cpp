@@ -119,8 +119,8 @@ std::vector<DataIssue> PhasedRun::issues_at_end() const {
   if (!schedule_.why_not_cold().empty()) {
     issues.push_back(
         {"no-cold-blocks", Severity::info, 1, "no further blocks from storage: " + schedule_.why_not_cold(),
-         "the premises say what was found; of maps, the kernel reads around each page that is touched (read_ahead_kb "
-         "of the device), and cannot drop what other processes have mapped"});
+         "the premises say what was found: pages that stay in memory are those that the kernel reads around others "
+         "(read_ahead_kb of the device), that other processes have mapped, or that were there before"});
   }
   if (const auto few = schedule_.fell_short()) {
     const auto minutes = static_cast<std::int64_t>(std::ceil(few->budget.value() / 60.0));

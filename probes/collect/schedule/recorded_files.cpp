@@ -161,14 +161,15 @@ void RecordedFiles::ask_all() {
   hold(*now_, std::move(parts));
 }
 
-/// The sample with which a worker opens what it maps reads its header: numpy.load().
+/// The sample with which a worker opens what it maps, once in a pass, reads its header: numpy.load().
 bool RecordedFiles::only_maps() const {
   if (control_.maps_read.load(std::memory_order_relaxed) == 0 || has_stream(control_)) return false;
-  double taken = 0.0;
-  for (const record::RankSlot& rank : control_.ranks) {
-    taken += static_cast<double>(rank.samples.load(std::memory_order_relaxed));
+  std::size_t openings = 0;
+  for (const record::PhaseSlot& slot : control_.phases) {
+    if (slot.armed.load(std::memory_order_relaxed) == 0) continue;
+    openings += std::size_t{slot.workers.load(std::memory_order_relaxed)} * slot.passes.load(std::memory_order_relaxed);
   }
-  return static_cast<double>(samples_.samples()) <= k_most_samples_that_open * taken;
+  return samples_.samples() <= openings;
 }
 
 bool RecordedFiles::are_shared() const {

@@ -54,8 +54,9 @@ TEST_CASE("What no block could be run of yet keeps it, if it is awaited") {
 }
 
 TEST_CASE("Cold blocks fail where none of three rounds was cold, and not where another reason left them out") {
-  const auto fails = [](const std::vector<std::string>& left_out, bool has_rate) {
+  const auto fails = [](const std::vector<std::string>& left_out, bool has_rate, const char* issue = "none") {
     Profile profile;
+    profile.issues.push_back({issue, Severity::info, 1, "", ""});
     profile.rates.cold = MeasuredEstimate<SamplesPerSecond>::absent("no block of this state counts");
     if (has_rate) profile.rates.cold = rate(200.0, 5.0);
     for (std::size_t round = 0; round < left_out.size(); ++round) {
@@ -70,6 +71,8 @@ TEST_CASE("Cold blocks fail where none of three rounds was cold, and not where a
   CHECK_FALSE(fails({stayed, stayed}, false));
   CHECK_FALSE(fails({stayed, stayed, "an evaluation lay within it"}, false));
   CHECK_FALSE(fails({stayed, stayed, stayed, ""}, true));
+  CHECK_FALSE(fails({stayed, stayed, stayed}, false, "first-touch"));
+  CHECK_FALSE(fails({stayed, stayed, stayed}, false, "cold-not-ours"));
 }
 
 }  // namespace

@@ -206,14 +206,14 @@ TEST_CASE("files ahead: where unread samples lie in a file that they share is to
   CHECK(rank.files->held_bytes() < 5 * 4096);
 }
 
-TEST_CASE("files ahead: what is mapped is all that is read, also where a few samples read as they open it") {
+TEST_CASE("files ahead: what is mapped is all that is read, also where each worker reads a header as it opens it") {
   Rank rank(4);
   rank.poll();
-  rank.control->ranks[0].samples.store(400);
+  rank.control->phases[0].passes.store(2);  // of two workers
   CHECK_FALSE(rank.files->only_maps());
   rank.control->maps_read.store(1);
   CHECK(rank.files->only_maps());
-  rank.control->ranks[0].samples.store(40);
+  rank.control->phases[0].passes.store(1);
   CHECK_FALSE(rank.files->only_maps());
 }
 

@@ -69,6 +69,16 @@ TEST_CASE("a job that was seen to wait where the model has it not wait is not to
   CHECK(advice_for(profile).verdict == "change nothing: the job hardly waits for data");
 }
 
+TEST_CASE("a loader of workers that read ahead in threads of their own keeps its number of workers") {
+  Profile profile = profile_of(TrueJob{});
+  profile.job.loader_kind = "iterable";
+  profile.job.composition = "overlapped";
+  profile.job.num_workers = 4;
+  const Recommendation out = advice_for(profile);
+  CHECK_FALSE(out.change_loader);
+  CHECK(out.loader_line.find("num_workers=4") != std::string::npos);
+}
+
 TEST_CASE("a job short of cores is not sent after workers, but told what cores would bring") {
   TrueJob job;
   job.workers = 4;
