@@ -12,8 +12,8 @@
 namespace stallcast::record {
 
 inline constexpr char k_control_magic[8] = {'S', 'T', 'A', 'L', 'L', 'C', 'T', 'L'};
-inline constexpr std::uint32_t k_control_abi = 7;
-inline constexpr std::uint32_t k_max_ranks = 64;  ///< consuming processes of one node
+inline constexpr std::uint32_t k_control_abi = 7;  ///< also in python/stallcast/_live.py and tests/shim/harness.py
+inline constexpr std::uint32_t k_max_ranks = 64;   ///< consuming processes of one node
 inline constexpr std::uint32_t k_max_segments = 8192;
 
 /// Names of the environment that carries a run into the job's processes.

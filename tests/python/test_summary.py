@@ -2,12 +2,14 @@
 
 import importlib.util
 import json
+import pathlib
+import re
 import unittest
 
 from harness import JOB, PackageTest
 
 import stallcast
-from stallcast import _summary
+from stallcast import _live, _summary
 
 PROFILE = {
     "schema_version": 1,
@@ -74,6 +76,11 @@ class SummaryTest(PackageTest):
 
 
 class LiveTest(PackageTest):
+    def test_the_control_block_is_of_the_version_that_is_read(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        said = re.search(r"k_control_abi = (\d+);", (root / "probes/record/control.hpp").read_text(encoding="utf-8"))
+        self.assertEqual(_live._ABI, int(said.group(1)))
+
     def test_a_passive_run_so_far(self):
         printed = self.profile(JOB + """
 import json

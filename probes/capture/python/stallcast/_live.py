@@ -17,7 +17,7 @@ from . import _program, _summary
 _PATIENCE_S = 60  # for an analysis, which takes a second or two
 _LEAST_URGENT = 19
 # The control block (probes/record/control.hpp): its version, the mode of a run with states, and the lines of its ranks.
-_ABI, _WITH_STATES = 6, 2
+_ABI, _WITH_STATES = 7, 2
 _HEAD = struct.Struct("<8sII")
 _RANKS, _PHASES_AT, _LINE_BYTES = 64, 128 + 64 * 64, 64
 _LINE = struct.Struct("<4Q8I")  # of a rank; armed: states are made of its batches; at_end: no more
