@@ -10,6 +10,7 @@
 
 #include "probes/collect/schedule/constants.hpp"
 #include "probes/collect/schedule/phase_timing.hpp"
+#include "probes/record/layout.hpp"
 
 namespace stallcast::collect {
 namespace {
