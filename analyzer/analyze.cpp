@@ -300,8 +300,10 @@ Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> fur
     if (!loader_found) profile.seen_instead = sightings_of(nodes);
     return profile;
   }
-  sections::note_read_beside(nodes.front(), ranks, profile);
+  const auto beside = is_part ? std::nullopt : sections::read_beside(ranks);
+  if (beside) sections::note_read_beside(*beside, profile);
   fill_measured(launches, ranks, profile);
+  if (beside) sections::leave_out_shares(profile);
   for (const RunData& run : further) add_launch(run, launches, profile);
   if (!sections::takes_oddly(ranks)) sections::fill_differential(launches, profile);
   profile.cpu = sections::cpu_of(launches, nodes.size());
@@ -312,7 +314,8 @@ Profile analyze_job(std::span<const RunData> nodes, std::span<const RunData> fur
   profile.operators = sections::operators_of(launches, ranks, profile.premises, profile.issues);
   sections::add_warnings(launches, ranks, profile);
   sections::check_page_cache(profile.page_cache, profile.issues);
-  if (!is_part && further.empty()) tell_states(launches, ranks, profile);
+  // Which state a run is in shows in what batches read.
+  if (!is_part && further.empty() && !beside) tell_states(launches, ranks, profile);
   return profile;
 }
 

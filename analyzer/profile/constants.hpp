@@ -1,6 +1,7 @@
 /// What this room takes for much and little: thresholds and tolerances, with what set them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace stallcast {
@@ -19,5 +20,9 @@ inline constexpr double k_least_files_of_a_sample = 2.0;
 
 /// Bytes of a profile.json. Chosen far above any profile (the timeline is thinned): a wrong file must not fill memory.
 inline constexpr std::uintmax_t k_most_profile_bytes = 256U << 20U;
+
+// tight_rates.cpp
+/// in which no cold block was cold. Chosen: as many as a schedule makes at least
+inline constexpr std::size_t k_rounds_that_fail = 3;
 
 }  // namespace stallcast

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "analyzer/profile/constants.hpp"
+
 namespace stallcast {
 namespace {
 
 using Rate = MeasuredEstimate<SamplesPerSecond>;
-
-constexpr std::size_t k_rounds_that_fail = 3;
 
 bool lies_beyond(const Rate& supply, const Rates& rates) {
   double fastest = 0.0;

@@ -125,5 +125,7 @@ inline constexpr std::int64_t k_fewest_without_faults = 8;
 inline constexpr double k_most_read_beside = 0.5;
 /// Chosen: a worker's first batches may hold what it had read for several
 inline constexpr std::size_t k_fewest_batches_read_beside = 50;
+/// Of the batches, that say how many samples they hold. Chosen: those that an ending run leaves unfinished do not
+inline constexpr double k_most_batches_counted = 0.95;
 
 }  // namespace stallcast

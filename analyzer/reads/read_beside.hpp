@@ -17,11 +17,14 @@ struct ReadBeside {
   double takes = 0.0;  ///< by what the loader's workers read of their files in the whole run
 };
 
-/// Absent where batches read what their samples take, and where that is not known.
-[[nodiscard]] std::optional<ReadBeside> read_beside(const RunData& run, const std::vector<RankView>& ranks);
+/// Absent where batches read what their samples take, and where that is not known. `ranks`: of the whole run.
+[[nodiscard]] std::optional<ReadBeside> read_beside(const std::vector<RankView>& ranks);
 
 /// Such a loader fetches and prepares side by side (Job::composition). How many bytes a sample reads is absent then,
 /// and why is an issue.
-void note_read_beside(const RunData& run, const std::vector<RankView>& ranks, Profile& profile);
+void note_read_beside(const ReadBeside& seen, Profile& profile);
+
+/// Nor is it known which share of them came from storage, or was found in the page cache.
+void leave_out_shares(Profile& profile);
 
 }  // namespace stallcast::sections

@@ -17,7 +17,7 @@ LoaderChoice choice_found(const Profile& profile, const JobModel& job) {
   LoaderChoice choice;
   const bool is_torch = profile.job.loader_kind == "iterable" || profile.job.loader_kind == "map";
   const auto& workers = profile.job.num_workers;  // of an overlapped loader, the model has none
-  choice.workers = is_torch && workers ? static_cast<int>(*workers) : job.workers;
+  choice.workers = job.overlapped && is_torch && workers ? static_cast<int>(*workers) : job.workers;
   choice.prefetch = job.prefetch;
   const bool pauses = std::any_of(profile.issues.begin(), profile.issues.end(),
                                   [](const DataIssue& issue) { return issue.id == "epoch-pauses"; });

@@ -11,14 +11,13 @@ sample, with what the kernel read around it. `--synthetic` reuses the first batc
 import argparse
 import base64
 import glob
+import itertools
 import json
 import os
 import sys
-import time
 
-from job_parts import spend_cpu
+from job_parts import spend_cpu, train_steadily
 
-SKIPPED = 12  # batches of each epoch's begin and end
 REUSED = 400
 VALUES = 4096  # of a sample, that the step sees
 SHARDS = 8
@@ -209,7 +208,7 @@ def loader_of(args):
 
 def batches_of(loader, args):
     if not args.synthetic:
-        yield from loader
+        yield from itertools.islice(loader, args.steps)
         return
     kept = next(iter(loader))
     for _ in range(REUSED):
@@ -217,27 +216,8 @@ def batches_of(loader, args):
 
 
 def train(args):
-    import torch
-
-    torch.set_num_threads(1)
     loader = loader_of(args)
-    weight = torch.nn.Parameter(torch.zeros(1))
-    optimizer = torch.optim.SGD([weight], lr=0.1)
-    seconds = batches = 0
-    for _ in range(args.epochs):
-        times = []
-        for number, batch in enumerate(batches_of(loader, args)):
-            if number == args.steps:
-                break
-            times.append(time.monotonic())
-            optimizer.zero_grad()
-            (weight * batch.mean()).sum().backward()
-            optimizer.step()
-            time.sleep(args.step_ms * 1e-3)
-        if len(times) > 3 * SKIPPED:
-            seconds += times[-SKIPPED] - times[SKIPPED]
-            batches += len(times) - 2 * SKIPPED
-    return args.batch_size * batches / seconds
+    return train_steadily((batches_of(loader, args) for _ in range(args.epochs)), args.batch_size, args.step_ms)
 
 
 def main():

@@ -13,13 +13,11 @@ import json
 import os
 import sys
 import tarfile
-import time
 
-from job_parts import spend_cpu
+from job_parts import spend_cpu, train_steadily
 
 FORGOTTEN_TOGETHER = 8  # samples
 GROUP = 16  # rows that are read together
-SKIPPED = 12  # batches of each epoch's begin and end
 
 
 def make_shards(folder, shards, samples, size):
@@ -157,27 +155,14 @@ def batches_of(loader, args):
 
 
 def train(args):
-    import torch
-
-    torch.set_num_threads(1)
     if args.cpus:
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: args.cpus])
     loader = make_webloader(args) if args.webloader else make_loader(args)
-    weight = torch.nn.Parameter(torch.zeros(1))
-    optimizer = torch.optim.SGD([weight], lr=0.1)
-    seconds = batches = 0
-    for _ in range(args.epochs):
-        times = []
-        for batch in batches_of(loader, args):
-            times.append(time.monotonic())
-            optimizer.zero_grad()
-            (weight * (batch[0] if args.webloader else batch).mean()).sum().backward()
-            optimizer.step()
-            time.sleep(args.step_ms * 1e-3)
-        if len(times) > 3 * SKIPPED:
-            seconds += times[-SKIPPED] - times[SKIPPED]
-            batches += len(times) - 2 * SKIPPED
-    return args.batch_size * batches / seconds
+
+    def values(batches):
+        return (batch[0] for batch in batches) if args.webloader else batches
+
+    return train_steadily((values(batches_of(loader, args)) for _ in range(args.epochs)), args.batch_size, args.step_ms)
 
 
 def main():

@@ -135,38 +135,42 @@ void read_sized(const Words& words) {
   report(content);
 }
 
-void read_map(const Words& words) {
-  const int fd = ::open(words.at(1).c_str(), O_RDONLY | O_CLOEXEC);
+/// All of the file, mapped; `protection` and `flags` of mmap().
+char* map_whole(const std::string& path, std::size_t& bytes, int protection = PROT_READ, int flags = MAP_SHARED) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   struct stat status {};
   require(fd >= 0 && ::fstat(fd, &status) == 0, "open and fstat");
-  const auto size = static_cast<std::size_t>(status.st_size);
-  void* mapped = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+  bytes = static_cast<std::size_t>(status.st_size);
+  void* mapped = ::mmap(nullptr, bytes, protection, flags, fd, 0);
   require(mapped != MAP_FAILED, "mmap");
   ::close(fd);
-  report(std::string(static_cast<const char*>(mapped), size));
-  ::munmap(mapped, size);
+  return static_cast<char*>(mapped);
+}
+
+void read_map(const Words& words) {
+  std::size_t bytes = 0;
+  char* mapped = map_whole(words.at(1), bytes);
+  report(std::string(mapped, bytes));
+  ::munmap(mapped, bytes);
 }
 
 void hold_map(const Words& words) {
-  const int fd = ::open(words.at(1).c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat status {};
-  require(fd >= 0 && ::fstat(fd, &status) == 0, "open and fstat");
-  const auto size = static_cast<std::size_t>(status.st_size);
-  const auto* mapped = static_cast<const char*>(::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0));
-  require(mapped != MAP_FAILED, "mmap");
-  ::close(fd);
-  report(std::string(mapped, size));
+  std::size_t bytes = 0;
+  const char* mapped = map_whole(words.at(1), bytes);
+  report(std::string(mapped, bytes));
 }
 
-/// Keeps the map as g_map; `protection` and `flags` of mmap().
+/// Keeps the map as g_map.
 void map_file(const Words& words, int protection, int flags) {
-  const int fd = ::open(words.at(1).c_str(), O_RDONLY | O_CLOEXEC);
-  struct stat status {};
-  require(fd >= 0 && ::fstat(fd, &status) == 0, "open and fstat");
-  g_map_bytes = static_cast<std::size_t>(status.st_size);
-  g_map = static_cast<char*>(::mmap(nullptr, g_map_bytes, protection, flags, fd, 0));
-  require(g_map != MAP_FAILED && ::madvise(g_map, g_map_bytes, MADV_RANDOM) == 0, "mmap");
-  ::close(fd);
+  g_map = map_whole(words.at(1), g_map_bytes, protection, flags);
+  require(::madvise(g_map, g_map_bytes, MADV_RANDOM) == 0, "madvise");
+}
+
+/// Into a map that may be read alone, before and after.
+void write_between(char* at, std::size_t bytes) {
+  require(::mprotect(at, bytes, PROT_READ | PROT_WRITE) == 0, "mprotect");
+  std::memset(at, 'x', bytes);
+  require(::mprotect(at, bytes, PROT_READ) == 0, "mprotect");
 }
 
 void own_map(const Words& words) {
@@ -179,19 +183,14 @@ void private_map(const Words& words) {
 }
 
 void spot_map(const Words& words) {
+  constexpr std::size_t k_page = 4096;
   private_map(words);
-  const std::size_t page = 4096;
-  char* const last = g_map + g_map_bytes / page * page - page;
-  require(::mprotect(last, page, PROT_READ | PROT_WRITE) == 0, "mprotect");
-  std::memset(last, 'x', page);
-  require(::mprotect(last, page, PROT_READ) == 0, "mprotect");
+  write_between(g_map + g_map_bytes / k_page * k_page - k_page, k_page);
 }
 
 void seal_map(const Words& words) {
-  map_file(words, PROT_READ, MAP_PRIVATE);
-  require(::mprotect(g_map, g_map_bytes, PROT_READ | PROT_WRITE) == 0, "mprotect");
-  std::memset(g_map, 'x', g_map_bytes);
-  require(::mprotect(g_map, g_map_bytes, PROT_READ) == 0, "mprotect");
+  private_map(words);
+  write_between(g_map, g_map_bytes);
 }
 
 void replace_map(const Words& /*words*/) {

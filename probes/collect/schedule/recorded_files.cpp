@@ -161,13 +161,15 @@ void RecordedFiles::ask_all() {
   hold(*now_, std::move(parts));
 }
 
-/// The sample with which a worker opens what it maps, once in a pass, reads its header: numpy.load().
+/// The sample with which a worker, or the script itself, opens what it maps reads its header: numpy.load(). Once in a
+/// pass.
 bool RecordedFiles::only_maps() const {
   if (control_.maps_read.load(std::memory_order_relaxed) == 0 || has_stream(control_)) return false;
   std::size_t openings = 0;
   for (const record::PhaseSlot& slot : control_.phases) {
     if (slot.armed.load(std::memory_order_relaxed) == 0) continue;
-    openings += std::size_t{slot.workers.load(std::memory_order_relaxed)} * slot.passes.load(std::memory_order_relaxed);
+    const std::size_t openers = std::max(1U, slot.workers.load(std::memory_order_relaxed));
+    openings += openers * slot.passes.load(std::memory_order_relaxed);
   }
   return samples_.samples() <= openings;
 }

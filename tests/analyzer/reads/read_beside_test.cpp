@@ -22,7 +22,7 @@ struct Reading {
   double made = 0.3;      ///< of what a sample takes, that is read while batches are made
   double at_first = 0.0;  ///< bytes that a worker reads for its first batch
   double earlier = 0.0;   ///< and before it, of another file
-  bool counted = true;    ///< the samples of a batch are known
+  int uncounted = 0;      ///< of each worker, batches whose samples are not known
   std::string kind = "iterable";
 };
 
@@ -41,8 +41,8 @@ Profile profile_of(const Reading& reading) {
     if (process.batches.empty()) continue;
     for (record::BatchRecord& batch : process.batches) {
       batch.io.read_bytes = static_cast<std::uint64_t>(reading.made * k_batch);
-      if (!reading.counted) batch.samples = 0;
     }
+    for (int i = 0; i < reading.uncounted; ++i) process.batches[static_cast<std::size_t>(i)].samples = 0;
     process.batches.front().io.read_bytes += static_cast<std::uint64_t>(reading.at_first);
     const double bytes = k_worker + reading.at_first;
     const std::uint64_t begin_ns = process.batches.front().begin_ns;
@@ -64,6 +64,8 @@ TEST_CASE("what a sample takes is not told where most of it is read beside the m
   REQUIRE_FALSE(profile.dataset.bytes_per_sample);
   CHECK(profile.dataset.bytes_per_sample.reason().find("beside the making of batches") != std::string::npos);
   CHECK_FALSE(profile.dataset.bytes_total);
+  CHECK_FALSE(profile.resources.bytes_from_storage);
+  CHECK_FALSE(profile.page_cache.hit);
   CHECK(profile.job.composition == "overlapped");
   const DataIssue* issue = issue_of(profile, "read-far-ahead");
   REQUIRE(issue != nullptr);
@@ -78,7 +80,8 @@ TEST_CASE("what a sample takes is told where batches read it, and where nothing 
   CHECK(is_told({.made = 1.0, .at_first = 300 * k_batch}));  // a buffer is filled, and goes on
   CHECK(is_told({.made = 1.0, .earlier = 5000 * k_batch}));  // a position to resume from
   CHECK(is_told({.made = 0.0}));                             // no reads are seen at all
-  CHECK(is_told({.counted = false}));
+  CHECK(is_told({.uncounted = 10}));                         // one in ten: others may be of another loader
+  CHECK_FALSE(is_told({.uncounted = 2}));
   CHECK(is_told({.kind = "map"}));
   CHECK(near(profile_of({.made = 1.0}).dataset.bytes_per_sample->value(), k_bytes_per_sample, 0.02));
 }

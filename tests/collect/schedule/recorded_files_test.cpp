@@ -215,6 +215,10 @@ TEST_CASE("files ahead: what is mapped is all that is read, also where each work
   CHECK(rank.files->only_maps());
   rank.control->phases[0].passes.store(1);
   CHECK_FALSE(rank.files->only_maps());
+  rank.control->phases[0].workers.store(0);  // the script itself
+  CHECK_FALSE(rank.files->only_maps());
+  rank.control->phases[0].passes.store(4);
+  CHECK(rank.files->only_maps());
 }
 
 TEST_CASE("files ahead: samples that lie in files together are told; all files can be held") {
