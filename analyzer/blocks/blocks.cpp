@@ -13,6 +13,7 @@
 #include "analyzer/blocks/production.hpp"
 #include "analyzer/blocks/read_ahead.hpp"
 #include "analyzer/blocks/sums.hpp"
+#include "analyzer/blocks/whole_shards.hpp"
 #include "analyzer/blocks/windows.hpp"
 #include "analyzer/steps/first_reads.hpp"
 
@@ -144,11 +145,14 @@ bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBloc
     const auto batch = static_cast<double>(m.loader.batch_size);
     return production_of(m.pass, m.course.alike, block.run.workers, batch, from_ns, window.closed_ns);
   };
-  std::optional<Production> made;
-  if (window.all_at_it_ns != UINT64_MAX) made = produced(window.all_at_it_ns);
-  if (!made && !window.empty) made = produced(deliveries[window.first].wait.end_ns);
   const auto fewest = std::max<std::size_t>(k_fewest_in_block, block.run.workers);
-  if (!made || made->groups.size() < fewest) return false;
+  const auto is_enough = [&](const std::optional<Production>& of) { return of && of->groups.size() >= fewest; };
+  std::uint64_t from_ns = window.used_up_ns;
+  std::optional<Production> made;
+  if (from_ns != UINT64_MAX) made = produced(from_ns);
+  if (!is_enough(made)) made = produced(from_ns = window.all_at_it_ns);
+  if (!made && !window.empty) made = produced(from_ns = deliveries[window.first].wait.end_ns);
+  if (!is_enough(made)) return false;
   std::size_t first = 1;  // those before the block's are made in its state, too, while the script was in another
   while (mostly && first < deliveries.size() && deliveries[first].made.begin_ns < window.opened_ns) ++first;
   const BlockWindow piece{first, deliveries.size() - 1, false};
@@ -179,7 +183,11 @@ bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBloc
   block.from_ns = deliveries[window.empty ? first - 1 : window.first].wait.end_ns;
   block.to_ns = deliveries.back().wait.end_ns;
   check_measured(deliveries, "", block);
-  if (block.rejected.empty()) take_evidence(m, {piece}, 0, block);
+  if (!block.rejected.empty()) return true;
+  BlockWindow counted = piece;
+  const bool is_later = from_ns == window.used_up_ns;
+  while (is_later && counted.first < counted.last && deliveries[counted.first].made.begin_ns < from_ns) ++counted.first;
+  take_evidence(m, {counted}, 0, block);
   return true;
 }
 
@@ -219,6 +227,27 @@ BlockWindow longest_window(const Measuring& m, const SegmentRun& run, const Bloc
   return interrupted_between(m.interruptions, from_ns, to_ns) ? window : *full;
 }
 
+/// Where a stream's cold block holds whole shards, its rate and evidence are those of these. False where it does not.
+bool measure_whole_shards(const Measuring& m, const BlockWindow& window, PhaseBlock& block) {
+  if (!block.run.iterable || block.run.phase != Phase::cold || block.run.workers == 0) return false;
+  if (block.late_seconds < k_waits_for_storage * block.seconds) return false;
+  const std::span<const Delivery> deliveries = m.course.block;
+  const std::uint64_t from_ns = window.used_up_ns != UINT64_MAX ? window.used_up_ns : window.opened_ns;
+  std::vector<ShardSpan> spans = whole_shards(deliveries, m.evidence, block.run.segment, from_ns);
+  if (spans.empty()) spans = whole_shards(deliveries, m.evidence, block.run.segment, window.opened_ns);
+  if (spans.empty()) return false;
+  const double more = seconds_per_sample(deliveries, spans, m.loader) * block.samples - block.seconds;
+  block.seconds += more;
+  block.wait_seconds = std::max(0.0, block.wait_seconds + more);
+  block.late_seconds = std::max(0.0, block.late_seconds + more);
+  const auto longest = std::max_element(spans.begin(), spans.end(), [](const ShardSpan& a, const ShardSpan& b) {
+    return a.last - a.first < b.last - b.first;
+  });
+  block.evidence = {};
+  take_evidence(m, {BlockWindow{longest->first + 1, longest->last, false}}, 0, block);
+  return true;
+}
+
 PhaseBlock block_of(const Measuring& m, const SegmentRun& run) {
   PhaseBlock block;
   block.run = run;
@@ -234,7 +263,8 @@ PhaseBlock block_of(const Measuring& m, const SegmentRun& run) {
                      !interrupted_between(m.interruptions, deliveries.front().wait.end_ns, until_ns);
   block.produced = run.workers > 0 && whole && measure_production(m, window, block);
   if (!block.produced) measure_deliveries(m, longest_window(m, run, window), block);
-  if (block.rejected.empty()) take_off_read_ahead(block);
+  const bool is_whole = whole && block.rejected.empty() && measure_whole_shards(m, window, block);
+  if (block.rejected.empty() && !is_whole) take_off_read_ahead(block);
   return block;
 }
 

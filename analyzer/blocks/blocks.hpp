@@ -95,10 +95,9 @@ struct PhaseEvidence {
   double foreign_bytes = 0.0;
   double page_bytes = 0.0;  ///< of the pages that were read, each counted once a batch; 0: recorded before it was asked
   double storage_bytes = 0.0;
-  double largest_storage_bytes = 0.0;  ///< of one batch
-  double samples = 0.0;                ///< of the batches that the bytes are of
-  double received_bytes = 0.0;         ///< over the network; in `read_bytes` as well
-  double read_bytes = 0.0;             ///< as the interposer saw them
+  double samples = 0.0;         ///< of the batches that the bytes are of
+  double received_bytes = 0.0;  ///< over the network; in `read_bytes` as well
+  double read_bytes = 0.0;      ///< as the interposer saw them
   bool storage_known = false;
   MappedEvidence mapped{};
 };

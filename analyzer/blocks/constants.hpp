@@ -58,14 +58,16 @@ inline constexpr double k_waits_for_storage = 0.1;
 /// Of the time in which its workers make batches, that is computing, beyond which a block is not as slow as its
 /// storage. Chosen: half.
 inline constexpr double k_computes_most = 0.5;
-/// Times the most that storage gave for one batch, up to which a file is waited for as a whole. Chosen: the kernel
-/// doubles what it asks for until it is as much as it reads ahead at most; of larger files it asks for more while it is
-/// read.
-inline constexpr double k_few_requests = 2.0;
 /// Of the bytes that a stream's cold block read, by which storage may have given more or less, for its time to be
 /// corrected by that. Chosen: beyond it, what the kernel reads ahead is not small beside the block.
 /// tests/analyzer/blocks/streams_test.cpp has both sides.
 inline constexpr double k_most_read_ahead_of_block = 0.3;
+
+// whole_shards.cpp
+
+/// Of a block's deliveries, that lie between two of a worker that opened a shard. Chosen: a block that begins and ends
+/// in the middle of shards has so many in whole ones, or fewer than one shard of each worker.
+inline constexpr double k_least_in_whole_shards = 1.0 / 3.0;
 
 // production.cpp: whether workers never rested. tests/analyzer/blocks/production_test.cpp.
 
@@ -87,6 +89,12 @@ inline constexpr std::size_t k_fewest_content_groups = 8;
 /// Of a sample's mean bytes, the standard deviation between groups below which they are all alike. Chosen: no slope is
 /// seen in less, and none is needed.
 inline constexpr double k_least_content_spread = 0.01;
+
+// windows.cpp
+
+/// Time for which storage that rested may deliver beyond its limit. Chosen: Linux gives a rested group one slice at
+/// once (throtl_slice of block/blk-throttle.c, HZ / 10 at most).
+inline constexpr std::uint64_t k_saved_up_ns = 100'000'000;
 
 // windows.cpp: blocks whose making nobody recorded.
 
@@ -132,7 +140,7 @@ inline constexpr double k_most_resident_as_found = 0.02;
 inline constexpr std::size_t k_fewest_rounds_to_correlate = 4;
 /// Standard errors (1 / sqrt(n)) that the correlation counts higher than estimated: too narrow an interval is the worse
 /// mistake.
-inline constexpr double k_correlation_margin = 0.75;
+inline constexpr double k_correlation_margin = 0.8;
 /// Correlation of rounds that intervals are widened for, at most: beyond it a few rounds say next to nothing.
 inline constexpr double k_most_correlated_rounds = 0.7;
 

@@ -28,10 +28,7 @@ void take_off_read_ahead(PhaseBlock& block) {
   const bool made_known = block.made_cpu_s > 0.0 && block.made_wall_s > 0.0;
   const double computes = made_known ? std::min(1.0, block.made_cpu_s / block.made_wall_s) : 1.0;
   if (made_known && computes > k_computes_most) return;
-  const double requested = k_few_requests * seen.largest_storage_bytes * static_cast<double>(seen.opens);
-  const double come =
-      seen.opened_bytes > 0.0 && seen.opened_bytes <= requested ? 1.0 + computes * (share - 1.0) : share;
-  const double more = block.seconds * (1.0 / come - 1.0);
+  const double more = block.seconds * (1.0 / share - 1.0);
   block.seconds += more;
   block.wait_seconds = std::max(0.0, block.wait_seconds + more);
   block.late_seconds = std::max(0.0, block.late_seconds + more);

@@ -140,7 +140,7 @@ MeanContent mean_of_contents(const std::vector<MeanContent>& contents) {
 }
 
 /// How much neighbouring rounds resemble each other. All phases run on the same machine, so what each of them says is
-/// averaged: a few rounds of one phase alone say little. It counts three quarters of its standard error higher than
+/// averaged: a few rounds of one phase alone say little. It counts four fifths of its standard error higher than
 /// estimated, as too narrow an interval is the worse mistake (k_correlation_margin).
 double correlation_of(const Settings& settings) {
   double sum = 0.0;

@@ -28,7 +28,6 @@ void count_phase(const record::PhaseRecord& seen, double samples, PhaseEvidence&
   sum.samples += samples;
   if (seen.storage_bytes == UINT64_MAX) return;
   sum.storage_bytes += static_cast<double>(seen.storage_bytes);
-  sum.largest_storage_bytes = std::max(sum.largest_storage_bytes, static_cast<double>(seen.storage_bytes));
 }
 
 double waiting_s(const Delivery& delivery) {

@@ -38,11 +38,12 @@ std::uint64_t first_at_rest(std::span<const Delivery> alike, bool reading) {
   return first;
 }
 
-/// When the last of the workers had begun its first batch of the block; UINT64_MAX if not all of them began one.
-std::uint64_t last_to_begin(std::span<const Delivery> block, std::uint64_t workers) {
+/// When the last of the workers had begun the first batch that it began at `from_ns` or later; UINT64_MAX if not all of
+/// them began one.
+std::uint64_t last_to_begin(std::span<const Delivery> block, std::uint64_t workers, std::uint64_t from_ns) {
   std::map<std::uint32_t, std::uint64_t> first;  // by worker
   for (const Delivery& delivery : block) {
-    if (!delivery.made_known) continue;
+    if (!delivery.made_known || delivery.made.begin_ns < from_ns) continue;
     const auto [found, is_new] = first.emplace(delivery.made.header.aux, delivery.made.begin_ns);
     if (!is_new) found->second = std::min(found->second, delivery.made.begin_ns);
   }
@@ -50,6 +51,12 @@ std::uint64_t last_to_begin(std::span<const Delivery> block, std::uint64_t worke
   std::uint64_t last = 0;
   for (const auto& [worker, begin_ns] : first) last = std::max(last, begin_ns);
   return last;
+}
+
+/// When each worker had begun another batch than its first of the block, and what the storage saved up before the block
+/// was used up.
+std::uint64_t used_up(std::span<const Delivery> alike, std::uint64_t workers, std::uint64_t all_at_it_ns) {
+  return last_to_begin(alike, workers, all_at_it_ns + k_saved_up_ns);
 }
 
 /// When the script came to the block: it asked for its first batch, and what was held back until then was let go.
@@ -103,9 +110,11 @@ BlockWindow pulled_window(const Pass& pass, const BlockCourse& course, const Seg
       std::min({closed_ns, first_at_rest(course.alike, drains(pass, course.alike, run)), course.until_ns});
   if (closed_ns > block.back().wait.end_ns) closed_ns = window.closed_ns;
   const std::size_t filled = filling_up(block, run, loader, window.opened_ns);
-  const std::uint64_t at_it_ns = last_to_begin(block, run.workers);
+  const std::uint64_t at_it_ns = last_to_begin(block, run.workers, 0);
   // Workers that are new have more to do for their first batch than to make it.
   if (at_it_ns != UINT64_MAX && !begins_pass(block)) window.all_at_it_ns = std::max(window.opened_ns, at_it_ns);
+  if (run.phase == Phase::cold && at_it_ns != UINT64_MAX)
+    window.used_up_ns = used_up(course.alike, run.workers, std::max(window.opened_ns, at_it_ns));
   for (std::size_t i = 0; i < block.size(); ++i) {
     const bool begun_inside = block[i].made_known && block[i].made.begin_ns >= window.opened_ns && i >= filled &&
                               block[i].wait.batch >= pass.filling;

@@ -26,6 +26,7 @@ struct BlockWindow {
   bool full = false;                        ///< all that was under way lay ready before its first and its last delivery
   std::uint64_t opened_ns = 0;              ///< the script came to the block
   std::uint64_t all_at_it_ns = UINT64_MAX;  ///< each worker makes batches of this block; UINT64_MAX: not known
+  std::uint64_t used_up_ns = UINT64_MAX;    ///< from storage: nothing of what it saved up before the block is left
   std::uint64_t closed_ns = 0;              ///< until then workers had it to make; 0 or UINT64_MAX: not known
 };
 

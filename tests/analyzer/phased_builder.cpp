@@ -256,10 +256,12 @@ record::PhaseRecord phase_record(const PhasedSpec& spec, const Item& item) {
                        : item.phase == Phase::cached ? Phase::supply_cached
                                                      : item.phase;
   found.phase = static_cast<std::uint32_t>(item.in_burst ? supply : item.phase);
-  found.opens = k_opens;
-  found.opened_bytes = static_cast<std::uint64_t>(bytes * spec.file_batches * k_opens);
+  const bool in_shards = spec.file_batches >= 1.0;
+  const bool begins_shard = in_shards && item.number % static_cast<std::uint64_t>(spec.file_batches) == 0;
+  found.opens = in_shards ? (begins_shard ? 1 : 0) : k_opens;
+  found.opened_bytes = static_cast<std::uint64_t>(bytes * spec.file_batches * found.opens);
   const double resident = cold ? spec.cold_resident_share : spec.cached_resident_share;
-  found.resident_bytes = static_cast<std::uint64_t>(bytes * spec.file_batches * k_opens * resident);
+  found.resident_bytes = static_cast<std::uint64_t>(bytes * spec.file_batches * found.opens * resident);
   const double stored = cold ? spec.cold_storage_share : spec.cached_storage_share;
   found.storage_bytes = spec.storage_known ? static_cast<std::uint64_t>(bytes * stored) : UINT64_MAX;
   return found;

@@ -30,7 +30,8 @@ struct PhasedSpec {
   int tail = 20;             ///< as found, after the last round
   double as_is_reads = 1.0;  ///< how long a read takes as found, in those of a cold block
   double content_cv = 0.0;   ///< of what batches are made of: the bytes, and with them the time to read and to prepare
-  double file_batches = 0.125;  ///< how many batches fill one of the files that they open
+  double file_batches =
+      0.125;  ///< how many batches fill one of the files that they open; from 1 on, of a rank's shards
   double cold_resident_share = 0.0;
   double cold_storage_share = 1.0;
   double cached_resident_share = 1.0;
