@@ -130,6 +130,17 @@ bool makers_wait(std::span<const Delivery> deliveries) {
   return cpu_s <= k_computes_most * made_s;
 }
 
+/// What making took, as of `samples` of these deliveries.
+void count_makings(std::span<const Delivery> deliveries, const LoaderFacts& loader, double samples, PhaseBlock& block) {
+  block.made_cpu_s = block.made_wall_s = 0.0;
+  double counted = 0.0;
+  for (const Delivery& delivery : deliveries) {
+    count_making(delivery, block);
+    counted += samples_of(delivery, loader);
+  }
+  for (double* sum : {&block.made_cpu_s, &block.made_wall_s}) *sum *= *sum > 0.0 ? samples / counted : 1.0;
+}
+
 /// Where the job waits for most of a block, or its workers wait and make fewer batches than its steps take, and they
 /// never rest, the block's rate is that of what they made. False where it does not, or that is not known.
 ///
@@ -171,7 +182,13 @@ bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBloc
     block.run = run;
     return false;
   }
-  for (double* sum : {&block.cpu_seconds, &block.made_cpu_s, &block.made_wall_s}) *sum *= *sum > 0.0 ? scale : 1.0;
+  BlockWindow counted = piece;
+  const bool is_later = from_ns == window.used_up_ns;
+  while (is_later && counted.first < deliveries.size() && deliveries[counted.first].made.begin_ns < from_ns)
+    ++counted.first;
+  if (counted.first + k_fewest_in_block > deliveries.size()) counted = piece;
+  count_makings(deliveries.subspan(counted.first), m.loader, made->samples, block);
+  block.cpu_seconds *= block.cpu_seconds > 0.0 ? scale : 1.0;
   block.samples = made->samples;
   block.seconds = made->seconds;
   block.wait_seconds = std::max(0.0, block.seconds - scale * own_s);
@@ -183,11 +200,7 @@ bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBloc
   block.from_ns = deliveries[window.empty ? first - 1 : window.first].wait.end_ns;
   block.to_ns = deliveries.back().wait.end_ns;
   check_measured(deliveries, "", block);
-  if (!block.rejected.empty()) return true;
-  BlockWindow counted = piece;
-  const bool is_later = from_ns == window.used_up_ns;
-  while (is_later && counted.first < counted.last && deliveries[counted.first].made.begin_ns < from_ns) ++counted.first;
-  take_evidence(m, {counted}, 0, block);
+  if (block.rejected.empty()) take_evidence(m, {counted}, 0, block);
   return true;
 }
 
@@ -227,24 +240,50 @@ BlockWindow longest_window(const Measuring& m, const SegmentRun& run, const Bloc
   return interrupted_between(m.interruptions, from_ns, to_ns) ? window : *full;
 }
 
-/// Where a stream's cold block holds whole shards, its rate and evidence are those of these. False where it does not.
+/// From which of its deliveries on the batches of a block are like those that follow: at the begin of a pass a worker
+/// may fill a buffer of its own, and the script one of its.
+std::size_t begins_at(const Measuring& m, const BlockWindow& window) {
+  const std::span<const Delivery> deliveries = m.course.block;
+  const std::size_t crew = std::min(std::max<std::size_t>(1, m.pass.worker_pids.size()), deliveries.size());
+  double all = 0.0;
+  double first = 0.0;
+  for (std::size_t i = 0; i < deliveries.size(); ++i) {
+    const auto bytes = static_cast<double>(deliveries[i].made.io.read_bytes);
+    all += bytes / static_cast<double>(deliveries.size());
+    if (i < crew) first += bytes / static_cast<double>(crew);
+  }
+  const bool fills = deliveries.front().wait.batch < m.pass.filling || first > k_fills_buffer * all;
+  return begins_pass(deliveries) && fills ? window.first : 0;
+}
+
+/// Where a stream's cold block holds whole shards, its rate and evidence are those of these. False where it does not,
+/// or the job does not mostly wait: a stock of batches is another state.
 bool measure_whole_shards(const Measuring& m, const BlockWindow& window, PhaseBlock& block) {
   if (!block.run.iterable || block.run.phase != Phase::cold || block.run.workers == 0) return false;
-  if (block.late_seconds < k_waits_for_storage * block.seconds) return false;
-  const std::span<const Delivery> deliveries = m.course.block;
-  const std::uint64_t from_ns = window.used_up_ns != UINT64_MAX ? window.used_up_ns : window.opened_ns;
-  std::vector<ShardSpan> spans = whole_shards(deliveries, m.evidence, block.run.segment, from_ns);
-  if (spans.empty()) spans = whole_shards(deliveries, m.evidence, block.run.segment, window.opened_ns);
+  if (window.empty || !mostly_waits(m.course.block)) return false;
+  const std::size_t begin = begins_at(m, window);
+  std::size_t end = window.last;
+  while (end > begin && handed_over_ns(m.course.block[end].made) > window.closed_ns) --end;
+  if (end <= begin) return false;
+  const std::span<const Delivery> deliveries = m.course.block.subspan(begin, end + 1 - begin);
+  const auto spans_from = [&](std::uint64_t from_ns) {
+    return whole_shards(deliveries, m.evidence, block.run.segment, from_ns);
+  };
+  std::vector<ShardSpan> spans;
+  if (window.used_up_ns != UINT64_MAX) spans = spans_from(window.used_up_ns);
+  if (spans.empty()) spans = spans_from(window.opened_ns);
   if (spans.empty()) return false;
-  const double more = seconds_per_sample(deliveries, spans, m.loader) * block.samples - block.seconds;
+  const ShardSums sums = sums_of(deliveries, spans, m.loader);
+  const double more = sums.seconds / sums.samples * block.samples - block.seconds;
   block.seconds += more;
   block.wait_seconds = std::max(0.0, block.wait_seconds + more);
   block.late_seconds = std::max(0.0, block.late_seconds + more);
-  const auto longest = std::max_element(spans.begin(), spans.end(), [](const ShardSpan& a, const ShardSpan& b) {
-    return a.last - a.first < b.last - b.first;
-  });
+  if (block.content.bytes >= 0.0) block.content.bytes = sums.bytes / sums.samples * block.samples;
+  std::vector<BlockWindow> pieces;
+  for (const ShardSpan& span : joined(spans)) pieces.push_back({begin + span.first + 1, begin + span.last, false});
   block.evidence = {};
-  take_evidence(m, {BlockWindow{longest->first + 1, longest->last, false}}, 0, block);
+  take_evidence(m, pieces, 0, block);
+  refuse_read_twice(block);
   return true;
 }
 

@@ -69,16 +69,27 @@ void add_premises(const PhaseRounds& data, Profile& profile) {
   }
 }
 
-/// Nothing was resident at any open, so the cold blocks are what the user has today.
-bool found_cold(const PhaseRounds& data) {
+/// Whether nothing was resident at any open of the cold blocks that count; `first`: of those whose samples this run had
+/// not read before.
+bool opened_cold(const PhaseRounds& data, bool first) {
   double opened = 0.0;
   double resident = 0.0;
   for (const PhaseBlock& block : data.blocks) {
     if (block.run.phase != Phase::cold || !block.rejected.empty()) continue;
+    if (first && block.first_reads < k_first_reads_of_block) continue;
     opened += block.evidence.opened_bytes;
     resident += block.evidence.resident_bytes + block.evidence.evicted_bytes;
   }
   return opened > 0.0 && resident <= k_most_resident_as_found * opened;
+}
+
+/// Whether the cold blocks are what the user has today: nothing was in memory at their opens, or nothing that the run
+/// itself had not brought in, and the steps as found say no other.
+bool found_cold(const PhaseRounds& data, const Rates& rates) {
+  if (opened_cold(data, false)) return true;
+  if (!rates.cold || !rates.as_is || !opened_cold(data, true)) return false;
+  const bool inside = rates.as_is->ci95_low <= rates.cold->mean && rates.cold->mean <= rates.as_is->ci95_high;
+  return inside || std::abs(rates.as_is->mean / rates.cold->mean - 1.0) <= k_same_state;
 }
 
 void compare_with_attributed(const Stalls& attributed, Profile& profile) {
@@ -167,7 +178,7 @@ bool fill_differential(const std::vector<Launch>& launches, Profile& profile) {
   const bool cache_emulated = profile.emulation.settings.contains("cache");
   fill_stored(*launches.front().run, data, profile);
   const bool maps_found_cold = fill_mapped(launches, data, profile);
-  if ((found_cold(data) || maps_found_cold) && !cache_emulated && rates.cold) {
+  if ((found_cold(data, rates) || maps_found_cold) && !cache_emulated && rates.cold) {
     rates.as_is = rates.cold;
     // Else what was attributed stands: reads past the page cache have no cached blocks.
     if (stalls.fetch && stalls.prep) {

@@ -7,8 +7,8 @@
 /// as is made; a stock of batches that grows or shrinks lies between the two only where the job does not wait for
 /// nearly each batch.
 ///
-/// Of a block from storage the beginning is left out: storage that rested before it may deliver more at once than it
-/// does for long (credits of disks in a cloud; under the kernel's own limit as much as it gives in 0.1 s).
+/// Of a block from storage the beginning is left out, where enough remains: storage that rested before it may deliver
+/// more at once than it does for long (under the kernel's own limit as much as it gives in 0.1 s).
 ///
 /// Worked example, 2 workers, batches of 8. From 100 to 200 ms worker 0 makes one batch that it began at 80 and hands
 /// over at 120 ms, one from 120 to 160, one from 160 to 220; worker 1 one from 60 to 150 and one from 150 to 200 ms:

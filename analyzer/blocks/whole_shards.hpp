@@ -9,7 +9,7 @@
 
 namespace stallcast {
 
-/// From one delivery to another, both made by one worker, in both of which it opened a file.
+/// From one delivery to another, both made by one worker, in both of which it opened a shard.
 struct ShardSpan {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -17,20 +17,28 @@ struct ShardSpan {
 
 /// What the kernel reads ahead in a shard comes in few large pieces, and begins anew with each shard: storage has
 /// pauses, and how a block lies to them decides its rate. From where a worker opens a shard to where it opens another
-/// one it has read whole shards, with as much in stock at either end: what was delivered meanwhile is what it delivers
-/// for as long as it reads.
+/// one it has read whole shards, with as much in stock at either end: what is made meanwhile is what it makes for as
+/// long as it reads.
 ///
 /// Worked example, 2 workers, shards of 50 batches. Of the deliveries 0..260 of a block, worker 0 opened shards in 16,
-/// 116 and 216 and worker 1 in 17 and 117: 16..216 and 17..117. In these 300 batches were delivered in 13.0 s: 23.1
+/// 116 and 216 and worker 1 in 17, 117 and 217: 16..216 and 17..217. In these 400 batches were made in 17.3 s: 23.1
 /// batches/s. The whole block had 22.6: it began without anything in stock, and ended in the middle of a shard.
 ///
-/// A file is a shard where no other one that is opened in the block is more than twice as large. The spans of `block`,
-/// made from `from_ns` on in the segment; none if the longest is too short a part of the block.
+/// A file is a shard if no other one that is opened in the block is more than twice as large. The spans of `block`,
+/// whose ends were made from `from_ns` on in the segment; none if the longest is too short a part of the block.
 [[nodiscard]] std::vector<ShardSpan> whole_shards(std::span<const Delivery> block, const BlockEvidence& evidence,
                                                   std::uint32_t segment, std::uint64_t from_ns);
 
-/// Seconds per sample over all of the spans together.
-[[nodiscard]] double seconds_per_sample(std::span<const Delivery> block, const std::vector<ShardSpan>& spans,
-                                        const LoaderFacts& loader);
+/// What was made in all of the spans.
+struct ShardSums {
+  double samples = 0.0;
+  double seconds = 0.0;  ///< from handing over to handing over
+  double bytes = 0.0;    ///< that were read for them
+};
+[[nodiscard]] ShardSums sums_of(std::span<const Delivery> block, const std::vector<ShardSpan>& spans,
+                                const LoaderFacts& loader);
+
+/// The deliveries that lie in any of the spans: spans that do not overlap, in order.
+[[nodiscard]] std::vector<ShardSpan> joined(std::vector<ShardSpan> spans);
 
 }  // namespace stallcast

@@ -65,11 +65,6 @@ std::uint64_t reached_ns(std::span<const Delivery> block, const SegmentRun& run)
   return run.begin_ns == 0 ? asked_ns : std::min(asked_ns, run.begin_ns);
 }
 
-bool begins_pass(std::span<const Delivery> block) {
-  const record::WaitRecord& wait = block.front().wait;
-  return wait.batch == 0 || (wait.header.aux & record::k_wait_first) != 0;
-}
-
 /// Batches that lie ready or are being made in the steady state. A block that begins with the workers at rest, behind a
 /// burst or with a pass, has none in the beginning: until as many have come it is not in that state.
 std::size_t filling_up(std::span<const Delivery> block, const SegmentRun& run, const LoaderFacts& loader,
@@ -123,6 +118,11 @@ BlockWindow pulled_window(const Pass& pass, const BlockCourse& course, const Seg
     if (window.empty) window.first = i;
     window.empty = false;
     window.last = i;
+  }
+  // Where the pass itself begins, the first batches are not like those that follow.
+  if (window.used_up_ns != UINT64_MAX && begins_pass(block)) {
+    const std::uint64_t at_ns = window.empty ? UINT64_MAX : block[window.first].wait.end_ns;
+    window.used_up_ns = std::max(window.used_up_ns, at_ns);
   }
   return window;
 }
@@ -181,6 +181,11 @@ BlockWindow unseen_window(std::span<const Delivery> block, const Before& before)
 }
 
 }  // namespace
+
+bool begins_pass(std::span<const Delivery> block) {
+  const record::WaitRecord& wait = block.front().wait;
+  return wait.batch == 0 || (wait.header.aux & record::k_wait_first) != 0;
+}
 
 BlockWindow window_of(const Consumer& consumer, const Pass& pass, const BlockCourse& course, const SegmentRun& run,
                       const LoaderFacts& loader) {

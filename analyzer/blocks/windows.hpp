@@ -26,9 +26,13 @@ struct BlockWindow {
   bool full = false;                        ///< all that was under way lay ready before its first and its last delivery
   std::uint64_t opened_ns = 0;              ///< the script came to the block
   std::uint64_t all_at_it_ns = UINT64_MAX;  ///< each worker makes batches of this block; UINT64_MAX: not known
-  std::uint64_t used_up_ns = UINT64_MAX;    ///< from storage: nothing of what it saved up before the block is left
-  std::uint64_t closed_ns = 0;              ///< until then workers had it to make; 0 or UINT64_MAX: not known
+  std::uint64_t used_up_ns =
+      UINT64_MAX;               ///< from storage: what it saved up in k_saved_up_ns is used up; UINT64_MAX: not known
+  std::uint64_t closed_ns = 0;  ///< until then workers had it to make; 0 or UINT64_MAX: not known
 };
+
+/// Whether the block begins with the first batch of a pass.
+[[nodiscard]] bool begins_pass(std::span<const Delivery> block);
 
 /// The deliveries of the block, one of `pass`, that count.
 [[nodiscard]] BlockWindow window_of(const Consumer& consumer, const Pass& pass, const BlockCourse& course,

@@ -242,7 +242,7 @@ struct PhaseRecord {
   std::uint64_t evicted_bytes;   ///< dropped from the page cache at the open
   std::uint64_t foreign_bytes;   ///< resident, not brought in by this run, and therefore left alone
   std::uint64_t storage_bytes;   ///< read_bytes of /proc/self/io over the batch; UINT64_MAX: not readable
-  std::uint64_t unused_ns;       ///< 0
+  std::uint64_t largest_file;    ///< size of the largest file that was opened; 0: of none, or an older recording
   std::uint64_t page_bytes;      ///< of the files' pages that were read, each counted once; 0 in older recordings
 };
 

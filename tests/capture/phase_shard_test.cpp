@@ -53,6 +53,21 @@ TEST_CASE("pages are counted once a batch, however often and in however small pi
   CHECK(seen[1].page_bytes == 3 * 4096);  // the file ends in its page
 }
 
+TEST_CASE("the largest file that is opened for a batch is told, also of those that are read in parts") {
+  const Data data;
+  const fs::path small = make_file(data.folder.path(), "small", 100);
+  const fs::path large = make_file(data.folder.path(), "large", 100);
+  fs::resize_file(large, 200U << 20U);  // a hole
+  PhasedRun run(record::Evict::all);
+  run.guest({begin(Phase::cold, 0, 1, 0), "read:" + small.string(), data.keep, "end", begin(Phase::cold, 0, 1, 1),
+             "keep:" + large.string(), "end", begin(Phase::cold, 0, 1, 2), "pread:0:10", "end"});
+  const auto seen = run.evidence();
+  REQUIRE(seen.size() == 3);
+  CHECK(seen[0].largest_file == k_size);
+  CHECK(seen[1].largest_file == 200U << 20U);
+  CHECK(seen[2].largest_file == 0);
+}
+
 TEST_CASE("a reader of a stream goes on from batch to batch: what it has read of a segment is remembered") {
   const Data data;
   const auto pages = [&](std::uint32_t stream) {

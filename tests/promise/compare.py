@@ -18,6 +18,7 @@ TIMES = re.compile(
     r"|\b0x[0-9a-f]+\b"
     r'|"\w+_(?:s|ms|seconds|per_s|per_second|runtime)": [\d.e+-]+')
 NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+PADDING = re.compile(r"(?<=[(\[ ]) +(?=#)")  # of numbers in columns: as wide as they are short
 TEXTS = (".json", ".jsonl", ".csv", ".txt", ".log", ".md", ".yaml", ".yml")
 TENSORS = (".pt", ".pth", ".tar", ".ckpt", ".bin")
 
@@ -38,7 +39,7 @@ class Lines:
         for line in re.split(r"[\r\n]+", text):
             line = TIMES.sub("@", line).rstrip()
             if line:
-                shape = NUMBER.sub("#", line)
+                shape = PADDING.sub("", NUMBER.sub("#", line))
                 self.order.append(shape)
                 self.numbers[shape].append(NUMBER.findall(line))
 

@@ -90,6 +90,11 @@ class Texts(unittest.TestCase):
     def test_times(self):
         self.assertEqual(compare.texts("took 0:01, 1.5 s\n", "took 0:01, 1.5 s\n", "took 0:02, 9 s\n"), ([], []))
 
+    def test_numbers_in_columns(self):
+        plain, again = "rate   591/s (  9%)\n", "rate    91/s ( 10%)\n"
+        self.assertEqual(compare.texts(plain, again, "rate  1039/s (100%)\n")[0], [])
+        self.assertEqual(len(compare.texts(plain, again, "rate  1039/s  (100%)\n")[0]), 2)
+
     def test_lines_that_time_makes(self):
         differences, left_out = compare.texts("50%|\ndone\n", "done\n", "10%|\n20%|\ndone\n")
         self.assertEqual((differences, len(left_out)), ([], 1))

@@ -230,7 +230,7 @@ TEST_CASE("a phase record that was written before it counted pages has counted n
   REQUIRE(read.ok());
   REQUIRE(read.value().phases.size() == 1);
   CHECK(read.value().broken_blocks == 0);
-  CHECK(read.value().phases[0].unused_ns == 12);
+  CHECK(read.value().phases[0].largest_file == 12);
   CHECK(read.value().phases[0].page_bytes == 0);
 }
 

@@ -80,6 +80,7 @@ void clear(PhaseSeen& seen) {
   seen.evicted_bytes.store(0, k_relaxed);
   seen.foreign_bytes.store(0, k_relaxed);
   seen.page_bytes.store(0, k_relaxed);
+  seen.largest_file.store(0, k_relaxed);
 }
 
 void begin_batch(PhaseState& state, const Begin& begin) {
@@ -131,7 +132,7 @@ void write_phase(Thread& thread, PhaseState& state) {
   found->foreign_bytes = seen.foreign_bytes.load(k_relaxed);
   const bool known = state.storage_begin != k_storage_unknown && storage_end != k_storage_unknown;
   found->storage_bytes = known ? storage_end - state.storage_begin : k_storage_unknown;
-  found->unused_ns = 0;
+  found->largest_file = seen.largest_file.load(k_relaxed);
   found->page_bytes = seen.page_bytes.load(k_relaxed);
   record::commit(thread.out);
 }

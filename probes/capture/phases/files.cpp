@@ -17,6 +17,12 @@ void mark_opened(PhaseState& state, int fd, std::uint32_t serial) {
   if (fd < k_tracked_fds) state.opened_in[fd].store(serial, k_relaxed);
 }
 
+void note_largest(PhaseSeen& seen, std::uint64_t size) {
+  std::uint64_t largest = seen.largest_file.load(k_relaxed);
+  while (size > largest && !seen.largest_file.compare_exchange_weak(largest, size, k_relaxed)) {
+  }
+}
+
 }  // namespace
 
 void file_opened(int fd, const char* path, int flags) {
@@ -34,6 +40,7 @@ void file_opened(int fd, const char* path, int flags) {
   if (state->is_stream.load(k_relaxed) != 0) read_in_stream(*state, fd, file_key(file));
   state->seen.opens.fetch_add(1, k_relaxed);
   const auto size = static_cast<std::uint64_t>(file.st_size);
+  note_largest(state->seen, size);
   const bool is_whole = size <= k_whole_phase_file;
   mark_opened(*state, fd, is_whole ? state->serial.load(k_relaxed) : 0);
   if (!is_whole) claim_absent(fd, file);

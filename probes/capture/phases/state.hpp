@@ -26,6 +26,7 @@ struct PhaseSeen {
   std::atomic<std::uint64_t> evicted_bytes;
   std::atomic<std::uint64_t> foreign_bytes;
   std::atomic<std::uint64_t> page_bytes;
+  std::atomic<std::uint64_t> largest_file;
 };
 
 /// Evidence of a batch that is made from maps of files (phase_maps.hpp); the fields of a MappedRecord.

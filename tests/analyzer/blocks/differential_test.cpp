@@ -348,6 +348,55 @@ TEST_CASE("where nothing was resident, the cold blocks are what was found, and b
   CHECK(issue_of(other, "splits-disagree")->detail.find("fetch") != std::string::npos);
 }
 
+namespace {
+
+/// From the middle of the run on its samples are read again, and cold blocks evict what the run itself brought in.
+void read_again(RunData& run, bool index_known) {
+  std::uint64_t first_ns = UINT64_MAX;
+  std::uint64_t last_ns = 0;
+  for (const record::ProcessRecording& process : run.processes) {
+    for (const record::BatchRecord& batch : process.batches) {
+      first_ns = std::min(first_ns, batch.begin_ns);
+      last_ns = std::max(last_ns, batch.begin_ns);
+    }
+  }
+  for (record::ProcessRecording& process : run.processes) {
+    for (std::size_t i = 0; i < process.batches.size(); ++i) {
+      record::SampleRecord sample{};
+      const bool again = process.batches[i].begin_ns > first_ns + (last_ns - first_ns) / 2;
+      const auto number = static_cast<std::int64_t>(process.batches[i].batch);
+      sample.index = !index_known ? -1 : again ? 0 : number + 1;
+      sample.begin_ns = process.batches[i].begin_ns;
+      sample.period = 1;
+      process.samples.push_back(sample);
+      const auto phase = std::find_if(process.phases.begin(), process.phases.end(), [&](const auto& record) {
+        return record.batch == process.batches[i].batch && record.iterator_id == process.batches[i].iterator_id;
+      });
+      if (again && phase != process.phases.end()) phase->evicted_bytes = phase->opened_bytes;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what cold blocks evict of what the run itself read says nothing of what was found") {
+  PhasedSpec spec = quiet(phased_both_stalls());
+  spec.as_is = 200;
+  RunData again = make_phased_run(spec);
+  read_again(again, true);
+  const Profile same = analyze_run(again);
+  CHECK(same.rates.as_is->mean == same.rates.cold->mean);
+  RunData unknown = make_phased_run(spec);  // they may have lain in memory before the run
+  read_again(unknown, false);
+  const Profile found = analyze_run(unknown);
+  CHECK(found.rates.as_is->mean != found.rates.cold->mean);
+  spec.as_is_reads = 3.0;
+  RunData other = make_phased_run(spec);  // the steps as found say that it was another state
+  read_again(other, true);
+  const Profile differs = analyze_run(other);
+  CHECK(differs.rates.as_is->mean != differs.rates.cold->mean);
+}
+
 TEST_CASE("intervals hold the truth as often as they say, also where the machine's speed wanders between rounds") {
   struct Setting {
     int workers;
