@@ -108,12 +108,12 @@ void take_evidence(const Measuring& m, const std::vector<BlockWindow>& pieces, s
   if (block.run.phase == Phase::cold) block.first_reads = m.first_reads.share(begin_ns, end_ns);
 }
 
-/// Whether the script waits for batches to be made in most of the time of the deliveries.
-bool mostly_waits(std::span<const Delivery> deliveries) {
+/// Whether the script waits for batches to be made in `share` of the time of the deliveries.
+bool waits(std::span<const Delivery> deliveries, double share) {
   double late_s = 0.0;
   for (const Delivery& delivery : deliveries.subspan(1)) late_s += seconds_until_made(delivery);
   const std::uint64_t all_ns = deliveries.back().wait.end_ns - deliveries.front().wait.end_ns;
-  return late_s >= k_mostly_waits_for_making * static_cast<double>(all_ns) * 1e-9;
+  return late_s >= share * static_cast<double>(all_ns) * 1e-9;
 }
 
 /// Whether the workers mostly wait themselves, and not for a core, while they make batches: the step takes no time from
@@ -150,7 +150,7 @@ void count_makings(std::span<const Delivery> deliveries, const LoaderFacts& load
 bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBlock& block) {
   const std::span<const Delivery> deliveries = m.course.block;
   if (block.run.at_once > 0 || deliveries.size() < 2) return false;
-  const bool mostly = mostly_waits(deliveries);
+  const bool mostly = waits(deliveries, k_mostly_waits_for_making);
   if (!mostly && !makers_wait(deliveries)) return false;
   const auto produced = [&](std::uint64_t from_ns) {
     const auto batch = static_cast<double>(m.loader.batch_size);
@@ -256,11 +256,10 @@ std::size_t begins_at(const Measuring& m, const BlockWindow& window) {
   return begins_pass(deliveries) && fills ? window.first : 0;
 }
 
-/// Where a stream's cold block holds whole shards, its rate and evidence are those of these. False where it does not,
-/// or the job does not mostly wait: a stock of batches is another state.
+/// Where a stream's cold block holds whole shards, its rate and evidence are those of these. False where it does not.
 bool measure_whole_shards(const Measuring& m, const BlockWindow& window, PhaseBlock& block) {
   if (!block.run.iterable || block.run.phase != Phase::cold || block.run.workers == 0) return false;
-  if (window.empty || !mostly_waits(m.course.block)) return false;
+  if (window.empty || !waits(m.course.block, k_waits_for_storage)) return false;
   const std::size_t begin = begins_at(m, window);
   std::size_t end = window.last;
   while (end > begin && handed_over_ns(m.course.block[end].made) > window.closed_ns) --end;

@@ -25,7 +25,8 @@ std::vector<ShardSpan> whole_shards(std::span<const Delivery> block, const Block
   std::map<std::uint32_t, ShardSpan> of_workers;
   for (std::size_t i = 0; i < block.size(); ++i) {
     const double opened = largest_file(block[i], evidence, segment);
-    if (!(opened > 0.0) || opened < shard / 2.0 || block[i].made.begin_ns < from_ns) continue;
+    const bool is_awaited = seconds_until_made(block[i]) > 0.0;
+    if (!(opened > 0.0) || opened < shard / 2.0 || block[i].made.begin_ns < from_ns || !is_awaited) continue;
     of_workers.try_emplace(block[i].made.header.aux, ShardSpan{i, i}).first->second.last = i;
   }
   std::vector<ShardSpan> spans;

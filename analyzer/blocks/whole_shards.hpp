@@ -18,7 +18,7 @@ struct ShardSpan {
 /// What the kernel reads ahead in a shard comes in few large pieces, and begins anew with each shard: storage has
 /// pauses, and how a block lies to them decides its rate. From where a worker opens a shard to where it opens another
 /// one it has read whole shards, with as much in stock at either end: what is made meanwhile is what it makes for as
-/// long as it reads.
+/// long as it reads. The script waits for both batches: no made ones of that worker lie ready at either end.
 ///
 /// Worked example, 2 workers, shards of 50 batches. Of the deliveries 0..260 of a block, worker 0 opened shards in 16,
 /// 116 and 216 and worker 1 in 17, 117 and 217: 16..216 and 17..217. In these 400 batches were made in 17.3 s: 23.1

@@ -89,6 +89,10 @@ def differences(job, plain, again, other):
         without.append("number of temporary files")
     elif other.temporary != plain.temporary:
         wrong.append(f"{other.temporary} temporary files instead of {plain.temporary}")
+    # A loader that a script leaves in a cycle of references ends its workers when the garbage collector comes by, or is killed
+    # with the interpreter: how often that runs is by what all allocate.
+    if not plain.killed == again.killed == other.killed:
+        without.append("folders of workers that were killed at the end")
     if other.ours:
         wrong.append("left behind: " + " ".join(other.ours))
     if len(other.processes) > max(len(plain.processes), len(again.processes)):

@@ -55,6 +55,11 @@ class Promise(unittest.TestCase):
         self.assertEqual(bad, 0, printed)
         self.assertIn("left out of files: what run-# holds", printed)
 
+    def test_folders_of_killed_workers_are_named_and_left_out(self):
+        bad, printed = self.check("", 'touch "$TMPDIR/pymp-x"')
+        self.assertEqual(bad, 0, printed)
+        self.assertIn("left out of folders of workers that were killed at the end", printed)
+
     def test_whatever_the_tool_changes_is_found(self):
         for name, before, after, words in (
                 ("file", "", "echo x > more", "file more: 1 instead of 0"),

@@ -40,7 +40,8 @@ class Run:
     status: str  # exit status as a shell tells it
     seconds: float
     processes: list
-    temporary: int
+    temporary: int  # files left, but for `killed`
+    killed: int  # folders of multiprocessing that a worker left which was killed at the end
     ours: list  # what of stallcast's stayed in the folder for temporary files
     profile: dict
 
@@ -139,9 +140,10 @@ def run(job, place, title, mode="plain", binary=None, options=()):
         status = str(128 - int(status))
     temporary = os.listdir(now + "/tmp")
     ours = [name for name in temporary if "stallcast" in name]
+    killed = [name for name in temporary if name.startswith("pymp-")]
     profile = {}
     if os.path.exists(now + "/profile/profile.json"):
         with open(now + "/profile/profile.json") as file:
             profile = json.load(file)
     os.rename(now, kept)
-    return Run(kept, status, seconds, processes, len(temporary) - len(ours), ours, profile)
+    return Run(kept, status, seconds, processes, len(temporary) - len(ours) - len(killed), len(killed), ours, profile)
