@@ -283,6 +283,7 @@ bool measure_whole_shards(const Measuring& m, const BlockWindow& window, PhaseBl
   block.evidence = {};
   take_evidence(m, pieces, 0, block);
   refuse_read_twice(block);
+  block.in_shards = true;
   return true;
 }
 

@@ -121,6 +121,7 @@ struct PhaseBlock {
   PhaseEvidence evidence{};
   bool without_files = false;  ///< of a job whose batches are made of no file: a cached one then, whatever was asked
   bool produced = false;       ///< its rate is that of what its workers made, none of whom rested
+  bool in_shards = false;      ///< its rate is that of the whole shards in it
   bool beside = false;         ///< told by the deliveries of another block: there was no segment of this phase
   std::string rejected{};      ///< why this block counts for nothing; empty if it counts
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include "analyzer/blocks/constants.hpp"
 #include "analyzer/load/phase_name.hpp"
 
@@ -159,6 +160,25 @@ double correlation_of(const Settings& settings) {
 
 }  // namespace
 
+void leave_to_whole_shards(std::vector<std::vector<PhaseBlock>>& ranks) {
+  std::map<std::uint32_t, std::set<std::size_t>> told;  // ranks with whole shards, by round
+  const auto counts = [](const PhaseBlock& block) {
+    return block.run.phase == Phase::cold && block.run.iterable && block.rejected.empty();
+  };
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    for (const PhaseBlock& block : ranks[rank]) {
+      if (counts(block) && block.in_shards) told[block.run.round].insert(rank);
+    }
+  }
+  const auto by_all = [&](const auto& round) { return round.second.size() == ranks.size(); };
+  if (std::count_if(told.begin(), told.end(), by_all) < 2) return;
+  for (std::vector<PhaseBlock>& blocks : ranks) {
+    for (PhaseBlock& block : blocks) {
+      if (counts(block) && !block.in_shards) block.rejected = "it lies within shards; other blocks hold whole ones";
+    }
+  }
+}
+
 bool mostly_holds(const std::vector<Premise>& premises) {
   const auto held = std::count_if(premises.begin(), premises.end(), [](const Premise& p) { return p.holds; });
   return premises.empty() || 2 * held > static_cast<std::ptrdiff_t>(premises.size());
@@ -182,6 +202,7 @@ PhaseRounds phase_rounds(const std::vector<Launch>& launches) {
   for (const Launch& launch : launches) {
     std::vector<std::vector<PhaseBlock>> blocks;
     for (const RankView& rank : launch.ranks) blocks.push_back(phase_blocks(*rank.consumer, launch.run->processes));
+    leave_to_whole_shards(blocks);
     leave_to_one(blocks);
     for (std::size_t i = 0; i < launch.ranks.size(); ++i) {
       const RankView& rank = launch.ranks[i];

@@ -3,13 +3,43 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "analyzer/analyze.hpp"
 #include "tests/analyzer/phased_builder.hpp"
 
 using namespace stallcast;
 using namespace stallcast::synthetic;
+
+TEST_CASE("a stream's cold blocks within shards do not count where two rounds of each rank hold whole ones") {
+  const auto left = [](std::vector<std::vector<bool>> in_shards) {
+    std::vector<std::vector<PhaseBlock>> ranks;
+    for (const std::vector<bool>& blocks : in_shards) {
+      ranks.emplace_back();
+      for (const bool whole : blocks) {
+        PhaseBlock block;
+        block.run.phase = record::Phase::cold;
+        block.run.iterable = true;
+        block.run.round = static_cast<std::uint32_t>(ranks.back().size());
+        block.in_shards = whole;
+        ranks.back().push_back(block);
+      }
+    }
+    sections::leave_to_whole_shards(ranks);
+    std::vector<std::size_t> counts;
+    for (const std::vector<PhaseBlock>& blocks : ranks) {
+      counts.push_back(static_cast<std::size_t>(
+          std::count_if(blocks.begin(), blocks.end(), [](const PhaseBlock& block) { return block.rejected.empty(); })));
+    }
+    return counts;
+  };
+  CHECK(left({{true, false, true, false}}) == std::vector<std::size_t>{2});
+  CHECK(left({{true, false, false, false}}) == std::vector<std::size_t>{4});
+  CHECK(left({{true, false, true}, {true, true, true}}) == std::vector<std::size_t>{2, 3});
+  CHECK(left({{true, false, true}, {false, true, false}}) == std::vector<std::size_t>{3, 3});
+}
 
 namespace {
 
