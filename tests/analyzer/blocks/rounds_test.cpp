@@ -28,6 +28,9 @@ TEST_CASE("a stream's cold blocks within shards do not count where two rounds of
       }
     }
     sections::leave_to_whole_shards(ranks);
+    for (const PhaseBlock& block : ranks.front()) {
+      CHECK((block.rejected.empty() || block.rejected == "it lies within shards; other blocks hold whole ones"));
+    }
     std::vector<std::size_t> counts;
     for (const std::vector<PhaseBlock>& blocks : ranks) {
       counts.push_back(static_cast<std::size_t>(
