@@ -43,7 +43,7 @@ inline constexpr double k_most_read_of_granules = 0.9;
 /// another state.
 inline constexpr double k_same_state = 0.05;
 
-// blocks.cpp
+// measure.cpp, read_ahead.cpp
 
 /// Batches in a block. Chosen: with fewer, the one that is cut in half at each end decides the rate.
 inline constexpr std::int64_t k_fewest_in_block = 4;

@@ -162,19 +162,23 @@ double correlation_of(const Settings& settings) {
 
 void leave_to_whole_shards(std::vector<std::vector<PhaseBlock>>& ranks) {
   std::map<std::uint32_t, std::set<std::size_t>> told;  // ranks with whole shards, by round
-  const auto counts = [](const PhaseBlock& block) {
+  const auto is_cold = [](const PhaseBlock& block) {
     return block.run.phase == Phase::cold && block.run.iterable && block.rejected.empty();
+  };
+  const auto told_beside = [](const PhaseBlock& block) {  // of the same deliveries: what the loader can deliver
+    return block.run.phase == Phase::supply_cold && block.produced && block.run.iterable && block.rejected.empty();
   };
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     for (const PhaseBlock& block : ranks[rank]) {
-      if (counts(block) && block.in_shards) told[block.run.round].insert(rank);
+      if (is_cold(block) && block.in_shards && check_premise(block).holds) told[block.run.round].insert(rank);
     }
   }
   const auto by_all = [&](const auto& round) { return round.second.size() == ranks.size(); };
   if (std::count_if(told.begin(), told.end(), by_all) < 2) return;
   for (std::vector<PhaseBlock>& blocks : ranks) {
     for (PhaseBlock& block : blocks) {
-      if (counts(block) && !block.in_shards) block.rejected = "it lies within shards; other blocks hold whole ones";
+      if ((is_cold(block) || told_beside(block)) && !block.in_shards)
+        block.rejected = "it lies within shards; other blocks hold whole ones";
     }
   }
 }

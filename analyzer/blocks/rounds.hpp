@@ -82,7 +82,7 @@ struct PhaseRounds {
 [[nodiscard]] MeasuredEstimate<SamplesPerSecond> phase_rate(const PhaseRounds& data, record::Phase phase);
 
 /// Of a stream's cold blocks those that lie within shards are left out, where in two rounds or more each rank has one
-/// that holds whole shards: these need no correction for what is read ahead.
+/// that holds whole shards and whose premise holds: these need no correction for what is read ahead.
 void leave_to_whole_shards(std::vector<std::vector<PhaseBlock>>& ranks);
 
 /// Whether a state was proven in more than half of its blocks: else those few may be chance.

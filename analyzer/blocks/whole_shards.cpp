@@ -6,7 +6,6 @@
 #include "analyzer/blocks/constants.hpp"
 
 namespace stallcast {
-
 namespace {
 
 /// Size of the largest file that was opened for a delivery's batch; 0 if none was, or that is not known.
@@ -51,19 +50,6 @@ ShardSums sums_of(std::span<const Delivery> block, const std::vector<ShardSpan>&
     sums.seconds += static_cast<double>(handed_over_ns(block[span.last].made) - from_ns) * 1e-9;
   }
   return sums;
-}
-
-std::vector<ShardSpan> joined(std::vector<ShardSpan> spans) {
-  std::sort(spans.begin(), spans.end(), [](const ShardSpan& a, const ShardSpan& b) { return a.first < b.first; });
-  std::vector<ShardSpan> all;
-  for (const ShardSpan& span : spans) {
-    if (all.empty() || span.first > all.back().last) {
-      all.push_back(span);
-    } else {
-      all.back().last = std::max(all.back().last, span.last);
-    }
-  }
-  return all;
 }
 
 }  // namespace stallcast

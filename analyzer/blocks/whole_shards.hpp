@@ -38,7 +38,4 @@ struct ShardSums {
 [[nodiscard]] ShardSums sums_of(std::span<const Delivery> block, const std::vector<ShardSpan>& spans,
                                 const LoaderFacts& loader);
 
-/// The deliveries that lie in any of the spans: spans that do not overlap, in order.
-[[nodiscard]] std::vector<ShardSpan> joined(std::vector<ShardSpan> spans);
-
 }  // namespace stallcast

@@ -26,7 +26,8 @@ status=$?
 eval "$FAKE_AFTER"
 exit $status
 '''
-JOB = 'echo "step 1 of 2 took $RANDOM s"; echo data > file; echo "$$" > "run-$$"; echo {\\"batch\\": 1} >> "$PROMISE_LOG"; exit 3'
+JOB = 'echo "step 1 of 2 took $RANDOM s"; echo data > file; echo "$$" > "run-$$"; echo {\\"batch\\": 1} >> "$PROMISE_LOG"; ' \
+      'mkdir "$TMPDIR/pymp-1"; exit 3'
 
 
 class Promise(unittest.TestCase):
@@ -56,9 +57,9 @@ class Promise(unittest.TestCase):
         self.assertIn("left out of files: what run-# holds", printed)
 
     def test_folders_of_killed_workers_are_named_and_left_out(self):
-        bad, printed = self.check("", 'touch "$TMPDIR/pymp-x"')
+        bad, printed = self.check("", 'rmdir "$TMPDIR/pymp-1"')
         self.assertEqual(bad, 0, printed)
-        self.assertIn("left out of folders of workers that were killed at the end", printed)
+        self.assertIn("left out of temporary: folders of workers that were killed at the end", printed)
 
     def test_whatever_the_tool_changes_is_found(self):
         for name, before, after, words in (
@@ -71,6 +72,7 @@ class Promise(unittest.TestCase):
                 ("batches", "", 'echo {\\"batch\\": 2} >> "$PROMISE_LOG"', "2 lines instead of 1"),
                 ("values", "", 'echo {\\"batch\\": 2} > "$PROMISE_LOG"', "line 1: batch (2 instead of 1)"),
                 ("temporary", 'touch "$TMPDIR/x"', "", "1 temporary files instead of 0"),
+                ("killed worker", "", 'touch "$TMPDIR/pymp-x"', "2 folders of workers that were killed instead of 1"),
                 ("run folder", 'touch "$TMPDIR/stallcast-x"', "", "left behind: stallcast-x"),
                 ("process", "", "sleep 31 &", "processes left: sleep 31"),
                 ("profile", "", 'rm "$out/profile.json"', "no profile"),

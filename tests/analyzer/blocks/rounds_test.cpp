@@ -14,7 +14,7 @@ using namespace stallcast;
 using namespace stallcast::synthetic;
 
 TEST_CASE("a stream's cold blocks within shards do not count where two rounds of each rank hold whole ones") {
-  const auto left = [](std::vector<std::vector<bool>> in_shards) {
+  const auto left = [](std::vector<std::vector<bool>> in_shards, double resident = 0.0) {
     std::vector<std::vector<PhaseBlock>> ranks;
     for (const std::vector<bool>& blocks : in_shards) {
       ranks.emplace_back();
@@ -22,8 +22,15 @@ TEST_CASE("a stream's cold blocks within shards do not count where two rounds of
         PhaseBlock block;
         block.run.phase = record::Phase::cold;
         block.run.iterable = true;
-        block.run.round = static_cast<std::uint32_t>(ranks.back().size());
+        block.run.round = static_cast<std::uint32_t>(ranks.back().size() / 2);
         block.in_shards = whole;
+        block.evidence.opens = 1;
+        block.evidence.opened_bytes = block.evidence.read_bytes = block.evidence.storage_bytes = 1e6;
+        block.evidence.storage_known = true;
+        block.evidence.resident_bytes = resident;
+        ranks.back().push_back(block);
+        block.run.phase = record::Phase::supply_cold;  // the same deliveries say what the loader can deliver
+        block.produced = block.beside = true;
         ranks.back().push_back(block);
       }
     }
@@ -38,10 +45,11 @@ TEST_CASE("a stream's cold blocks within shards do not count where two rounds of
     }
     return counts;
   };
-  CHECK(left({{true, false, true, false}}) == std::vector<std::size_t>{2});
-  CHECK(left({{true, false, false, false}}) == std::vector<std::size_t>{4});
-  CHECK(left({{true, false, true}, {true, true, true}}) == std::vector<std::size_t>{2, 3});
-  CHECK(left({{true, false, true}, {false, true, false}}) == std::vector<std::size_t>{3, 3});
+  CHECK(left({{true, false, true, false}}) == std::vector<std::size_t>{4});
+  CHECK(left({{true, false, false, false}}) == std::vector<std::size_t>{8});
+  CHECK(left({{true, false, true}, {true, true, true}}) == std::vector<std::size_t>{4, 6});
+  CHECK(left({{true, false, true}, {false, true, false}}) == std::vector<std::size_t>{6, 6});
+  CHECK(left({{true, false, true, false}}, 0.5e6) == std::vector<std::size_t>{8});  // whose premise does not hold
 }
 
 namespace {

@@ -158,11 +158,6 @@ TEST_CASE("spans lie between deliveries in which one worker opened a file") {
   CHECK(sums.samples == 32.0);
   CHECK(sums.seconds == doctest::Approx(8.0));
   CHECK(sums.bytes == 80.0);
-  const std::vector<ShardSpan> together = joined(spans);
-  REQUIRE(together.size() == 1);
-  CHECK(together[0].first == 1);
-  CHECK(together[0].last == 6);
-  CHECK(joined({{4, 6}, {0, 3}}).size() == 2);
   CHECK(whole_shards(block, evidence, 4, 0).empty());                // another segment's
   CHECK(whole_shards(block, evidence, 3, 1500 * k_ms).size() == 1);  // worker 1 opened its first before
   CHECK(whole_shards(block, evidence, 3, 2500 * k_ms).empty());
