@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "analyzer/blocks/interruptions.hpp"
 #include "analyzer/blocks/measure.hpp"
 #include "analyzer/blocks/sums.hpp"
+#include "analyzer/blocks/whole_shards.hpp"
 #include "analyzer/steps/first_reads.hpp"
 
 namespace stallcast {
@@ -77,6 +79,7 @@ class Blocks {
   void add(const record::ProcessRecording& process) {
     const std::vector<SegmentRun> runs = segments_of(process);
     const std::vector<BurstRun> bursts = bursts_of(process);
+    shard_batches_ = shard_batches_of(runs);
     for (const SegmentRun& run : runs) {
       const PassView* view = view_of(run.iterator_id);
       if (view == nullptr) continue;
@@ -106,6 +109,22 @@ class Blocks {
     return &view;
   }
 
+  /// Of a stream's shards, in all passes together.
+  std::optional<double> shard_batches_of(const std::vector<SegmentRun>& runs) {
+    std::set<std::uint64_t> passes;
+    for (const SegmentRun& run : runs) {
+      if (run.iterable) passes.insert(run.iterator_id);
+    }
+    std::vector<double> lengths;
+    for (const std::uint64_t pass : passes) {
+      const PassView* view = view_of(pass);
+      if (view == nullptr) continue;
+      const std::vector<double> more = shard_lengths(*view->pass, view->evidence);
+      lengths.insert(lengths.end(), more.begin(), more.end());
+    }
+    return batches_of_shard(lengths);
+  }
+
   void add_burst(const PassView& view, const SegmentRun& run, const BurstRun* burst) {
     const BurstView seen{*view.pass, run, burst, view.loader};
     if (run.made_as == Phase::cold || run.made_as == Phase::cached) {
@@ -125,7 +144,8 @@ class Blocks {
       const BurstRun* burst = burst_of(bursts, *behind);
       course.until_ns = burst != nullptr ? burst->asked_ns : UINT64_MAX;
     }
-    const Measuring measuring{consumer_, *view.pass, course, view.loader, interruptions_, view.evidence, first_reads_};
+    const Measuring measuring{consumer_,      *view.pass,    course,       view.loader,
+                              interruptions_, view.evidence, first_reads_, shard_batches_};
     blocks.push_back(block_of(measuring, run));
     if (auto supply = supply_of(blocks.back())) blocks.push_back(std::move(*supply));
     const bool tells_steps = run.phase == Phase::cold || run.phase == Phase::cached || run.phase == Phase::as_is;
@@ -139,6 +159,7 @@ class Blocks {
   std::vector<std::uint64_t> interruptions_;
   FirstReads first_reads_;
   std::map<std::uint64_t, PassView> views_{};
+  std::optional<double> shard_batches_{};
 };
 
 }  // namespace

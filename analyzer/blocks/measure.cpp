@@ -75,20 +75,27 @@ void check_measured(std::span<const Delivery> deliveries, const char* too_few, P
   }
 }
 
-/// What the makers of the deliveries from `first` to `last` have found.
-void take_evidence(const Measuring& m, const std::vector<BlockWindow>& pieces, std::size_t bunch, PhaseBlock& block) {
+/// What the makers of these deliveries of the block have found.
+void take_evidence(const Measuring& m, const std::vector<std::size_t>& counted, PhaseBlock& block) {
   std::uint64_t begin_ns = UINT64_MAX;
   std::uint64_t end_ns = 0;
-  for (const BlockWindow& piece : pieces) {
-    for (std::size_t i = piece.first + bunch; i <= piece.last; ++i) {
-      const Delivery& delivery = m.course.block[i];
-      count_evidence(delivery, m.loader, m.evidence, block.run.segment, block);
-      if (!delivery.made_known) continue;
-      begin_ns = std::min(begin_ns, delivery.made.begin_ns);
-      end_ns = std::max(end_ns, delivery.made.end_ns);
-    }
+  for (const std::size_t i : counted) {
+    const Delivery& delivery = m.course.block[i];
+    count_evidence(delivery, m.loader, m.evidence, block.run.segment, block);
+    if (!delivery.made_known) continue;
+    begin_ns = std::min(begin_ns, delivery.made.begin_ns);
+    end_ns = std::max(end_ns, delivery.made.end_ns);
   }
   if (block.run.phase == Phase::cold) block.first_reads = m.first_reads.share(begin_ns, end_ns);
+}
+
+/// Those of pieces, behind the first bunch of each.
+std::vector<std::size_t> counted_in(const std::vector<BlockWindow>& pieces, std::size_t bunch) {
+  std::vector<std::size_t> counted;
+  for (const BlockWindow& piece : pieces) {
+    for (std::size_t i = piece.first + bunch; i <= piece.last; ++i) counted.push_back(i);
+  }
+  return counted;
 }
 
 /// Whether the script waits for batches to be made in `share` of the time of the deliveries.
@@ -183,7 +190,7 @@ bool measure_production(const Measuring& m, const BlockWindow& window, PhaseBloc
   block.from_ns = deliveries[window.empty ? first - 1 : window.first].wait.end_ns;
   block.to_ns = deliveries.back().wait.end_ns;
   check_measured(deliveries, "", block);
-  if (block.rejected.empty()) take_evidence(m, {counted}, 0, block);
+  if (block.rejected.empty()) take_evidence(m, counted_in({counted}, 0), block);
   return true;
 }
 
@@ -211,7 +218,7 @@ void measure_deliveries(const Measuring& m, const BlockWindow& window, PhaseBloc
     if (std::string stock = lived_on_stock(m.consumer, m.pass, block.run, waited); !stock.empty())
       block.rejected = stock;
   }
-  if (block.rejected.empty()) take_evidence(m, pieces, bunch, block);
+  if (block.rejected.empty()) take_evidence(m, counted_in(pieces, bunch), block);
 }
 
 /// A pause fills the queue: between two of them it may be full at both ends, and not on the way.
@@ -239,6 +246,25 @@ std::size_t begins_at(const Measuring& m, const BlockWindow& window) {
   return begins_pass(deliveries) && fills ? window.first : 0;
 }
 
+/// What each worker made of whole shards, as places in a block in which `deliveries` begin at `begin`: in its last
+/// span, or, where it has none, beside those of the others.
+std::vector<std::size_t> made_in(std::span<const Delivery> deliveries, const std::vector<ShardSpan>& spans,
+                                 std::size_t begin) {
+  ShardSpan all{deliveries.size(), 0};
+  std::map<std::uint32_t, ShardSpan> last;  // of each worker
+  for (const ShardSpan& span : spans) {
+    all = {std::min(all.first, span.first), std::max(all.last, span.last)};
+    last[deliveries[span.last].made.header.aux] = span;
+  }
+  std::vector<std::size_t> counted;
+  for (std::size_t i = all.first + 1; i <= all.last; ++i) {
+    const auto own = last.find(deliveries[i].made.header.aux);
+    const ShardSpan& span = own != last.end() ? own->second : all;
+    if (i > span.first && i <= span.last) counted.push_back(begin + i);
+  }
+  return counted;
+}
+
 /// Where a stream's cold block holds whole shards, its rate and evidence are those of these. False where it does not.
 bool measure_whole_shards(const Measuring& m, const BlockWindow& window, PhaseBlock& block) {
   if (!block.run.iterable || block.run.phase != Phase::cold || block.run.workers == 0) return false;
@@ -249,7 +275,7 @@ bool measure_whole_shards(const Measuring& m, const BlockWindow& window, PhaseBl
   if (end <= begin) return false;
   const std::span<const Delivery> deliveries = m.course.block.subspan(begin, end + 1 - begin);
   const auto spans_from = [&](std::uint64_t from_ns) {
-    return whole_shards(deliveries, m.evidence, block.run.segment, from_ns);
+    return whole_shards(deliveries, m.evidence, block.run.segment, from_ns, m.shard_batches);
   };
   std::vector<ShardSpan> spans;
   if (window.used_up_ns != UINT64_MAX) spans = spans_from(window.used_up_ns);
@@ -261,13 +287,8 @@ bool measure_whole_shards(const Measuring& m, const BlockWindow& window, PhaseBl
   block.wait_seconds = std::max(0.0, block.wait_seconds + more);
   block.late_seconds = std::max(0.0, block.late_seconds + more);
   if (block.content.bytes >= 0.0) block.content.bytes = sums.bytes / sums.samples * block.samples;
-  BlockWindow of_spans{m.course.block.size(), 0, false};  // what may lie between two of them is of the same state
-  for (const ShardSpan& span : spans) {
-    of_spans.first = std::min(of_spans.first, begin + span.first + 1);
-    of_spans.last = std::max(of_spans.last, begin + span.last);
-  }
   block.evidence = {};
-  take_evidence(m, {of_spans}, 0, block);
+  take_evidence(m, made_in(deliveries, spans, begin), block);
   refuse_read_twice(block);
   block.in_shards = true;
   return true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "analyzer/blocks/blocks.hpp"
@@ -21,6 +22,7 @@ struct Measuring {
   const std::vector<std::uint64_t>& interruptions;
   const BlockEvidence& evidence;
   const FirstReads& first_reads;
+  std::optional<double> shard_batches{};  ///< of a stream whose shards are alike
 };
 
 /// The block of a segment; rejected, with the reason, where it tells nothing.

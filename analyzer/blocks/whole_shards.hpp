@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,7 +10,7 @@
 
 namespace stallcast {
 
-/// From one delivery to another, both made by one worker, in both of which it opened a shard.
+/// From one delivery to another, both made by one worker, which had come as far in a shard in both of them.
 struct ShardSpan {
   std::size_t first = 0;
   std::size_t last = 0;
@@ -26,8 +27,19 @@ struct ShardSpan {
 ///
 /// A file is a shard if no other one that is opened in the block is more than twice as large. The spans of `block`,
 /// whose ends were made from `from_ns` on in the segment; none if the longest is too short a part of the block.
+///
+/// `shard_batches`: of batches_of_shard(). Where all shards hold as many, 50 batches of a worker are a shard wherever
+/// the first of them lies: all that lie in the block are its spans, and overlap.
 [[nodiscard]] std::vector<ShardSpan> whole_shards(std::span<const Delivery> block, const BlockEvidence& evidence,
-                                                  std::uint32_t segment, std::uint64_t from_ns);
+                                                  std::uint32_t segment, std::uint64_t from_ns,
+                                                  std::optional<double> shard_batches);
+
+/// Batches that a worker made from where it opened one shard to where it opened the next, of each that lies within
+/// blocks of the pass as a whole.
+[[nodiscard]] std::vector<double> shard_lengths(const Pass& pass, const BlockEvidence& evidence);
+
+/// Their mean; absent where there are none, or shards differ.
+[[nodiscard]] std::optional<double> batches_of_shard(const std::vector<double>& lengths);
 
 /// What was made in all of the spans.
 struct ShardSums {

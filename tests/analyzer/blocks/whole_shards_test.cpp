@@ -27,6 +27,7 @@ struct Shards {
   std::uint64_t shard_batches = k_shard_batches;  ///< of worker 1: it has no fourth shard
   Phase phase = Phase::cold;
   int iterable = 1;
+  bool seen_outside = true;  ///< what other batches than the block's opened, as other blocks tell it
 
   [[nodiscard]] PhaseBlock block() const {
     Consumer consumer;
@@ -61,6 +62,7 @@ struct Shards {
       delivery.made.io.read_bytes = 1000;
       delivery.wait.end_ns = got = std::max(delivery.wait.begin_ns, free[worker]);
       consumer.passes[0].deliveries.push_back(delivery);
+      if (!seen_outside && (i < first || i >= first + batches)) continue;
       record::PhaseRecord seen{};
       seen.header.aux = k_stream_segment;
       seen.batch = i;
@@ -105,12 +107,27 @@ TEST_CASE("a block whose shards came from storage far more than once says nothin
 
 TEST_CASE("a block without whole shards, from memory, or of samples that are files goes by all of its batches") {
   // Worker 0 opens shards in 20 and 40, worker 1 in 21 and 41: no two of one worker lie in the block.
-  const PhaseBlock brief = Shards{.first = 24, .batches = 34}.block();
+  const PhaseBlock brief = Shards{.first = 24, .batches = 34, .seen_outside = false}.block();
   CHECK(rate_of(brief) != doctest::Approx(k_shards_per_s).epsilon(0.02));
+  const PhaseBlock within = Shards{.first = 24, .batches = 16}.block();
+  CHECK(rate_of(within) != doctest::Approx(k_shards_per_s).epsilon(0.02));
   const PhaseBlock files = Shards{.iterable = 0}.block();
   CHECK(rate_of(files) != doctest::Approx(k_shards_per_s).epsilon(0.005));
   const PhaseBlock cached = Shards{.phase = Phase::cached}.block();
   CHECK(rate_of(cached) != doctest::Approx(k_shards_per_s).epsilon(0.005));
+}
+
+TEST_CASE("where shards are known to hold as many batches each, a block needs one of each worker, wherever it begins") {
+  for (const std::uint64_t first : {24U, 31U, 36U}) {
+    CAPTURE(first);
+    const PhaseBlock block = Shards{.first = first, .batches = 34}.block();
+    CHECK(rate_of(block) == doctest::Approx(k_shards_per_s).epsilon(0.01));
+    CHECK(block.in_shards);
+    CHECK(block.evidence.batches >= 2 * k_shard_batches - 1);  // a worker without a span counts beside the other
+  }
+  CHECK(batches_of_shard({25.0, 25.0, 26.0}) == doctest::Approx(25.33).epsilon(0.001));
+  CHECK_FALSE(batches_of_shard({25.0, 20.0}).has_value());
+  CHECK_FALSE(batches_of_shard({}).has_value());
 }
 
 TEST_CASE("shards that a worker opens once another has read all of its own are not counted") {
@@ -148,7 +165,7 @@ TEST_CASE("spans lie between deliveries in which one worker opened a file") {
   Consumer consumer;
   consumer.pid = 7;
   const BlockEvidence evidence(consumer, Pass{}, processes);
-  const std::vector<ShardSpan> spans = whole_shards(block, evidence, 3, 0);
+  const std::vector<ShardSpan> spans = whole_shards(block, evidence, 3, 0, std::nullopt);
   REQUIRE(spans.size() == 2);
   CHECK(spans[0].first == 2);
   CHECK(spans[0].last == 6);
@@ -158,7 +175,15 @@ TEST_CASE("spans lie between deliveries in which one worker opened a file") {
   CHECK(sums.samples == 32.0);
   CHECK(sums.seconds == doctest::Approx(8.0));
   CHECK(sums.bytes == 80.0);
-  CHECK(whole_shards(block, evidence, 4, 0).empty());                // another segment's
-  CHECK(whole_shards(block, evidence, 3, 1500 * k_ms).size() == 1);  // worker 1 opened its first before
-  CHECK(whole_shards(block, evidence, 3, 2500 * k_ms).empty());
+  const std::vector<ShardSpan> of_two = whole_shards(block, evidence, 3, 0, 2.0);
+  REQUIRE(of_two.size() == 4);
+  CHECK(of_two[0].first == 0);
+  CHECK(of_two[0].last == 4);
+  CHECK(of_two[1].first == 2);
+  CHECK(of_two[3].last == 7);
+  CHECK(whole_shards(block, evidence, 3, 1500 * k_ms, 2.0).size() == 2);
+  CHECK(whole_shards(block, evidence, 3, 0, 4.0).empty());
+  CHECK(whole_shards(block, evidence, 4, 0, std::nullopt).empty());                // another segment's
+  CHECK(whole_shards(block, evidence, 3, 1500 * k_ms, std::nullopt).size() == 1);  // worker 1 opened its first before
+  CHECK(whole_shards(block, evidence, 3, 2500 * k_ms, std::nullopt).empty());
 }
