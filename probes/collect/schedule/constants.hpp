@@ -65,6 +65,9 @@ inline constexpr double k_surely = 2.0;
 /// of blocks from memory, at the rate that they have had so far. Chosen: where a job waits for storage, as
 /// many batches as a cold block has come in half a second, too few for a rate
 inline constexpr double k_cached_block_s = 2.0;
+/// of a cold block, to those that reading files took the last time. Chosen: half as much again is no long round
+inline constexpr double k_cold_to_reading = 0.5;
+inline constexpr double k_longest_cold_block_s = 4.0;  ///< Chosen: more rounds tell more than longer blocks
 /// of a block of a stream: read ahead by 8 MiB its batches come in lumps, and blocks of 1.5 s told 6 % low
 inline constexpr double k_stream_block_s = 4.0;
 /// batches whose making tells what one takes. Chosen: a slow job has made as many when its blocks are planned

@@ -32,8 +32,12 @@ std::uint64_t PhaseSchedule::over_passes(std::uint64_t batches, const View& view
 Segment PhaseSchedule::block(Phase phase, const View& view) const {
   std::uint64_t batches = block_batches_;
   const double rate = costs_.batches_per_s(phase);
-  if (phase == Phase::cold && rate > 0.0 && rate < rate_as_found_) {
-    batches = std::min(batches, transients_ + std::max<std::uint64_t>(measured_batches(rate), view.workers));
+  if (phase == Phase::cold && !view.not_ahead) {
+    const auto for_so_long = [&](double of) {
+      return transients_ + std::max<std::uint64_t>(measured_batches(of, cold_block_s()), view.workers);
+    };
+    batches = std::max(batches, std::min(for_so_long(rate_as_found_), k_most_block_batches));
+    if (rate > 0.0 && rate < rate_as_found_) batches = std::min(batches, for_so_long(rate));
   }
   if (phase == Phase::cold && rate == 0.0 && !was_found_cold()) {
     batches = std::min(batches, transients_ + std::max<std::uint64_t>(k_fewest_block_batches, view.workers));
@@ -63,6 +67,16 @@ Segment PhaseSchedule::block(Phase phase, const View& view) const {
     batches = std::clamp(k_windows_of_cold_block * files_->turns_read_ahead(), batches, k_most_block_batches);
   }
   return segment_of(phase, batches, view);
+}
+
+/// Where the files of a group take long to be read, a round has few batches from storage beside what it costs: a cold
+/// block is longer then, which costs little more.
+///
+/// Worked example. 8 s of reading for a block of 2 s from memory, beside a cold one of 1.5 s: of 64 s, 9 s told the
+/// cold rate. With 4 s, 18 s do.
+double PhaseSchedule::cold_block_s() const {
+  if (is_behind()) return k_block_s;
+  return std::clamp(k_cold_to_reading * lead_.took_s, k_block_s, k_longest_cold_block_s);
 }
 
 /// Whole steps of it.

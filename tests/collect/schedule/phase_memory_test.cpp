@@ -280,4 +280,27 @@ TEST_CASE("files are asked for as far ahead as the job got the last time they we
   CHECK(slow[2] == doctest::Approx(static_cast<double>(slow[1])).epsilon(0.1));
 }
 
+TEST_CASE(
+    "where files of a block take long to read in, cold blocks are longer, unless few rounds fit into the budget") {
+  const auto last_cold = [](double takes_s, double budget_s) {
+    Job job;
+    job.pass = 100'000;
+    job.waited = 0.5;
+    job.found_cold = true;
+    job.files.takes_s = takes_s;
+    PhaseWants wants = usual_wants();
+    wants.budget = Seconds(budget_s);
+    PhaseSchedule schedule(*job.control, wants, &job.files);
+    job.run(schedule, budget_s);
+    const auto cold = job.published(Phase::cold);
+    REQUIRE(cold.size() >= 2);
+    return cold.back().batches;
+  };
+  // 10 turns a second: 3 s of them, up to 4 s, and the transients of both.
+  CHECK(last_cold(1.0, 600.0) == last_cold(2.0, 600.0));
+  CHECK(last_cold(8.0, 600.0) - last_cold(1.0, 600.0) == 40 - 24);
+  CHECK(last_cold(30.0, 600.0) == last_cold(8.0, 600.0));
+  CHECK(last_cold(20.0, 100.0) == last_cold(1.0, 600.0));
+}
+
 }  // namespace
