@@ -119,12 +119,17 @@ void fill_costs(const PhaseRounds& data, Resources& resources) {
   resources.worker_wall_cold = time_in(data, Phase::cold, &RoundCell::made_wall_s, making);
 }
 
-/// Of a job whose samples are made of no file the cached step is the step as found, and no part of it is fetching.
+/// Of a job whose samples are made of no file the cached step is the step as found, and no part of it is fetching. Its
+/// rate is that of all steps, which are more than those of its blocks, unless these contradict them.
 void tell_without_files(const PhaseRounds& data, Profile& profile) {
   Stalls& stalls = profile.stalls;
-  std::erase_if(profile.issues, [](const DataIssue& issue) { return issue.id == "no-cached-blocks"; });
+  std::erase_if(profile.issues,
+                [](const DataIssue& issue) { return issue.id == "no-cached-blocks" || issue.id == "no-cold-blocks"; });
   if (profile.rates.cached && stalls.prep) {
-    profile.rates.as_is = profile.rates.cached;
+    const auto& found = profile.rates.as_is;
+    const auto& cached = *profile.rates.cached;
+    const bool agree = found && found->ci95_low <= cached.ci95_high && cached.ci95_low <= found->ci95_high;
+    if (!agree) profile.rates.as_is = profile.rates.cached;
     stalls.as_is_fetch = Estimate<Fraction>{0.0, 0.0, 0.0, stalls.prep->n};
     stalls.as_is_prep = stalls.prep;
     stalls.as_is_receive = stalls.receive;

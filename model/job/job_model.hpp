@@ -101,7 +101,8 @@ struct JobModel {
   double rate_relative_sd = 0.0;
   /// How far the rate of another window may be off, as a share: that of the run as found, or of blocks of one state.
   double window_relative_sd = 0.0;
-  double compute_s = 0.0;  ///< of one batch in the consumer, as found
+  double compute_s = 0.0;    ///< of one batch in the consumer, as found
+  double found_stall = 0.0;  ///< of the step, that was waited as found
   double compute_relative_sd = 0.0;
   std::optional<double> burst_s{};  ///< of one batch: a step of synthetic blocks; absent where a device was traced
   double receive_s = 0.0;           ///< of one batch: waiting even where it is ready (queue, unpickling, pinning)

@@ -192,7 +192,7 @@ struct Predictor::State {
     Prediction prediction = describe(scenario, setting);
     const double half = std::log1p(k_ninety * job.rate_relative_sd);
     set_rate(prediction, job.rate, setting, -half, half);
-    prediction.stall = std::clamp(1.0 - job.compute_s * job.rate / job.batch, 0.0, 1.0);
+    prediction.stall = job.found_stall;
     return prediction;
   }
 

@@ -111,6 +111,7 @@ std::string memory_words(const Profile& p) {
 
 /// Said only where it is more than noise: most jobs compute on a device that the workers do not touch.
 std::string interference_words(const Profile& p) {
+  if (p.job.num_workers && *p.job.num_workers == 0) return "";  // the rest of a difference of two states, and nobody's
   const auto* found = usable(p.stalls.as_is_interference);
   const auto* share = found != nullptr && !speaks_of_cold(p) ? found : usable(p.stalls.interference);
   if (share == nullptr || holds_zero(*share) || share->mean < k_interference_from) return "";

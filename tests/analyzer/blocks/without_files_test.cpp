@@ -69,6 +69,32 @@ TEST_CASE("where samples are made of no file, what was to be cold counts as cach
   CHECK(issue_of(profile, "no-cached-blocks") == nullptr);
 }
 
+TEST_CASE("what a process that makes its own batches had read before the phases began is not what they are made of") {
+  RunData run = without_files(make_phased_run(job_in_memory()));
+  Consumer& consumer = run.consumers.front();
+  for (Delivery& delivery : consumer.passes.front().deliveries) delivery.made.header.aux = UINT32_MAX;
+  record::ProcessRecording& trainer = run.processes.front();
+  trainer.info.pid = static_cast<std::int32_t>(consumer.pid);
+  trainer.info.other_read_bytes = 60'000'000;  // modules
+  CHECK_FALSE(reads_no_file(run, consumer));   // nobody knows when
+  std::vector<Tick>& ticks = run.log.ticks;
+  for (Tick& tick : ticks) tick.processes = {{.pid = consumer.pid, .rchar = 65'000'000}};
+  CHECK(reads_no_file(run, consumer));
+  SUBCASE("it reads beside them") {
+    ticks.back().processes.front().rchar += 20'000'000;
+  }
+  SUBCASE("another process does") {
+    ticks.back().processes.push_back({.pid = consumer.pid + 50, .rchar = 20'000'000});
+  }
+  SUBCASE("what it had read by then is not known") {
+    ticks.front().processes.clear();
+  }
+  SUBCASE("it receives them") {
+    trainer.info.stream_read_bytes = 20'000'000;
+  }
+  CHECK_FALSE(reads_no_file(run, consumer));
+}
+
 TEST_CASE("a job that reads in a way that its batches do not show is none without files") {
   RunData run = make_phased_run(job_in_memory());
   Consumer& consumer = run.consumers.front();

@@ -53,6 +53,24 @@ TEST_CASE("asked for nothing, or for what was measured, the measured rate comes 
   }
 }
 
+TEST_CASE(
+    "as found, the share that is waited is that of the run's own window, also where all blocks tell another rate") {
+  Profile profile = profile_of(starved_job());
+  const double waited = answer(profile, {}).stall;
+  TrueJob faster = starved_job();  // a core that is quicker in the blocks than it was as found
+  faster.cpu_s *= 0.93;
+  faster.device_s *= 0.93;
+  made::add_differential(profile, faster, "cached", {{"workers", "2"}});
+  made::add_differential(profile, faster, "synthetic", {{"workers", "2"}});
+  Estimate<SamplesPerSecond> found = *profile.rates.as_is;
+  found.ci95_low = SamplesPerSecond(0.85 * found.mean.value());
+  found.ci95_high = SamplesPerSecond(1.15 * found.mean.value());
+  profile.rates.as_is = found;
+  const Prediction prediction = answer(profile, {});
+  CHECK(prediction.throughput.mean.value() > 1.02 * profile.rates.as_is->mean.value());
+  CHECK(prediction.stall == doctest::Approx(waited).epsilon(0.01));
+}
+
 TEST_CASE("a faster GPU shortens its kernels, where they were traced, and says what it cannot shorten") {
   TrueJob job;
   job.cores = 8.0;

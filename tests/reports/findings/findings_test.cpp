@@ -93,6 +93,18 @@ TEST_CASE("where phases divided the cold step, the verdict speaks of that, and o
   CHECK(breakdowns_of(p).front().state == "as_is");
 }
 
+TEST_CASE("what the steps of a job without workers take longer is nobody's who shares its cores") {
+  Profile p = testing::multi_rank();
+  p.stalls.interference = p.stalls.as_is_interference = Estimate<Fraction>{0.05, 0.03, 0.07, 20};
+  const auto slowed = [](const Profile& profile) {
+    const Findings f = find(profile);
+    return std::any_of(f.why.begin(), f.why.end(), [](const Fact& fact) { return fact.label == "compute"; });
+  };
+  CHECK(slowed(p));
+  p.job.num_workers = 0;
+  CHECK_FALSE(slowed(p));
+}
+
 TEST_CASE(
     "where phases do not tell that the cold step waits at all, the verdict speaks of the run as found, which does") {
   Profile p = testing::multi_rank();
