@@ -8,6 +8,7 @@
 #include "analyzer/load/constants.hpp"
 #include "analyzer/load/marks.hpp"
 #include "analyzer/load/no_files.hpp"
+#include "analyzer/load/queue.hpp"
 #include "analyzer/load/received.hpp"
 #include "analyzer/load/told_by_passes.hpp"
 
@@ -204,16 +205,6 @@ void take_sampler_out(Pass& pass) {
     delivery.sampler_ns = std::min(draw_ns, std::max(wait.end_ns, wait.begin_ns) - wait.begin_ns);
     wait.begin_ns += delivery.sampler_ns;
   }
-}
-
-/// Where the batches are handed over to the training, what fills the queue waits for is none of its steps.
-void leave_to_queue(Consumer& consumer) {
-  const auto is_queue = [&](const Pass& pass) {
-    const auto loader = consumer.loaders.find(pass.loader_id);
-    return loader != consumer.loaders.end() && loader->second.kind == "queue" && !pass.deliveries.empty();
-  };
-  consumer.sees_queue = std::any_of(consumer.passes.begin(), consumer.passes.end(), is_queue);
-  if (consumer.sees_queue) std::erase_if(consumer.passes, [&](const Pass& pass) { return !is_queue(pass); });
 }
 
 /// When the first block was announced; UINT64_MAX in a passive run.

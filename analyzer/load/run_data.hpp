@@ -85,6 +85,12 @@ struct Pass {
   std::size_t filling = 0;
 };
 
+/// The loader whose batches another thread takes, and hands on to the training.
+struct LoaderBehind {
+  LoaderFacts facts{};
+  double busy = -1.0;  ///< share of the time that each of its workers makes batches; negative: not known
+};
+
 /// A process that takes batches from loaders (a rank).
 struct Consumer {
   std::int64_t pid = 0;
@@ -106,8 +112,9 @@ struct Consumer {
   /// Another thread than the training's takes the batches from the loader. Where it was not seen how it hands them
   /// over, `passes` are over the loader, whose waits are none of the training's.
   bool takes_in_thread = false;
-  bool sees_queue = false;     ///< `passes` are over what batches are handed over by, from a thread or a process
-  bool without_files = false;  ///< its batches are made of no file (load/no_files.hpp)
+  bool sees_queue = false;  ///< `passes` are over what batches are handed over by, from a thread or a process
+  std::optional<LoaderBehind> behind{};  ///< what fills that queue, if it is a loader of this process
+  bool without_files = false;            ///< its batches are made of no file (load/no_files.hpp)
 };
 
 struct RunData {

@@ -79,4 +79,8 @@ inline constexpr double k_busy_cores = 0.8;
 /// that waited, and one wait has no spread.
 inline constexpr double k_error_given_again = 0.1;
 
+/// Of the time, that workers of a loader make batches which a thread of the script takes, from which they are what the
+/// training waits for. Chosen: what is left is the handing over of each batch.
+inline constexpr double k_busy_behind = 0.9;
+
 }  // namespace stallcast

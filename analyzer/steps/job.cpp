@@ -45,6 +45,26 @@ void fill_loader(const LoaderFacts& loader, Job& job) {
                                  "the data set does not say how long it is, and no whole pass over it was recorded");
 }
 
+/// What the loader behind a queue says of itself, and of the data set where its batches are those of the steps.
+void fill_behind(const LoaderFacts& behind, const SteadyWindow& window, Job& job) {
+  Job said;
+  fill_loader(behind, said);
+  job.multiprocessing_context = said.multiprocessing_context;
+  job.num_workers = said.num_workers;
+  job.prefetch_factor = said.prefetch_factor;
+  job.pin_memory = said.pin_memory;
+  job.persistent_workers = said.persistent_workers;
+  job.in_order = said.in_order;
+  job.drop_last = said.drop_last;
+  job.shuffled = said.shuffled;
+  const bool alike = std::all_of(window.steps.begin(), window.steps.end(), [&](const SteadyStep& step) {
+    return step.samples <= static_cast<double>(behind.batch_size);
+  });
+  if (!alike || job.batch_size) return;
+  job.batch_size = said.batch_size;
+  job.dataset_samples = said.dataset_samples;
+}
+
 /// Threads that a worker's tensor library uses, as the worker says.
 Measured<std::int64_t> worker_threads(Nodes nodes) {
   for (const record::ProcessRecording* process : processes_of(nodes)) {
@@ -128,6 +148,7 @@ Job job_of(Nodes nodes, const std::vector<RankView>& ranks) {
     job.framework = "c_api";
   }
   fill_loader(first.window.loader, job);
+  if (first.consumer->behind) fill_behind(first.consumer->behind->facts, first.window, job);
   job.threads_per_worker = worker_threads(nodes);
   const double steps = first.window.optimizer_steps_per_batch;
   if (steps > 0.0) {

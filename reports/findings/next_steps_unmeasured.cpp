@@ -60,6 +60,10 @@ std::optional<NextStep> run_longer(const Case& c) {
 /// The job as it is will never tell what it waits for: another loader, thread or process makes the batches.
 std::optional<NextStep> look_within(const Case& c) {
   if (!c.waits() || c.d.prep || c.d.fetch) return std::nullopt;
+  for (const DataIssue& issue : c.p.issues) {
+    if (issue.id == "busy-loader-in-thread")
+      return NextStep{"busy-behind", "Give the loader more workers", issue.detail + "; " + issue.hint, c.wait};
+  }
   constexpr std::array<const char*, 4> k_apart = {"nested-loader", "loader-in-thread", "batches-handed-over",
                                                   "several-loaders"};
   for (const DataIssue& issue : c.p.issues) {

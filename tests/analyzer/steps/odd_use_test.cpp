@@ -158,6 +158,22 @@ TEST_CASE("what a thread waits for that takes batches ahead is no waiting of the
   CHECK(plain.resources.wait->mean.value() > 0.05);
   REQUIRE(issue_of(seen, "loader-in-thread") != nullptr);
   CHECK(issue_of(seen, "loader-in-thread")->detail.ends_with("waits for them in queue.Queue.get"));
+  // What is known of the loader behind it.
+  CHECK(seen.job.num_workers.value_or(-1) == plain.job.num_workers.value_or(-2));
+  CHECK(seen.job.batch_size.value_or(-1) == plain.job.batch_size.value_or(-2));
+  CHECK(seen.job.dataset_samples.value_or(-1) == plain.job.dataset_samples.value_or(-2));
+  REQUIRE(issue_of(seen, "busy-loader-in-thread") != nullptr);
+  CHECK(issue_of(seen, "busy-loader-in-thread")->detail.starts_with("the 2 workers of the loader behind that thread"));
+}
+
+TEST_CASE("workers that rest are not what the training waits for behind a thread") {
+  RunData run = make_recordings(compute_bound());
+  mark(run, {{"what", "loader in thread"}});
+  hand_over_by(run, "queue.Queue.get");
+  join_run(run);
+  const Profile seen = analyze_run(run);
+  REQUIRE(issue_of(seen, "loader-in-thread") != nullptr);
+  CHECK(issue_of(seen, "busy-loader-in-thread") == nullptr);
 }
 
 TEST_CASE("batches that another process hands over are waited for where it does") {

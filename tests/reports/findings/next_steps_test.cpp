@@ -15,6 +15,12 @@ TEST_CASE("where another thread or loader makes the batches, that one is to be p
   threads.issues.push_back(
       {"loader-in-thread", Severity::info, 1, "another thread takes the batches", "take them here"});
   CHECK(advises(threads, "look-within"));
+  Profile busy = threads;
+  busy.issues.push_back({"busy-loader-in-thread", Severity::info, 2, "its workers are busy", "more of them"});
+  CHECK(advises(busy, "busy-behind"));
+  CHECK_FALSE(advises(busy, "look-within"));
+  busy.stalls.as_is_wait = Estimate<Fraction>{0.01, 0.005, 0.015, 50};
+  CHECK_FALSE(advises(busy, "busy-behind"));
   Profile nested = threads;
   nested.issues.back().id = "nested-loader";
   nested.job.num_workers = 0;
