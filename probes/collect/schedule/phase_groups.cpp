@@ -75,7 +75,8 @@ Segment PhaseSchedule::block(Phase phase, const View& view) const {
 /// Worked example. 8 s of reading for a block of 2 s from memory, beside a cold one of 1.5 s: of 64 s, 9 s told the
 /// cold rate. With 4 s, 18 s do.
 double PhaseSchedule::cold_block_s() const {
-  if (is_behind()) return k_block_s;
+  const bool maps = control_.maps_read.load(std::memory_order_relaxed) != 0;  // emptied for each batch: it is slow
+  if (is_behind() || maps) return k_block_s;
   return std::clamp(k_cold_to_reading * lead_.took_s, k_block_s, k_longest_cold_block_s);
 }
 
