@@ -246,21 +246,12 @@ std::size_t begins_at(const Measuring& m, const BlockWindow& window) {
   return begins_pass(deliveries) && fills ? window.first : 0;
 }
 
-/// What each worker made of whole shards, as places in a block in which `deliveries` begin at `begin`: in its last
-/// span, or, where it has none, beside those of the others.
-std::vector<std::size_t> made_in(std::span<const Delivery> deliveries, const std::vector<ShardSpan>& spans,
-                                 std::size_t begin) {
-  ShardSpan all{deliveries.size(), 0};
-  std::map<std::uint32_t, ShardSpan> last;  // of each worker
-  for (const ShardSpan& span : spans) {
-    all = {std::min(all.first, span.first), std::max(all.last, span.last)};
-    last[deliveries[span.last].made.header.aux] = span;
-  }
+/// What was made in spans, as places in a block in which `deliveries` begin at `begin`; as often as it lies in one, as
+/// it counts in their rate.
+std::vector<std::size_t> made_in(const std::vector<ShardSpan>& spans, std::size_t begin) {
   std::vector<std::size_t> counted;
-  for (std::size_t i = all.first + 1; i <= all.last; ++i) {
-    const auto own = last.find(deliveries[i].made.header.aux);
-    const ShardSpan& span = own != last.end() ? own->second : all;
-    if (i > span.first && i <= span.last) counted.push_back(begin + i);
+  for (const ShardSpan& span : spans) {
+    for (std::size_t i = span.first + 1; i <= span.last; ++i) counted.push_back(begin + i);
   }
   return counted;
 }
@@ -288,7 +279,7 @@ bool measure_whole_shards(const Measuring& m, const BlockWindow& window, PhaseBl
   block.late_seconds = std::max(0.0, block.late_seconds + more);
   if (block.content.bytes >= 0.0) block.content.bytes = sums.bytes / sums.samples * block.samples;
   block.evidence = {};
-  take_evidence(m, made_in(deliveries, spans, begin), block);
+  take_evidence(m, made_in(spans, begin), block);
   refuse_read_twice(block);
   block.in_shards = true;
   return true;

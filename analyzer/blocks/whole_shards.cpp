@@ -40,17 +40,23 @@ ByWorker all_of(std::span<const Delivery> deliveries) {
   return found;
 }
 
-/// All that are as many shards of `shard_batches` as lie between two of a worker's deliveries that count: what one of
-/// them begins with in stock more than it ends with, another one has less.
+/// All that are as many shards of `shard_batches` as lie between two of a worker's deliveries that count, and in which
+/// it opened as many: what one of them begins with in stock more than it ends with, another one has less.
 template <typename Counts>
-void add_spans(const std::vector<std::size_t>& made, double shard_batches, Counts counts,
-               std::vector<ShardSpan>& spans) {
+void add_spans(const std::vector<std::size_t>& made, const std::vector<std::size_t>& opened, double shard_batches,
+               Counts counts, std::vector<ShardSpan>& spans) {
+  const auto openings_to = [&](std::size_t at) {
+    return std::upper_bound(opened.begin(), opened.end(), at) - opened.begin();
+  };
   const std::size_t before = spans.size();
   const auto most = static_cast<std::size_t>(static_cast<double>(made.size()) / shard_batches);
   for (std::size_t shards = most; shards > 0 && spans.size() == before; --shards) {
     const auto length = static_cast<std::size_t>(std::lround(static_cast<double>(shards) * shard_batches));
     for (std::size_t last = length; last < made.size(); ++last) {
-      if (counts(made[last - length]) && counts(made[last])) spans.push_back({made[last - length], made[last]});
+      const ShardSpan span{made[last - length], made[last]};
+      const auto in_it = static_cast<std::size_t>(openings_to(span.last) - openings_to(span.first));
+      const bool as_many = in_it > 0 && in_it + 1 >= shards && in_it <= shards + 1;
+      if (as_many && counts(span.first) && counts(span.last)) spans.push_back(span);
     }
   }
 }
@@ -77,7 +83,7 @@ std::vector<double> shard_lengths(const Pass& pass, const BlockEvidence& evidenc
 }
 
 std::optional<double> batches_of_shard(const std::vector<double>& lengths) {
-  if (lengths.empty()) return std::nullopt;
+  if (lengths.size() < k_fewest_shards_alike) return std::nullopt;
   const auto [least, most] = std::minmax_element(lengths.begin(), lengths.end());
   if (*most - *least > std::max(1.0, k_shards_differ * *most)) return std::nullopt;
   return std::accumulate(lengths.begin(), lengths.end(), 0.0) / static_cast<double>(lengths.size());
@@ -90,11 +96,14 @@ std::vector<ShardSpan> whole_shards(std::span<const Delivery> block, const Block
     return seen != nullptr && seen->phase != nullptr && seen->phase->header.aux == segment;
   };
   const auto counts = [&](std::size_t i) { return in_segment(block[i]) && block[i].made.begin_ns >= from_ns; };
+  const bool all_known =
+      std::all_of(block.begin(), block.end(), [](const Delivery& delivery) { return delivery.made_known; });
+  ByWorker opened_by = openings(block, evidence, in_segment);
   std::vector<ShardSpan> spans;
-  if (shard_batches) {
-    for (const auto& [worker, made] : all_of(block)) add_spans(made, *shard_batches, counts, spans);
+  if (shard_batches && all_known) {
+    for (const auto& [worker, made] : all_of(block)) add_spans(made, opened_by[worker], *shard_batches, counts, spans);
   } else {
-    for (auto& [worker, opened] : openings(block, evidence, in_segment)) {
+    for (auto& [worker, opened] : opened_by) {
       std::erase_if(opened, [&](std::size_t i) { return !counts(i) || seconds_until_made(block[i]) <= 0.0; });
       if (opened.size() > 1) spans.push_back({opened.front(), opened.back()});
     }

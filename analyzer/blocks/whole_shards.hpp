@@ -29,16 +29,17 @@ struct ShardSpan {
 /// whose ends were made from `from_ns` on in the segment; none if the longest is too short a part of the block.
 ///
 /// `shard_batches`: of batches_of_shard(). Where all shards hold as many, 50 batches of a worker are a shard wherever
-/// the first of them lies: all that lie in the block are its spans, and overlap.
+/// the first of them lies, and whether or not the script waits for it: all that lie in the block are its spans, and
+/// overlap. Not where the making of one of its batches is not known.
 [[nodiscard]] std::vector<ShardSpan> whole_shards(std::span<const Delivery> block, const BlockEvidence& evidence,
                                                   std::uint32_t segment, std::uint64_t from_ns,
                                                   std::optional<double> shard_batches);
 
-/// Batches that a worker made from where it opened one shard to where it opened the next, of each that lies within
-/// blocks of the pass as a whole.
+/// Batches that a worker made from where it opened one shard to where it opened the next, of each all of whose batches
+/// left evidence.
 [[nodiscard]] std::vector<double> shard_lengths(const Pass& pass, const BlockEvidence& evidence);
 
-/// Their mean; absent where there are none, or shards differ.
+/// Their mean; absent where there are few, or shards differ.
 [[nodiscard]] std::optional<double> batches_of_shard(const std::vector<double>& lengths);
 
 /// What was made in all of the spans.

@@ -41,6 +41,12 @@ inline constexpr double k_no_file_opens_of_sample = 0.01;
 /// Bytes from storage that are libraries' in any run. Chosen: a module that is imported late.
 inline constexpr double k_late_imports_bytes = 4e6;
 
+// queue.cpp
+
+/// Times the batches of a loader, of which another one in the same process gave most: below it that one is no candidate
+/// for what a thread takes. Chosen: an evaluation of a tenth of the data is none.
+inline constexpr std::size_t k_part_of_batches = 8;
+
 // gpu_recording.cpp
 
 /// Nanoseconds of a bin of the GPU probe. Chosen far above what the probe writes: a wider one is damage.

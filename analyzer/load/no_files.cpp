@@ -60,7 +60,8 @@ double read_since_phases(const RunData& run, const Consumer& consumer) {
   double bytes = 0.0;
   for (const auto& [pid, read] : last) {
     const auto known = before.find(pid);
-    bytes += static_cast<double>(read - (known != before.end() ? known->second : 0));
+    const bool goes_on = known != before.end() && known->second <= read;  // or the number is another process' now
+    bytes += static_cast<double>(goes_on ? read - known->second : read);
   }
   return bytes;
 }

@@ -2,6 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "analyzer/load/constants.hpp"
 
 namespace stallcast {
 namespace {
@@ -26,17 +31,33 @@ void add_pass(const Pass& pass, Makings& makings) {
   if (end_ns > begin_ns) makings.passed_s += static_cast<double>(end_ns - begin_ns) * 1e-9;
 }
 
+/// What a loader says of itself: a script may make it anew for each epoch.
+using Said = std::tuple<std::string, std::int64_t, std::int64_t, int>;
+
+Said said_by(const LoaderFacts& facts) {
+  return {facts.dataset_type, facts.batch_size, facts.num_workers, facts.shuffled};
+}
+
+/// Of several that gave a fair part of the batches, one evaluates: the one that shuffles is taken, or none.
 std::optional<LoaderBehind> loader_behind(const Consumer& consumer) {
-  std::map<std::uint64_t, Makings> of_loaders;
+  std::map<Said, std::pair<LoaderBehind, Makings>> found;
+  std::size_t most = 0;
   for (const Pass& pass : consumer.passes) {
-    if (consumer.loaders.contains(pass.loader_id)) add_pass(pass, of_loaders[pass.loader_id]);
+    const auto loader = consumer.loaders.find(pass.loader_id);
+    if (loader == consumer.loaders.end()) continue;
+    auto& [behind, makings] = found[said_by(loader->second)];
+    behind.facts = loader->second;
+    add_pass(pass, makings);
+    most = std::max(most, makings.batches);
   }
-  const auto most = std::max_element(of_loaders.begin(), of_loaders.end(),
-                                     [](const auto& a, const auto& b) { return a.second.batches < b.second.batches; });
-  if (most == of_loaders.end() || most->second.batches == 0) return std::nullopt;
-  LoaderBehind behind{consumer.loaders.at(most->first)};
-  const double crew_s = most->second.passed_s * static_cast<double>(behind.facts.num_workers);
-  if (crew_s > 0.0) behind.busy = std::min(1.0, most->second.made_s / crew_s);
+  std::erase_if(found, [&](const auto& one) {
+    return one.second.second.batches == 0 || one.second.second.batches < most / k_part_of_batches;
+  });
+  if (found.size() > 1) std::erase_if(found, [](const auto& one) { return one.second.first.facts.shuffled != 1; });
+  if (found.size() != 1) return std::nullopt;
+  auto [behind, makings] = found.begin()->second;
+  const double crew_s = makings.passed_s * static_cast<double>(behind.facts.num_workers);
+  if (crew_s > 0.0) behind.busy = std::min(1.0, makings.made_s / crew_s);
   return behind;
 }
 

@@ -39,6 +39,16 @@ std::string named(const LoaderFacts& loader) {
   return loader.dataset_type.empty() ? std::string("a loader") : "the loader of " + loader.dataset_type;
 }
 
+void tell_busy(const LoaderBehind& behind, Profile& profile) {
+  char text[160];
+  const auto workers = static_cast<long long>(behind.facts.num_workers);
+  std::snprintf(text, sizeof text,
+                "the %lld worker%s of the loader behind that thread make%s batches %.0f %% of the time", workers,
+                workers == 1 ? "" : "s", workers == 1 ? "s" : "", 100.0 * behind.busy);
+  add_issue(profile.issues, {"busy-loader-in-thread", Severity::info, workers, text,
+                             "more of them (num_workers) make more at a time, where cores and storage allow it"});
+}
+
 }  // namespace
 
 bool takes_oddly(const std::vector<RankView>& ranks) {
@@ -98,20 +108,6 @@ void tell_several_loaders(const SteadyWindow& window, const JobTimes& times, Pro
        "the loader that is waited for longest is the one to speed up; profile a job of it alone for its settings"});
 }
 
-namespace {
-
-void tell_busy(const LoaderBehind& behind, Profile& profile) {
-  char text[160];
-  const auto workers = static_cast<long long>(behind.facts.num_workers);
-  std::snprintf(text, sizeof text,
-                "the %lld worker%s of the loader behind that thread make%s batches %.0f %% of the time", workers,
-                workers == 1 ? "" : "s", workers == 1 ? "s" : "", 100.0 * behind.busy);
-  add_issue(profile.issues, {"busy-loader-in-thread", Severity::info, workers, text,
-                             "more of them (num_workers) make more at a time, where cores and storage allow it"});
-}
-
-}  // namespace
-
 void tell_handed_over(const RankView& rank, const JobTimes& times, Profile& profile) {
   const bool in_thread = rank.consumer->takes_in_thread;
   const std::string taken = in_thread
@@ -125,8 +121,9 @@ void tell_handed_over(const RankView& rank, const JobTimes& times, Profile& prof
                                taken + ": what is told is how long the training waits for them in " +
                                    (place.empty() ? "a queue" : place),
                                "what the loader does for each batch shows in a run that takes them from it directly"});
-    if (const auto& behind = rank.consumer->behind; behind && behind->busy >= k_busy_behind)
-      tell_busy(*behind, profile);
+    const auto& behind = rank.consumer->behind;
+    const bool is_awaited = times.wait.mean >= k_no_wait_share;
+    if (behind && behind->busy >= k_busy_behind && is_awaited) tell_busy(*behind, profile);
     return;
   }
   profile.stalls.as_is_wait = MeasuredEstimate<Fraction>::absent(taken);

@@ -57,10 +57,11 @@ void fill_behind(const LoaderFacts& behind, const SteadyWindow& window, Job& job
   job.in_order = said.in_order;
   job.drop_last = said.drop_last;
   job.shuffled = said.shuffled;
-  const bool alike = std::all_of(window.steps.begin(), window.steps.end(), [&](const SteadyStep& step) {
-    return step.samples <= static_cast<double>(behind.batch_size);
+  const auto whole = std::count_if(window.steps.begin(), window.steps.end(), [&](const SteadyStep& step) {
+    return step.samples == static_cast<double>(behind.batch_size);
   });
-  if (!alike || job.batch_size) return;
+  const bool mostly = whole > 0 && 4 * whole >= 3 * static_cast<std::ptrdiff_t>(window.steps.size());
+  if (!mostly || job.batch_size) return;
   job.batch_size = said.batch_size;
   job.dataset_samples = said.dataset_samples;
 }

@@ -64,8 +64,10 @@ void read_step(const Profile& profile, JobModel& job) {
   const double batches = static_cast<double>(std::max<std::int64_t>(1, profile.job.batches_per_step.value_or(1)));
   const Estimate<Seconds>& compute = *profile.resources.compute;
   job.compute_s = std::clamp(compute.mean.value() / batches, 0.0, job.batch / job.rate);
-  // Both are of the run's own window: at the rate that all blocks tell together another share would come out.
-  job.found_stall = std::clamp(1.0 - job.compute_s * job.rate / job.batch, 0.0, 1.0);
+  // Both are of the run's own window: at the rate that blocks tell another share would come out.
+  const double step_s = mean_or(profile.resources.step, 0.0);
+  const double computes = step_s > 0.0 ? compute.mean.value() / step_s : job.compute_s * job.rate / job.batch;
+  job.found_stall = std::clamp(1.0 - computes, 0.0, 1.0);
   job.compute_relative_sd = job.compute_s > 0.0 ? relative_sd(compute) : k_least_relative_sd;
   const bool step_known = known(profile.resources.step_cpu);
   // A processor's speed drifts: what cached blocks show is of the same rounds as the bursts.

@@ -32,11 +32,12 @@ std::uint64_t PhaseSchedule::over_passes(std::uint64_t batches, const View& view
 Segment PhaseSchedule::block(Phase phase, const View& view) const {
   std::uint64_t batches = block_batches_;
   const double rate = costs_.batches_per_s(phase);
-  if (phase == Phase::cold && !view.not_ahead) {
+  if (phase == Phase::cold) {
+    const double block_s = view.not_ahead ? k_block_s : cold_block_s();
     const auto for_so_long = [&](double of) {
-      return transients_ + std::max<std::uint64_t>(measured_batches(of, cold_block_s()), view.workers);
+      return transients_ + std::max<std::uint64_t>(measured_batches(of, block_s), view.workers);
     };
-    batches = std::max(batches, std::min(for_so_long(rate_as_found_), k_most_block_batches));
+    if (!view.not_ahead) batches = std::max(batches, std::min(for_so_long(rate_as_found_), k_most_block_batches));
     if (rate > 0.0 && rate < rate_as_found_) batches = std::min(batches, for_so_long(rate));
   }
   if (phase == Phase::cold && rate == 0.0 && !was_found_cold()) {
@@ -70,7 +71,8 @@ Segment PhaseSchedule::block(Phase phase, const View& view) const {
 }
 
 /// Where the files of a group take long to be read, a round has few batches from storage beside what it costs: a cold
-/// block is longer then, which costs little more.
+/// block is longer then, which costs little more. Not one of a slow job that is read for in gaps (block()): what is
+/// read there costs it nothing.
 ///
 /// Worked example. 8 s of reading for a block of 2 s from memory, beside a cold one of 1.5 s: of 64 s, 9 s told the
 /// cold rate. With 4 s, 18 s do.

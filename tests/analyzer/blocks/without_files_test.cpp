@@ -69,6 +69,18 @@ TEST_CASE("where samples are made of no file, what was to be cold counts as cach
   CHECK(issue_of(profile, "no-cached-blocks") == nullptr);
 }
 
+TEST_CASE("the rate as found of such a job is that of all its steps, unless its blocks contradict them") {
+  RunData run = without_files(make_phased_run(job_in_memory()));
+  for (const char* id : {"no-cached-blocks", "no-cold-blocks"}) run.issues.push_back({id, Severity::info, 1, "", ""});
+  const Profile profile = analyze_run(run);
+  REQUIRE(profile.rates.as_is);
+  REQUIRE(profile.rates.cached);
+  CHECK(profile.rates.as_is->ci95_low <= profile.rates.cached->ci95_high);
+  CHECK(profile.rates.as_is->ci95_high >= profile.rates.cached->ci95_low);
+  CHECK(issue_of(profile, "no-cached-blocks") == nullptr);
+  CHECK(issue_of(profile, "no-cold-blocks") == nullptr);
+}
+
 TEST_CASE("what a process that makes its own batches had read before the phases began is not what they are made of") {
   RunData run = without_files(make_phased_run(job_in_memory()));
   Consumer& consumer = run.consumers.front();

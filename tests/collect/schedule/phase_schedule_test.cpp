@@ -165,6 +165,23 @@ TEST_CASE("slow cold batches make cold blocks shorter") {
   CHECK(cold.back().batches < cold.front().batches);
 }
 
+TEST_CASE("slow cold batches make cold blocks of a stream shorter, too") {
+  const auto longest = [](double cold_rate) {
+    Job job;
+    job.found_cold = true;
+    job.rate = 40.0;
+    job.cold_rate = cold_rate;
+    job.pass = 1000;
+    job.support = record::PhaseSupport::not_ahead;
+    PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+    job.run(schedule, 60.0);
+    const auto cold = job.published(Phase::cold);
+    REQUIRE(cold.size() >= 2);
+    return cold.back().batches;
+  };
+  CHECK(longest(8.0) < longest(40.0));
+}
+
 TEST_CASE("of a loader whose files cannot be chosen, blocks are as found and bursts") {
   Job job;
   job.pass = 0;
