@@ -76,8 +76,8 @@ inline constexpr double k_fills_buffer = 1.5;
 /// would be left out for what the rest of it began with.
 inline constexpr double k_least_in_whole_shards = 1.0 / 3.0;
 /// Of the batches of a shard, by which shards may differ and be told by their mean, or by one batch: few end with one.
-/// Chosen: so much of a shard is read more or less at the end of a span, of a block in which several workers read one or
-/// two each.
+/// Chosen: so much of a shard is read more or less at the end of a span, of a block in which several workers read one
+/// or two each.
 inline constexpr double k_shards_differ = 0.1;
 /// Shards whose lengths were seen, from which all are taken to be as long. Chosen: one or two may be alike by chance.
 inline constexpr std::size_t k_fewest_shards_alike = 3;
