@@ -17,7 +17,7 @@ struct Makings {
   double passed_s = 0.0;
 };
 
-/// Of one pass, from where the first of its batches was begun to where the last was handed over.
+/// Of one pass, from where the first batch of its workers was begun to where the last was handed over.
 void add_pass(const Pass& pass, Makings& makings) {
   std::uint64_t begin_ns = UINT64_MAX;
   std::uint64_t end_ns = 0;
@@ -26,8 +26,8 @@ void add_pass(const Pass& pass, Makings& makings) {
     begin_ns = std::min(begin_ns, delivery.made.begin_ns);
     end_ns = std::max(end_ns, handed_over_ns(delivery.made));
     makings.made_s += static_cast<double>(delivery.made.end_ns - delivery.made.begin_ns) * 1e-9;
-    ++makings.batches;
   }
+  makings.batches += pass.deliveries.size();
   if (end_ns > begin_ns) makings.passed_s += static_cast<double>(end_ns - begin_ns) * 1e-9;
 }
 

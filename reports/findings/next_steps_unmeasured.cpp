@@ -57,7 +57,8 @@ std::optional<NextStep> run_longer(const Case& c) {
                   1.0};
 }
 
-/// The job as it is will never tell what it waits for: another loader, thread or process makes the batches.
+/// The job as it is will never tell what it waits for: another loader, thread or process makes the batches. But where
+/// its workers never rest, it is them.
 std::optional<NextStep> look_within(const Case& c) {
   if (!c.waits() || c.d.prep || c.d.fetch) return std::nullopt;
   for (const DataIssue& issue : c.p.issues) {
