@@ -16,9 +16,10 @@ def spend_cpu(data, seconds):
 SKIPPED = 12  # batches of each epoch's begin and end
 
 
-def train_steadily(epochs, batch_size, step_ms):
+def train_steadily(epochs, batch_size, step_ms, rounds=0):
     """Samples a second of a job whose steps take next to nothing beside a pause: over all epochs, their begin and end aside.
-    `epochs`: an iterable of batches for each; the mean of each batch's values is trained on."""
+    `epochs`: an iterable of batches for each; the mean of each batch's values is trained on. `rounds`: an epoch is made of
+    so many alike, as of a shard of each worker: what counts begins and ends at the same place of one."""
     import torch
 
     torch.set_num_threads(1)
@@ -33,9 +34,12 @@ def train_steadily(epochs, batch_size, step_ms):
             (weight * batch.mean()).sum().backward()
             optimizer.step()
             time.sleep(step_ms * 1e-3)
-        if len(times) > 3 * SKIPPED:
-            seconds += times[-SKIPPED] - times[SKIPPED]
-            batches += len(times) - 2 * SKIPPED
+        counted = len(times) - 2 * SKIPPED
+        if rounds:
+            counted = counted * rounds // len(times) * len(times) // rounds
+        if counted > SKIPPED:
+            seconds += times[SKIPPED + counted] - times[SKIPPED]
+            batches += counted
     return batch_size * batches / seconds
 
 

@@ -162,7 +162,10 @@ def train(args):
     def values(batches):
         return (batch[0] for batch in batches) if args.webloader else batches
 
-    return train_steadily((values(batches_of(loader, args)) for _ in range(args.epochs)), args.batch_size, args.step_ms)
+    shards = len(glob.glob(os.path.join(args.folder, "*.*")))
+    rounds = shards // max(1, args.workers) if args.forget else 0  # a reader may take a shard into memory at once
+    epochs = (values(batches_of(loader, args)) for _ in range(args.epochs))
+    return train_steadily(epochs, args.batch_size, args.step_ms, rounds)
 
 
 def main():

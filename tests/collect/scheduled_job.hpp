@@ -31,6 +31,8 @@ class ScriptedFiles : public FilesAhead {
   int asked_all = 0;
   int asked_from_here = 0;
   std::uint64_t read_ahead = 0;  ///< turns
+  std::uint64_t between_reads = 1;
+  std::uint64_t between_opens = 1;
   int released = 0;
   int asked_next = 0;
   std::uint64_t next_first = 0;
@@ -73,6 +75,8 @@ class ScriptedFiles : public FilesAhead {
     return true;
   }
   [[nodiscard]] std::uint64_t turns_read_ahead() const override { return read_ahead; }
+  [[nodiscard]] std::uint64_t batches_between_reads() const override { return between_reads; }
+  [[nodiscard]] std::uint64_t batches_between_opens() const override { return between_opens; }
   [[nodiscard]] bool only_maps() const override { return maps; }
   [[nodiscard]] bool are_shared() const override { return shared; }
   [[nodiscard]] State state() const override {

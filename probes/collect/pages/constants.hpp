@@ -79,6 +79,11 @@ inline constexpr int k_hold_look_every_ms = 500;
 /// of free memory; an eighth of what is held where that is more. Chosen: with less the kernel begins to end processes
 inline constexpr std::uint64_t k_least_left_bytes = 64ULL << 20U;
 
+// read_lumps.cpp
+/// of the most that one of a worker's batches read, that another one reads that reads. Chosen: what is read of a file's
+/// end or of a list of shards is far less than a shard, and shards differ by less
+inline constexpr double k_least_of_lump = 0.1;
+
 // page_residency.cpp
 /// asked about at a time where pages are not shown one by one. Chosen: as cold batches drop them (k_granule_bytes)
 inline constexpr std::uint64_t k_piece_bytes = 64ULL << 10U;

@@ -68,6 +68,13 @@ void take_record(const std::byte* at, const RecordHeader& header, std::int32_t p
       into.touched.push_back(touched);
       return;
     }
+    case record::Kind::batch: {
+      record::BatchRecord batch{};
+      if (header.bytes < record::k_least_batch_bytes) return;
+      std::memcpy(&batch, at, record::k_least_batch_bytes);
+      into.batches.push_back({pid, batch.io.read_bytes, batch.io.opens});
+      return;
+    }
     case record::Kind::path:
       return take_path(at, header, into);
     case record::Kind::text: {

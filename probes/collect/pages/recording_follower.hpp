@@ -29,13 +29,21 @@ struct AheadText {
   std::string json{};
 };
 
+/// A batch that was made.
+struct FollowedBatch {
+  std::int32_t pid = 0;  ///< of its maker, as that sees itself
+  std::uint64_t read_bytes = 0;
+  std::uint32_t opens = 0;
+};
+
 /// What was newly recorded. Of one thread in its order; between threads in none.
 struct Followed {
   std::vector<record::TouchedRecord> touched{};
   std::vector<record::PathEntry> paths{};
   std::vector<AheadText> ahead{};
+  std::vector<FollowedBatch> batches{};
 
-  [[nodiscard]] bool empty() const { return touched.empty() && paths.empty() && ahead.empty(); }
+  [[nodiscard]] bool empty() const { return touched.empty() && paths.empty() && ahead.empty() && batches.empty(); }
 };
 
 /// Follows all recordings of one run folder, those that appear later included. One thread's.

@@ -75,6 +75,8 @@ inline constexpr std::uint64_t k_fewest_made = 12;
 /// of what the kernel reads ahead of a stream's readers, in a cold block. Chosen: a block begins and ends in the midst
 /// of one, and of five of them (80 MB of 8 MiB windows) some had 160 % of what they read from storage
 inline constexpr std::uint64_t k_windows_of_cold_block = 8;
+/// for a cold block of a stream that holds whole shards. Chosen: three rounds' cold blocks take half of it
+inline constexpr double k_most_of_budget_for_shards = 1.0 / 6.0;
 /// of a hold in which slow batches are made. Chosen: it ends after 10 s at most, and storage is not always as quick
 inline constexpr double k_hold_s = 7.0;
 /// of a burst. Chosen: fewer steps tell no rate

@@ -38,6 +38,11 @@ class FilesAhead {
   /// A cold block begins and ends in the midst of them.
   [[nodiscard]] virtual std::uint64_t turns_read_ahead() const = 0;
 
+  /// Batches of a worker from one that reads to its next one, and from one that opens a file to the next that does
+  /// (pages/read_lumps.hpp); 0: not known.
+  [[nodiscard]] virtual std::uint64_t batches_between_reads() const = 0;
+  [[nodiscard]] virtual std::uint64_t batches_between_opens() const = 0;
+
   /// Batches are made of maps of files, and no sample is seen to read anything: of which parts, nobody knows.
   [[nodiscard]] virtual bool only_maps() const = 0;
 

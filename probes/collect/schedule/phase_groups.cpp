@@ -66,8 +66,27 @@ Segment PhaseSchedule::block(Phase phase, const View& view) const {
   }
   if (phase == Phase::cold && view.not_ahead && files_ != nullptr) {
     batches = std::clamp(k_windows_of_cold_block * files_->turns_read_ahead(), batches, k_most_block_batches);
+    batches = std::max(batches, turns_of_shards(view));
   }
   return segment_of(phase, batches, view);
+}
+
+/// Of blocks that hold a whole shard of each worker the rate needs no correction of what was read ahead
+/// (analyzer/blocks/whole_shards). And where a worker takes much into memory at once, storage gives nothing until it
+/// reads again: a block holds both. 0: neither is known, or it would take too much of the budget.
+///
+/// Worked example. Of 4 workers, 8 batches under way, each opens a shard every 25 batches: 100 turns, 8 that may have
+/// been under way before, 4 of which each worker has one, and the block's transients.
+std::uint64_t PhaseSchedule::turns_of_shards(const View& view) const {
+  const std::uint64_t workers = std::max(1U, view.workers);
+  const double cold = costs_.batches_per_s(Phase::cold);
+  const double rate = cold > 0.0 ? std::min(cold, rate_as_found_) : rate_as_found_;
+  for (const std::uint64_t apart : {files_->batches_between_opens(), files_->batches_between_reads()}) {
+    const std::uint64_t turns = apart * workers + view.in_flight + workers + transients_;
+    if (apart > 1 && static_cast<double>(turns) <= k_most_of_budget_for_shards * wants_.budget.value() * rate)
+      return turns;
+  }
+  return 0;
 }
 
 /// Where the files of a group take long to be read, a round has few batches from storage beside what it costs: a cold

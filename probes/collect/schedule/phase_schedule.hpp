@@ -190,6 +190,7 @@ class PhaseSchedule {
   [[nodiscard]] record::Segment block(record::Phase phase, const View& view) const;
   /// Seconds of a cold block that are measured, at the rate that its batches come at.
   [[nodiscard]] double cold_block_s() const;
+  [[nodiscard]] std::uint64_t turns_of_shards(const View& view) const;
   [[nodiscard]] record::Segment cached_block(const View& view, bool behind_burst) const;
   [[nodiscard]] record::Segment segment_of(record::Phase phase, std::uint64_t batches, const View& view) const;
   [[nodiscard]] std::uint32_t burst_batches(record::Phase made_as, const View& view) const;

@@ -50,6 +50,7 @@ RecordedFiles::RecordedFiles(const std::filesystem::path& run_folder, record::Co
 void RecordedFiles::poll() {
   const Followed followed = follower_.poll();
   samples_.take(followed);
+  lumps_.take(followed);
   for (const AheadText& text : followed.ahead) take_answer(text);
   if (has_stream(control_) && monotonic_ns() >= looked_ns_ + k_look_at_positions_every_ns) look_at_positions();
 }

@@ -20,6 +20,7 @@
 #include "probes/collect/pages/names_of_samples.hpp"
 #include "probes/collect/pages/page_holder.hpp"
 #include "probes/collect/pages/places_of_samples.hpp"
+#include "probes/collect/pages/read_lumps.hpp"
 #include "probes/collect/pages/recording_follower.hpp"
 #include "probes/collect/pages/stream_positions.hpp"
 #include "probes/collect/schedule/files_ahead.hpp"
@@ -44,6 +45,8 @@ class RecordedFiles : public FilesAhead {
   void ask_all() override;
   bool ask_from_here(std::uint64_t skipped, std::uint64_t turns) override;
   [[nodiscard]] std::uint64_t turns_read_ahead() const override;
+  [[nodiscard]] std::uint64_t batches_between_reads() const override { return lumps_.between_reads(); }
+  [[nodiscard]] std::uint64_t batches_between_opens() const override { return lumps_.between_opens(); }
   [[nodiscard]] bool only_maps() const override;
   [[nodiscard]] bool are_shared() const override;
   [[nodiscard]] State state() const override;
@@ -88,6 +91,7 @@ class RecordedFiles : public FilesAhead {
   NamesOfSamples names_{};
   PlacesOfSamples places_{};
   StreamPositions positions_{};
+  ReadLumps lumps_{};
   std::unordered_map<std::string, std::uint64_t> stream_files_{};  ///< sizes, by path
   std::size_t listed_files_ = 0;                                   ///< when these were taken over
   std::uint64_t looked_ns_ = 0;                                    ///< at positions

@@ -59,6 +59,10 @@ TEST_CASE("follower: what is added is handed over once, with who wrote it") {
   main.add_text(record::TextKind::process, "{}");
   main.add_text(record::TextKind::ahead, R"({"serial":1})");
   main.add(record::StepRecord{});
+  record::BatchRecord batch{};
+  batch.io.read_bytes = 4096;
+  batch.io.opens = 3;
+  worker.add(batch);
   put(run, "follow.0.host.71.rec", worker.bytes());
   put(run, "follow.0.host.70.rec", main.bytes());
   found = follower.poll();
@@ -66,6 +70,10 @@ TEST_CASE("follower: what is added is handed over once, with who wrote it") {
   CHECK(found.touched[0].index == 4);
   REQUIRE(found.ahead.size() == 1);
   CHECK(found.ahead[0].pid == 70);
+  REQUIRE(found.batches.size() == 1);
+  CHECK(found.batches[0].pid == 71);
+  CHECK(found.batches[0].read_bytes == 4096);
+  CHECK(found.batches[0].opens == 3);
   CHECK(found.ahead[0].json == R"({"serial":1})");
   CHECK(follower.poll().empty());
 }

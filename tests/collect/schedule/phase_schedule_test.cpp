@@ -182,6 +182,32 @@ TEST_CASE("slow cold batches make cold blocks of a stream shorter, too") {
   CHECK(longest(8.0) < longest(40.0));
 }
 
+TEST_CASE("a cold block of a stream holds a shard of each worker, or two of its reads, unless that takes too long") {
+  const auto last_cold = [](std::uint64_t between_opens, std::uint64_t between_reads, double rate) {
+    Job job;
+    job.found_cold = true;
+    job.rate = rate;
+    job.pass = 1000;
+    job.workers = 4;
+    job.support = record::PhaseSupport::not_ahead;
+    job.files.between_opens = between_opens;
+    job.files.between_reads = between_reads;
+    PhaseSchedule schedule(*job.control, usual_wants(), &job.files);
+    job.run(schedule, 60.0);
+    const auto cold = job.published(Phase::cold);
+    REQUIRE(cold.size() >= 2);
+    return cold.back().batches;
+  };
+  const std::uint32_t usual = last_cold(1, 1, 20.0);
+  CHECK(usual < 4 * 25);
+  for (const std::uint32_t longer : {last_cold(25, 1, 20.0), last_cold(0, 25, 20.0), last_cold(25, 2, 20.0)}) {
+    CHECK(longer >= 4 * 25 + 8);
+    CHECK(longer < 2 * 4 * 25);
+  }
+  CHECK(last_cold(900, 25, 20.0) == last_cold(1, 25, 20.0));
+  CHECK(last_cold(90, 1, 10.0) == last_cold(1, 1, 10.0));  // 38 s of two minutes
+}
+
 TEST_CASE("of a loader whose files cannot be chosen, blocks are as found and bursts") {
   Job job;
   job.pass = 0;
