@@ -23,9 +23,20 @@ double phi(double l) {
   return l < 1e-9 ? 1.0 - 0.5 * l : -std::expm1(-l) / l;
 }
 
-/// Length of the part of v in [0, 1] with scale (1 - v/N) > bound: how late the next read may come and still hit.
+/// Length of the part of v in [0, 1] with scale (1 - v/N) > bound: how early in its epoch the last read may have come.
 double late_reads(double scale, double bound, double nodes) {
   return std::clamp(nodes * (1.0 - bound / scale), 0.0, 1.0);
+}
+
+/// Random replacement: l evictions per cached item and epoch; an item waits 1/N of the epochs for its next read. The
+/// share of them that it survives, apart from those of the two epochs of these reads.
+double next_read(double nodes, double l) {
+  return (1.0 / nodes) / (1.0 - (1.0 - 1.0 / nodes) * std::exp(-l));
+}
+
+HitBand band_of(double x, double lru, double random) {
+  const double towards_random = std::clamp(0.5 + 2.0 * (0.5 - x), 0.5, 1.0);
+  return {lru, lru + towards_random * (random - lru), random};
 }
 
 }  // namespace
@@ -49,10 +60,11 @@ HitBand hit_page_cache(double x) {
 }
 
 HitBand hit_page_cache_shards(double x, int nodes) {
-  const double low = nodes > 1 ? hit_lru_shards(x, nodes) : hit_lru(x);
-  const double high = hit_random_shards(x, nodes);
-  const double towards_random = std::clamp(0.5 + 2.0 * (0.5 - x), 0.5, 1.0);
-  return {low, low + towards_random * (high - low), high};
+  return band_of(x, nodes > 1 ? hit_lru_shards(x, nodes) : hit_lru(x), hit_random_shards(x, nodes));
+}
+
+HitBand hit_page_cache_at(double x, int nodes, double at) {
+  return band_of(x, hit_lru_at(x, nodes, at), hit_random_at(x, nodes, at));
 }
 
 double hit_random_shards(double x, int nodes) {
@@ -60,34 +72,41 @@ double hit_random_shards(double x, int nodes) {
   if (x >= 1.0) return 1.0;
   const double n = static_cast<double>(nodes);
   const auto hits = [&](double hit) {
-    // l evictions per cached item and epoch; an item waits 1/N of the epochs for its next read
     const double l = (1.0 - hit) / (n * x);
-    return std::pow(phi(l), 2.0) * (1.0 / n) / (1.0 - (1.0 - 1.0 / n) * std::exp(-l));
+    return std::pow(phi(l), 2.0) * next_read(n, l);
   };
   return fixed_point(hits, x);
 }
 
-double hit_lru_shards(double x, int nodes) {
+double hit_random_at(double x, int nodes, double at) {
+  if (x <= 0.0) return 0.0;
+  if (x >= 1.0) return 1.0;
+  const double n = static_cast<double>(nodes);
+  const double l = (1.0 - hit_random_shards(x, nodes)) / (n * x);
+  return phi(l) * std::exp(-l * at) * next_read(n, l);
+}
+
+double hit_lru_at(double x, int nodes, double at) {
   if (x <= 0.0) return 0.0;
   if (x >= 1.0) return 1.0;
   const double n = static_cast<double>(nodes);
   const double bound = 1.0 - x;
-  const int positions = std::max(40, 2000 / nodes);  // the more nodes, the less happens within one epoch
   double hit = 0.0;
-  double reads_again = 1.0 / n;  // in the k-th epoch after
-  double untouched = 1.0;        // (1 - 1/N)^k: items that k whole epochs in between leave untouched
-  while (reads_again > 1e-12) {
-    if (untouched <= bound) break;
-    double sum = 0.0;
-    for (int i = 0; i < positions; ++i) {
-      const double u = (i + 0.5) / positions;
-      sum += late_reads((1.0 - (1.0 - u) / n) * untouched, bound, n);
-    }
-    hit += reads_again * sum / positions;
+  double reads_again = 1.0 / n;     // in the k-th epoch after
+  double untouched = 1.0 - at / n;  // times (1 - 1/N)^k: items that k whole epochs in between leave untouched
+  while (reads_again > 1e-12 && untouched > bound) {
+    hit += reads_again * late_reads(untouched, bound, n);
     reads_again *= 1.0 - 1.0 / n;
     untouched *= 1.0 - 1.0 / n;
   }
   return hit;
+}
+
+double hit_lru_shards(double x, int nodes) {
+  const int positions = std::max(40, 2000 / nodes);  // the more nodes, the less happens within one epoch
+  double sum = 0.0;
+  for (int i = 0; i < positions; ++i) sum += hit_lru_at(x, nodes, (i + 0.5) / positions);
+  return sum / positions;
 }
 
 }  // namespace stallcast

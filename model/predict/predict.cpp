@@ -14,7 +14,7 @@
 #include "model/predict/narrowed_by.hpp"
 #include "model/predict/recursion.hpp"
 #include "model/scenario/formatted.hpp"
-#include "model/setting/by_shards.hpp"
+#include "model/setting/parts_of_time.hpp"
 
 namespace stallcast {
 namespace {
@@ -42,7 +42,7 @@ struct Predictor::State {
 
   double rate_of(const Setting& setting, const Draw& truth) {
     double step_s = 0.0;
-    for (const PartOfTime& part : by_shards(job, setting)) {
+    for (const PartOfTime& part : parts_of_time(job, setting)) {
       step_s += part.weight * evaluate(job, part.setting, truth, curves).step_s;
     }
     return setting.batch / std::max(1e-12, step_s);
@@ -90,7 +90,7 @@ struct Predictor::State {
       of_analytic = discrepancy_of([&](const ServiceDemands& input) { return evaluate(input, curves).step_s; });
     }
     double step_s = 0.0;
-    for (const PartOfTime& part : by_shards(job, setting)) {
+    for (const PartOfTime& part : parts_of_time(job, setting)) {
       const ServiceDemands input = demands(job, part.setting, calibration.best, {});
       step_s += part.weight * corrected(input, evaluate(input, curves).step_s, *of_analytic);
     }
@@ -109,7 +109,7 @@ struct Predictor::State {
           discrepancy_of([&](const ServiceDemands& input) { return fitted().play(input, job.batch).step_s; });
     }
     Course course;
-    for (const PartOfTime& part : by_shards(job, setting)) {
+    for (const PartOfTime& part : parts_of_time(job, setting)) {
       const ServiceDemands input = demands(job, part.setting, calibration.best, {});
       const Played run = fitted().play(input, setting.batch);
       course.run.step_s += part.weight * run.step_s;
@@ -199,7 +199,13 @@ struct Predictor::State {
   Prediction closed_form(const Scenario& scenario, const Setting& setting) {
     if (setting.as_found) return measured(scenario, setting);
     Prediction prediction = describe(scenario, setting);
-    const StepTimes result = evaluate(job, setting, best(), curves);
+    double step_s = 0.0;
+    double own_s = 0.0;
+    for (const PartOfTime& part : parts_of_time(job, setting)) {
+      const StepTimes result = evaluate(job, part.setting, best(), curves);
+      step_s += part.weight * result.step_s;
+      own_s += part.weight * result.own_s;
+    }
     const auto logs = spread(setting, nullptr);
     // The measured window is one of many: how far another would be off comes on top, in squares.
     const double window = k_ninety * job.window_relative_sd;
@@ -207,7 +213,7 @@ struct Predictor::State {
              -std::hypot(std::min(0.0, quantile(logs, 0.05)), window),
              std::hypot(std::max(0.0, quantile(logs, 0.95)), window));
     const double receive_s = demands(job, setting, calibration.best, {}).receive_s;
-    prediction.stall = std::clamp(1.0 - (result.own_s - receive_s) / result.step_s, 0.0, 1.0);
+    prediction.stall = std::clamp(1.0 - (own_s - receive_s) / step_s, 0.0, 1.0);
     set_first_epoch(prediction, setting);
     return prediction;
   }

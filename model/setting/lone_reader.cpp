@@ -13,8 +13,8 @@ bool has_lone_reader(const JobModel& job, const Setting& setting) {
   if (!job.reads_ahead || !setting.loads || !(setting.miss > 0.0)) return false;
   if (setting.workers <= 1) return true;
   const double readers = setting.workers * setting.ranks_per_node * setting.jobs;
-  // Of a cache of whole shards, by_shards() tells how many are outside of it.
-  return job.in_order && setting.cached.has_value() && std::abs(setting.miss * readers - 1.0) < k_no_share_of_shards;
+  // Of a cache of whole shards, parts_of_time() tells how many are outside of it.
+  return job.in_order && setting.cached.has_value() && std::abs(setting.miss * readers - 1.0) < k_no_share_of_reads;
 }
 
 }  // namespace

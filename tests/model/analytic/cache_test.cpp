@@ -14,8 +14,9 @@ namespace {
 
 enum class Policy { lru, random, keep_first };
 
-/// Hit ratio of one cache over reads that each take a random 1/nodes of the items, simulated item by item.
-double simulated(Policy policy, double x, int nodes) {
+/// Hit ratios of one cache over reads that each take a random 1/nodes of the items, simulated item by item: of so many
+/// parts of an epoch.
+std::vector<double> simulated_parts(Policy policy, double x, int nodes, std::size_t parts) {
   constexpr std::size_t k_items = 3000;
   constexpr int k_epochs = 40;
   constexpr int k_warm = 12;
@@ -26,16 +27,18 @@ double simulated(Policy policy, double x, int nodes) {
   std::vector<std::size_t> slots;  // of the random policy
   std::vector<std::size_t> items(k_items);
   std::iota(items.begin(), items.end(), std::size_t{0});
-  double hits = 0.0;
-  double reads = 0.0;
+  const std::size_t epoch_reads = k_items / static_cast<std::size_t>(nodes);
+  std::vector<double> hits(parts);
+  std::vector<double> reads(parts);
   for (int epoch = 0; epoch < k_epochs; ++epoch) {
     std::shuffle(items.begin(), items.end(), random);
-    for (std::size_t i = 0; i < k_items / static_cast<std::size_t>(nodes); ++i) {
+    for (std::size_t i = 0; i < epoch_reads; ++i) {
+      const std::size_t part = i * parts / epoch_reads;
       const std::size_t item = items[i];
       const auto found = cached.find(item);
       if (epoch >= k_warm) {
-        reads += 1.0;
-        hits += found != cached.end() ? 1.0 : 0.0;
+        reads[part] += 1.0;
+        hits[part] += found != cached.end() ? 1.0 : 0.0;
       }
       if (found != cached.end()) {
         if (policy == Policy::lru) order.splice(order.end(), order, found->second);
@@ -55,7 +58,12 @@ double simulated(Policy policy, double x, int nodes) {
       cached[item] = policy == Policy::lru ? std::prev(order.end()) : order.end();
     }
   }
-  return hits / reads;
+  for (std::size_t part = 0; part < parts; ++part) hits[part] /= reads[part];
+  return hits;
+}
+
+double simulated(Policy policy, double x, int nodes) {
+  return simulated_parts(policy, x, nodes, 1).front();
 }
 
 TEST_CASE("closed forms agree with caches simulated item by item") {
@@ -79,6 +87,35 @@ TEST_CASE("nodes that each read a random share of the data") {
   CHECK(hit_lru_shards(0.5, 1) == doctest::Approx(hit_lru(0.5)).epsilon(1e-4));
   CHECK(hit_lru_shards(0.4, 400) == doctest::Approx(0.4).epsilon(0.01));
   CHECK(hit_random_shards(0.4, 400) == doctest::Approx(0.4).epsilon(0.01));
+}
+
+TEST_CASE("hits fall over an epoch, as caches simulated item by item show") {
+  constexpr std::size_t k_parts = 5;
+  for (const int nodes : {1, 2}) {
+    for (const double x : {0.35, 0.65, 0.8}) {
+      const std::vector<double> lru = simulated_parts(Policy::lru, x, nodes, k_parts);
+      const std::vector<double> random = simulated_parts(Policy::random, x, nodes, k_parts);
+      double mean = 0.0;
+      for (std::size_t part = 0; part < k_parts; ++part) {
+        CAPTURE(nodes);
+        CAPTURE(x);
+        CAPTURE(part);
+        HitBand band;
+        for (int i = 0; i < 20; ++i) {
+          const HitBand there = hit_page_cache_at(x, nodes, (static_cast<double>(part) + (i + 0.5) / 20.0) / k_parts);
+          band.low += there.low / 20.0;
+          band.mean += there.mean / 20.0;
+          band.high += there.high / 20.0;
+        }
+        CHECK(std::abs(band.low - lru[part]) < 0.015);
+        CHECK(std::abs(band.high - random[part]) < 0.03);
+        mean += band.mean / k_parts;
+      }
+      CHECK(std::abs(mean - hit_page_cache_shards(x, nodes).mean) < 0.002);
+    }
+  }
+  CHECK(hit_lru_at(0.76, 1, 0.5) == doctest::Approx(1.0 - 0.24 / 0.5));
+  CHECK(hit_lru_at(0.76, 1, 0.8) == 0.0);
 }
 
 TEST_CASE("the page cache lies in its band and near what Linux was measured to do") {

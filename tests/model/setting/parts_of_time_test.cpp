@@ -1,12 +1,15 @@
-/// Streams: the kernel reads ahead of them, and a cache holds their shards whole.
-#include "model/setting/by_shards.hpp"
+/// Streams, whose shards a cache holds whole, and page caches, whose hits fall over an epoch.
+#include "model/setting/parts_of_time.hpp"
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
+#include <vector>
 
+#include "model/analytic/cache.hpp"
 #include "tests/model/asking.hpp"
 #include "tests/model/made_profile.hpp"
 
@@ -55,7 +58,7 @@ TEST_CASE("of a cache that holds shards whole, the time is the mean over how man
   const Profile profile = stream();
   const double memory = rate_of(profile, {"cache=100%", "cache_policy=minio"});
   REQUIRE(memory == doctest::Approx(296.0).epsilon(0.03));
-  // Worked in by_shards.hpp: storage binds only while both read from there.
+  // Worked in parts_of_time.hpp: storage binds only while both read from there.
   const double both = 0.65 * 0.65;
   const double expected = 1.0 / (both / 200.0 + (1.0 - both) / memory);
   CHECK(rate_of(profile, {"cache=35%", "cache_policy=minio"}) == doctest::Approx(expected).epsilon(0.03));
@@ -103,21 +106,79 @@ TEST_CASE("the parts of a setting add up to it") {
     REQUIRE(setting.ok());
     double weight = 0.0;
     double miss = 0.0;
-    for (const PartOfTime& part : by_shards(job.value(), setting.value())) {
+    for (const PartOfTime& part : parts_of_time(job.value(), setting.value())) {
       weight += part.weight;
       miss += part.weight * part.setting.miss;
     }
     CHECK(weight == doctest::Approx(1.0));
     CHECK(miss == doctest::Approx(setting.value().miss));
   }
-  CHECK(by_shards(job.value(), as_found(job.value())).size() == 1);
+  CHECK(parts_of_time(job.value(), as_found(job.value())).size() == 1);
   Profile files = stream();
   files.job.loader_kind = "map";  // samples of any file, in any order
   const auto of_files = job_model(files);
   REQUIRE(of_files.ok());
   const auto cached = resolve(of_files.value(), made::ask({"cache=35%", "cache_policy=minio"}));
   REQUIRE(cached.ok());
-  CHECK(by_shards(of_files.value(), cached.value()).size() == 1);
+  CHECK(parts_of_time(of_files.value(), cached.value()).size() == 1);
+}
+
+/// A job of files, of which storage gives 190 a second and its cores 361.
+Profile of_files() {
+  TrueJob job;
+  job.cores = 8.0;
+  job.batch = 19.0;
+  job.cpu_s = 0.001;
+  job.device_s = 19.0 / 370.0;
+  job.disk_s = 1.0 / 190.0;
+  job.miss = 1.0;
+  job.cv_make = job.cv_step = 0.01;
+  Profile profile = made::profile_of(job);
+  for (const char* phase : {"cold", "cached", "synthetic"}) {
+    made::add_differential(profile, job, phase, {{"workers", "2"}});
+  }
+  return profile;
+}
+
+TEST_CASE("over an epoch the hits of a page cache fall, and the job takes longer than at their mean") {
+  const Profile profile = of_files();
+  const double memory = rate_of(profile, {"cache=100%"});
+  const double storage = rate_of(profile, {"cache=0%"});
+  double seconds = 0.0;
+  constexpr int k_places = 1000;
+  for (int i = 0; i < k_places; ++i) {
+    const double miss = 1.0 - hit_page_cache_at(0.76, 1, (i + 0.5) / k_places).mean;
+    seconds += std::max(1.0 / memory, miss / storage) / k_places;
+  }
+  const double at_mean = std::min(memory, storage / (1.0 - hit_page_cache(0.76).mean));
+  const double rate = rate_of(profile, {"cache=76%", "cache_policy=page-cache"});
+  CHECK(rate == doctest::Approx(1.0 / seconds).epsilon(0.03));
+  CHECK(rate < 0.93 * at_mean);
+  // A cache that never evicts serves as much all the time.
+  const double mean_hits = 100.0 * hit_page_cache(0.76).mean;
+  const double even = rate_of(profile, {"cache=" + std::to_string(mean_hits) + "%", "cache_policy=minio"});
+  CHECK(even == doctest::Approx(at_mean).epsilon(0.03));
+}
+
+TEST_CASE("the parts of an epoch add up to it") {
+  const auto job = job_model(of_files());
+  REQUIRE(job.ok());
+  for (const std::vector<std::string>& ask : {std::vector<std::string>{"cache=35%"}, {"cache=76%"}}) {
+    const auto setting = resolve(job.value(), made::ask(ask));
+    REQUIRE(setting.ok());
+    const auto parts = parts_of_time(job.value(), setting.value());
+    REQUIRE(parts.size() > 1);
+    Setting sum;
+    for (const PartOfTime& part : parts) {
+      sum.miss += part.weight * part.setting.miss;
+      sum.miss_least += part.weight * part.setting.miss_least;
+      sum.miss_most += part.weight * part.setting.miss_most;
+    }
+    CHECK(std::abs(sum.miss - setting.value().miss) < 0.002);
+    CHECK(std::abs(sum.miss_least - setting.value().miss_least) < 0.002);
+    CHECK(std::abs(sum.miss_most - setting.value().miss_most) < 0.002);
+    CHECK(parts.front().setting.miss < parts.back().setting.miss);
+  }
 }
 
 }  // namespace
