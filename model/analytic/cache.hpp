@@ -31,13 +31,13 @@ struct HitBand {
 /// nearer to Random as on one node.
 [[nodiscard]] HitBand hit_page_cache_shards(double x, int nodes);
 
-/// The same for the reads at one place of an epoch, `at` from 0, its begin, to 1, its end. What was read at the end of the
-/// epoch before is still there when one begins, and of what is there later most has been read already: hits begin at
-/// about x and fall. Their mean over `at` is hit_page_cache_shards.
+/// The same for the reads at one place of an epoch, `at` from 0, its begin, to 1, its end. What was read at the end of
+/// the epoch before is still there when one begins, and of what is there later most has been read already: hits begin
+/// at about x and fall. Their mean over `at` is hit_page_cache_shards.
 [[nodiscard]] HitBand hit_page_cache_at(double x, int nodes, double at);
 
-/// LRU of one node: 1 - (1 - x)/(1 - at), not below 0. An item that was last read when a of the epoch before were still to
-/// come hits while (1 - a)(1 - at), what was not read since, exceeds 1 - x.
+/// LRU of one node: 1 - (1 - x)/(1 - at), not below 0. An item that was last read when a of the epoch before were still
+/// to come hits while (1 - a)(1 - at), what was not read since, exceeds 1 - x.
 [[nodiscard]] double hit_lru_at(double x, int nodes, double at);
 
 /// Random replacement of one node: phi(l) e^-(l at). Misses are taken to come evenly, as hit_random does.
