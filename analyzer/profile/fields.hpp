@@ -190,6 +190,7 @@ void describe(A& a, As<A, Resources>& v) {
   a.field("consumer_cpu_s_per_sample", v.consumer_cpu);
   a.field("consumer_cpu_cached_s_per_sample", v.consumer_cpu_cached);
   a.field("step_cpu_s_per_sample", v.step_cpu);
+  a.field("job_cpus", v.job_cpus);
   a.field("other_processes_cpus", v.other_cpus);
   a.field("bytes_from_storage_frac", v.bytes_from_storage);
   a.field("storage_bandwidth_bytes_per_s", v.storage_bandwidth);

@@ -195,6 +195,7 @@ struct Resources {
   MeasuredEstimate<SecondsPerSample> consumer_cpu{};         ///< of the consuming process alone
   MeasuredEstimate<SecondsPerSample> consumer_cpu_cached{};  ///< likewise where all is in memory: of cached blocks
   MeasuredEstimate<SecondsPerSample> step_cpu{};             ///< the part of it that is the step: not receiving batches
+  Measured<double> job_cpus{};              ///< cores that the job's processes kept busy, on all machines; as found
   Measured<double> other_cpus{};            ///< cores that were neither idle nor the job's, of each machine; as found
   Measured<Fraction> bytes_from_storage{};  ///< read_bytes of the job over bytes that it read
   Measured<BytesPerSecond> storage_bandwidth{};         ///< read from storage over the run, whole job

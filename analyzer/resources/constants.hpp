@@ -52,8 +52,8 @@ inline constexpr double k_least_cpu_row = 0.005;
 
 // other_load.cpp
 
-/// Seconds over which other processes' use of the cores is told: the kernel counts in clock ticks of 10 ms, on each
-/// CPU, and of 2 s that is half a percent.
+/// Seconds over which the job's and other processes' use of the cores is told: the kernel counts in clock ticks of 10
+/// ms, on each CPU, and of 2 s that is half a percent.
 inline constexpr double k_least_s_for_others = 2.0;
 
 // overhead.cpp

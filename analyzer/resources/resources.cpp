@@ -273,6 +273,7 @@ Resources resources_of(Nodes nodes, const std::vector<RankView>& ranks, const st
   out.worker_wall_cached = MeasuredEstimate<SecondsPerSample>::absent("no cached blocks were run");
   out.worker_wall_cold = MeasuredEstimate<SecondsPerSample>::absent("no cold blocks were run");
   out.step_cpu = MeasuredEstimate<SecondsPerSample>::absent("no synthetic blocks were run");
+  out.job_cpus = job_cpus(nodes);
   out.other_cpus = other_cpus(nodes);
   out.bytes_from_storage = whole_storage_share(nodes);
   out.storage_bandwidth = whole_bandwidth(nodes);

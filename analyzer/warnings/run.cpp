@@ -124,14 +124,15 @@ std::string drift(const Evidence& e, double threshold) {
 
 std::string epoch_pauses(const Evidence& e, double threshold) {
   const SteadyWindow& window = e.ranks.front().window;
-  if (window.pauses_s.size() < 2 || window.steps.empty()) return {};
+  if (window.pauses_s.size() < 2 || window.steps.empty() || window.loader.num_workers == 0) return {};
   // The first epoch's pause holds imports and cold caches; the later ones are what repeats.
   const double pauses = std::accumulate(window.pauses_s.begin() + 1, window.pauses_s.end(), 0.0);
   const double steady = std::accumulate(window.steps.begin(), window.steps.end(), 0.0,
                                         [](double sum, const SteadyStep& step) { return sum + step.step_s(); });
   if (pauses < threshold * (steady + pauses)) return {};
   const double each = pauses / static_cast<double>(window.pauses_s.size() - 1);
-  return "each epoch begins with a pause of " + fixed(each, 2) + " s until the first batch arrives";
+  const std::string time = each >= 0.1 ? fixed(each, 2) + " s" : fixed(1e3 * each, 1) + " ms";
+  return "each epoch begins with a pause of " + time + " until the first batch arrives";
 }
 
 std::string ranks_missing(const Evidence& e, double threshold) {

@@ -24,14 +24,14 @@ std::string mebibytes(double bytes) {
   return fmt::format("{:.1f} MiB", bytes / 1048576.0);
 }
 
-/// What the shim says of a loop in which no function was found that makes the batches.
-json why_no_function(std::span<const RunData> nodes) {
+/// The first mark of the shim's that says `what`; empty if none does.
+json mark_of(std::span<const RunData> nodes, const char* what) {
   for (const RunData& run : nodes) {
     for (const ProcessRecording& process : run.processes) {
       for (const record::TextEntry& entry : process.texts) {
         if (entry.kind != record::TextKind::mark) continue;
         json text = json::parse(entry.json, nullptr, /*allow_exceptions=*/false);
-        if (text.is_object() && word(text, "what") == "no batch function") return text;
+        if (text.is_object() && word(text, "what") == what) return text;
       }
     }
   }
@@ -48,7 +48,11 @@ std::string steps_seen(std::span<const RunData> nodes, const json& loop) {
       seconds = static_cast<double>(process.steps.back().time_ns - process.steps.front().time_ns) * 1e-9;
     }
   }
-  if (steps == 0) return k_no_steps_seen;
+  if (steps == 0) {
+    const std::string at = word(mark_of(nodes, "jax gradient"), "at");
+    return at.empty() ? k_no_steps_seen
+                      : "those of JAX are not seen without a loader; a gradient is first taken for " + at;
+  }
   std::string text = fmt::format("{} optimizer steps", steps);
   if (seconds > 0.0) text += fmt::format(", {:.3g} a second", static_cast<double>(steps - 1) / seconds);
   const std::string at = word(loop, "at");
@@ -147,7 +151,7 @@ std::string storage_seen(const RunData& run) {
 
 std::vector<Sighting> sightings_of(std::span<const RunData> nodes) {
   if (nodes.empty()) return {};
-  const json loop = why_no_function(nodes);
+  const json loop = mark_of(nodes, "no batch function");
   std::vector<Sighting> list{{"looked for", k_looked_for}, {"steps", steps_seen(nodes, loop)}};
   if (!word(loop, "reason").empty()) list.push_back({"batches", word(loop, "reason")});
   list.push_back({"processes", processes_seen(nodes)});

@@ -27,10 +27,8 @@ void derive_stalls(const Profile& p, Derived& d) {
 }
 
 void derive_cores(const Profile& p, Derived& d) {
-  const auto* rate = usable(p.rates.as_is);
-  const auto* cpu = usable(p.resources.tree_cpu);
   if (p.host.usable_cpus > 0.0) d.cores_usable = p.host.usable_cpus * std::max(1, p.host.hosts_seen);
-  if (rate != nullptr && cpu != nullptr) d.cores_busy = (rate->mean * cpu->mean).value();
+  if (p.resources.job_cpus) d.cores_busy = *p.resources.job_cpus;
   if (d.cores_usable && d.cores_busy) d.cores_free = std::max(0.0, *d.cores_usable - *d.cores_busy);
 }
 

@@ -16,7 +16,7 @@ struct Derived {
   std::optional<double>
       worker_busy{};  ///< share of the workers' time in which they make batches (rate * wall / workers)
   std::optional<double> cores_usable{};  ///< of all hosts
-  std::optional<double> cores_busy{};    ///< rate * CPU seconds per sample of the process tree
+  std::optional<double> cores_busy{};    ///< by the job's processes, as found
   std::optional<double> cores_free{};    ///< the rest, never negative
   std::optional<double> run_delay{};     ///< share of a worker's time in which it waits for a core
 };

@@ -53,6 +53,7 @@ void add_resources(const Resources& r, Collector& missing) {
   missing.add("read time per sample", r.read);
   missing.add("read time of resident files", r.read_from_memory);
   missing.add("CPU time per sample of all processes", r.tree_cpu);
+  missing.add("cores that the job kept busy", r.job_cpus);
   missing.add("cores that other processes used", r.other_cpus);
   missing.add("share of bytes from storage", r.bytes_from_storage);
   missing.add("storage bandwidth used", r.storage_bandwidth);

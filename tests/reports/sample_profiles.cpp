@@ -124,6 +124,7 @@ void add_shape(Profile& p, const Shape& s) {
   p.resources.handover = estimate<SecondsPerSample>(0.0001, 0.00001);
   p.resources.tree_cpu = estimate<SecondsPerSample>(s.cpu * 1.2, s.cpu * 0.02);
   p.resources.consumer_cpu = estimate<SecondsPerSample>(s.cpu * 0.1, s.cpu * 0.01);
+  p.resources.job_cpus = rate * s.cpu * 1.2;
   p.resources.other_cpus = 0.02;
   p.resources.bytes_from_storage = s.storage_share;
   p.resources.storage_bandwidth = BytesPerSecond(rate * 110e3 * s.storage_share);
@@ -288,6 +289,7 @@ Profile multi_rank() {
                        share(waits[rank], 0.02)});
   }
   p.rates.as_is = estimate<SamplesPerSecond>(711.0, 8.0);
+  p.resources.job_cpus = 4.1;
   p.rates.synthetic = estimate<SamplesPerSecond>(905.0, 6.0);
   p.rates.cached = estimate<SamplesPerSecond>(812.0, 9.0);
   p.rates.cold = estimate<SamplesPerSecond>(548.0, 14.0);

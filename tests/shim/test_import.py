@@ -38,9 +38,9 @@ class ImportTest(ShimTest):
             """
             import os
             from stallcast_shim.states import phases
-            from stallcast_shim.steps import watch
+            from stallcast_shim import scripts
             print(phases._environment_is_ours())
-            print(any(os.path.abspath(phases.__file__).startswith(folder) for folder in watch._LIBRARIES))
+            print(any(os.path.abspath(phases.__file__).startswith(folder) for folder in scripts._LIBRARIES))
             os.environ["PYTHONPATH"] = "/elsewhere"
             print(phases._environment_is_ours())
             """,

@@ -38,17 +38,17 @@ class StepsTest(ShimTest):
         super().setUpClass()
         modules = {"jax/__init__.py": "", "jax/_src/__init__.py": "", "jax/_src/api.py": API}
         for name, content in {**MODULES, **modules}.items():
-            cls.write("fake/" + name, content)
+            cls.write("site-packages/" + name, content)
 
-    def consumer(self, content):
+    def consumer(self, content, loads=True):
         path = self.write("script.py", "")
         with open(path, "w") as file:
             file.write(HEAD + content)
-        result = self.python(path, python_path=[self.folder + "/fake"])
-        plain = self.python(path, python_path=[self.folder + "/fake"], shim=False)
+        result = self.python(path, python_path=[self.folder + "/site-packages"])
+        plain = self.python(path, python_path=[self.folder + "/site-packages"], shim=False)
         self.assertEqual((result.status, result.out, result.err), (plain.status, plain.out, plain.err))
         self.assert_fine(result)
-        return result.run.consumer
+        return result.run.consumer if loads else result.run.recordings[0]
 
     def test_the_loader_that_trains(self):
         consumer = self.consumer(
@@ -110,6 +110,19 @@ for batch in wrap(batches(), workers=0):
 """
         )
         self.assertEqual((len(consumer.deliveries()), len(consumer.steps)), (4, 2))
+
+    def test_where_no_loader_is_there_the_place_is_told(self):
+        consumer = self.consumer(
+            """
+def train(batch):
+    return jitted("train", value_and_grad(sum), batch)
+for batch in ([1], [2]):
+    print(train(batch))
+""",
+            loads=False)
+        (mark,) = [mark for mark in consumer.texts["mark"] if mark["what"] == "jax gradient"]
+        self.assertRegex(mark["at"], r"script\.py:\d+$")
+        self.assertEqual(consumer.steps, [])
 
     def test_what_jax_raises(self):
         self.consumer(

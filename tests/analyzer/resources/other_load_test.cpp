@@ -72,6 +72,22 @@ TEST_CASE("others' use is not known without the CPUs' counts, for a moment, or w
   CHECK(has(sections::other_cpus({twice.data(), 1}).reason(), "the job ran as found for too short a time"));
 }
 
+TEST_CASE("the job's cores are its CPU time by wall time, however few of its samples the steps tell of") {
+  RunData run = run_that_waits_for_cores();
+  for (Tick& tick : run.log.ticks) {
+    tick.tree_cpu_ns = static_cast<std::int64_t>(1.7 * static_cast<double>(tick.t_ns - k_start_ns)) + 5'000'000'000;
+  }
+  Profile profile = analyze_run(run);
+  REQUIRE(profile.resources.job_cpus.has_value());
+  CHECK(*profile.resources.job_cpus == doctest::Approx(1.7).epsilon(0.001));
+  const std::vector<sections::Launch> twice(2, sections::Launch{&run, {}});
+  CHECK(*sections::job_cpus(twice) == doctest::Approx(3.4).epsilon(0.001));
+  for (Consumer& consumer : run.consumers) consumer.phases_begin_ns = k_start_ns + 2'000'000'000;
+  CHECK(has(sections::job_cpus(twice).reason(), "the job ran as found for too short a time"));
+  for (Tick& tick : run.log.ticks) tick.tree_cpu_ns = -1;
+  CHECK(has(sections::job_cpus(twice).reason(), "the CPU times of the job's processes were not recorded"));
+}
+
 TEST_CASE("others are blamed where they ran, and with what they used") {
   RunData run = run_that_waits_for_cores();
   CHECK(has(said(analyze_run(run), "other-load"), "probably for other processes: what these used was not counted"));

@@ -31,6 +31,11 @@ TEST_CASE("pauses at epoch boundaries are named, with the remedy") {
   const Profile profile = analyze_run(make_run(spec));
   REQUIRE(issue_of(profile, "epoch-pauses") != nullptr);
   CHECK(issue_of(profile, "epoch-pauses")->hint.find("persistent_workers") != std::string::npos);
+  CHECK(issue_of(profile, "epoch-pauses")->detail.find(" s until") != std::string::npos);
   spec.persistent = true;
+  CHECK(issue_of(analyze_run(make_run(spec)), "epoch-pauses") == nullptr);
+  // What begins an epoch without workers is its first batch.
+  spec.persistent = false;
+  spec.loader.workers = 0;
   CHECK(issue_of(analyze_run(make_run(spec)), "epoch-pauses") == nullptr);
 }

@@ -12,11 +12,13 @@ traced within the loop (compiled before it) no step is told, and batches are the
 """
 
 import functools
+import sys
 import threading
 
 from .. import capture
 from ..capture import calls
 from ..frames import unseen
+from ..scripts import caller_of_library
 from ..thread import process
 from . import phases
 
@@ -24,6 +26,7 @@ from . import phases
 class _State:
     active = False  # JAX is there
     told = False
+    placed = False  # it was said where a gradient is taken
 
 
 state = _State()
@@ -50,10 +53,24 @@ def patch(module):
         loader = _thread.loader
         if loader is not None:
             loader.trains = True
+        elif not state.placed:
+            state.placed = True
+            _tell_place(sys._getframe(1))
         return real(*args, **kwargs)
 
     module._check_scalar = _check_scalar
     state.active = True
+
+
+def _tell_place(frame):
+    """Where the script calls what takes a gradient: the outermost of its frames that calls a library. Where no loader is
+    ever seen, the page says it."""
+    try:
+        place = caller_of_library(frame)
+        if place and calls.enabled:
+            capture.text(capture.TEXT_MARK, {"what": "jax gradient", "at": place[:400]})
+    except Exception as error:
+        capture.fail("telling where JAX takes a gradient", error)
 
 
 def told():

@@ -63,7 +63,8 @@ def refuse_known(current_pass):
     if is_phased() and _is_due(current_pass):
         known = current_pass.known
         how = "are made by the loop itself" if known.makes_here else "come from threads or processes that cannot be held back"
-        _refuse(current_pass, "batches of %s %s" % (known.text["kind"], how))
+        whose = {"function": "a function", "queue": "a queue"}.get(known.text["kind"], known.text["kind"])
+        _refuse(current_pass, "batches of %s %s" % (whose, how))
 
 
 def first_draw(iterator, current_pass):

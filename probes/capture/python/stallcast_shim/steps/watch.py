@@ -14,11 +14,11 @@ import collections
 import gc
 import os
 import sys
-import sysconfig
 import time
 import weakref
 
 from .. import sizes
+from ..scripts import is_script
 from . import compilers
 
 STEPS = 2
@@ -270,17 +270,6 @@ def is_array(value):
         return False
 
 
-def is_script(code):
-    """Whether this is the user's own code, not a library's. Calls nothing that is written in Python and
-    not ours (see compilers)."""
-    name = code.co_filename
-    known = _scripts.get(name)
-    if known is None:
-        known = not name.startswith(_LIBRARIES) and "-packages" + os.sep not in name and "(importlib._boot" not in name
-        _scripts[name] = known
-    return known
-
-
 def _is_event_loop(frame):
     """asyncio asks for what is there already: it has waited for it in its selector."""
     return frame is not None and os.sep + "asyncio" + os.sep in frame.f_code.co_filename
@@ -291,11 +280,6 @@ def script_place(frame):
     while frame is not None and not is_script(frame.f_code):
         frame = frame.f_back
     return None if frame is None else (frame.f_code, frame.f_lineno)
-
-
-_scripts = {}  # file -> whether it is the user's. No code: what torch.compile made is not to live longer because of us
-_LIBRARIES = tuple({os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep, "<frozen", "<__array"} |
-                   {sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "platstdlib")})
 
 
 def _training_code(torch):
