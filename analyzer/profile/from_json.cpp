@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -37,6 +38,16 @@ Result<int> schema_version(const nlohmann::json& root) {
   return found->get<int>();
 }
 
+/// Profiles written before there was `job_cpus` told it by the CPU time of a sample. Where that is more than the job
+/// may use, it was not of these samples alone.
+void take_job_cpus_of_older(Profile& profile) {
+  const auto& rate = profile.rates.as_is;
+  const auto& cpu = profile.resources.tree_cpu;
+  if (!rate || !cpu) return;
+  const double cpus = (rate->mean * cpu->mean).value();
+  if (cpus <= profile.host.usable_cpus * std::max(1, profile.host.hosts_seen)) profile.resources.job_cpus = cpus;
+}
+
 }  // namespace
 
 Result<Profile> profile_from_json(const nlohmann::json& root) {
@@ -53,6 +64,7 @@ Result<Profile> profile_from_json(const nlohmann::json& root) {
   fields::JsonReader reader(root, "", state);
   fields::describe(reader, profile);
   if (state.error) return *state.error;
+  if (!root["resources"].contains("job_cpus")) take_job_cpus_of_older(profile);
   return profile;
 }
 

@@ -124,7 +124,8 @@ std::string drift(const Evidence& e, double threshold) {
 
 std::string epoch_pauses(const Evidence& e, double threshold) {
   const SteadyWindow& window = e.ranks.front().window;
-  if (window.pauses_s.size() < 2 || window.steps.empty() || window.loader.num_workers == 0) return {};
+  if (window.pauses_s.size() < 2 || window.steps.empty()) return {};
+  if (window.loader.num_workers == 0) return {};  // it is the making of a first batch, and no start of workers
   // The first epoch's pause holds imports and cold caches; the later ones are what repeats.
   const double pauses = std::accumulate(window.pauses_s.begin() + 1, window.pauses_s.end(), 0.0);
   const double steady = std::accumulate(window.steps.begin(), window.steps.end(), 0.0,

@@ -23,7 +23,8 @@ double phi(double l) {
   return l < 1e-9 ? 1.0 - 0.5 * l : -std::expm1(-l) / l;
 }
 
-/// Length of the part of v in [0, 1] with scale (1 - v/N) > bound: how early in its epoch the last read may have come.
+/// Length of the part of v in [0, 1] with scale (1 - v/N) > bound: v is what was left of its epoch when the last read
+/// came, so that this is the share of last reads that came late enough.
 double late_reads(double scale, double bound, double nodes) {
   return std::clamp(nodes * (1.0 - bound / scale), 0.0, 1.0);
 }

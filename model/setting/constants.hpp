@@ -25,7 +25,7 @@ inline constexpr double k_speedup_sd = 0.02;  ///< of the step, per doubling of 
 /// (tests/bench/collate), which left less unknown
 inline constexpr double k_with_or_without_workers_sd = 0.08;
 /// of the step, for any change. Chosen small: a step is measured itself. Single runs of tests/bench/predictions in
-/// which the device binds lay -1.2 to +1.6 % off (arrays); half of that told intervals that held half of them
+/// which the device binds lay -1.2 to +1.6 % off (arrays); half of that told intervals that held two of the five
 inline constexpr double k_step_sd = 0.008;
 /// of the share of collating in making, from workers to none or back: tests/bench/collate finds the factor of stacking
 /// tensors, and a collate that computes gains less

@@ -1,6 +1,6 @@
 /// Parts of a job's time in which other shares of its reads come from storage. Batches that a loader keeps ready do not
-/// bridge them: the job goes at the pace of each, and its time is the mean over them. Where storage binds in one and the
-/// cores in another, that is longer than the time at the mean share.
+/// bridge them: the job goes at the pace of each, and its time is the mean over them. Where storage binds in one and
+/// the cores in another, that is longer than the time at the mean share.
 ///
 /// A cache that holds some of a stream's shards. A worker reads one shard after the other, so for as long as a shard
 /// lasts all of its samples come from memory, or all from storage.

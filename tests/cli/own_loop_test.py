@@ -50,11 +50,11 @@ for step in range(60):
 
 
 class OwnLoop(CliTest):
-    def profile(self, content):
+    def profile(self, content, phases="as_is"):
         script = self.folder / "train.py"
         script.write_text(content)
         out = self.folder / "out"
-        done = self.cli("profile", "-q", "--phases", "as_is", "-o", out, "--", sys.executable, script, cwd=self.folder)
+        done = self.cli("profile", "-q", "--phases", phases, "-o", out, "--", sys.executable, script, cwd=self.folder)
         self.assert_status(done, 0)
         return json.loads((out / "profile.json").read_text()), done.stdout, out
 
@@ -71,6 +71,11 @@ class OwnLoop(CliTest):
         self.assert_status(answer, 0)
         report = self.cli("report", out).stdout
         self.assertIn(b"get_batch", report)
+
+    def test_no_states_are_made_of_its_batches(self):
+        profile, _, _ = self.profile(FUNCTION, phases="cold,cached,synthetic")
+        issues = {issue["id"]: issue["detail"] for issue in profile["issues"]}
+        self.assertIn("batches of a function are made by the loop itself", issues["phases-unsupported"])
 
     def test_where_nothing_is_found_the_report_says_what_was_seen(self):
         profile, _, out = self.profile(INLINE)

@@ -139,6 +139,22 @@ TEST_CASE("a missing key of a plain value is refused, of a measured one reads as
   CHECK(holds(read.value().rates.as_is.reason(), "another version"));
 }
 
+TEST_CASE("an older profile tells the job's cores by its CPU time of a sample, if these are no more than it may use") {
+  json document = to_json(sample_profiles().front().profile);
+  document["resources"].erase("job_cpus");
+  document["host"]["usable_cpus"] = 4.0;
+  document["rates"]["as_is_samples_per_s"]["mean"] = 100.0;
+  document["resources"]["tree_cpu_s_per_sample"]["mean"] = 0.015;
+  auto profile = profile_from_json(document);
+  REQUIRE(profile.ok());
+  REQUIRE(profile.value().resources.job_cpus);
+  CHECK(*profile.value().resources.job_cpus == doctest::Approx(1.5));
+  document["resources"]["tree_cpu_s_per_sample"]["mean"] = 0.045;
+  profile = profile_from_json(document);
+  REQUIRE(profile.ok());
+  CHECK_FALSE(profile.value().resources.job_cpus);
+}
+
 TEST_CASE("impossible values are refused with their path") {
   json root = to_json(compute_bound());
   root["rates"]["as_is_samples_per_s"]["ci95_low"] = 1e9;

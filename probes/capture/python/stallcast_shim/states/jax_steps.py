@@ -18,7 +18,6 @@ import threading
 from .. import capture
 from ..capture import calls
 from ..frames import unseen
-from ..scripts import caller_of_library
 from ..thread import process
 from . import phases
 
@@ -66,6 +65,8 @@ def _tell_place(frame):
     """Where the script calls what takes a gradient: the outermost of its frames that calls a library. Where no loader is
     ever seen, the page says it."""
     try:
+        from ..scripts import caller_of_library  # here: the waits of loaders import this module, also in workers
+
         place = caller_of_library(frame)
         if place and calls.enabled:
             capture.text(capture.TEXT_MARK, {"what": "jax gradient", "at": place[:400]})
