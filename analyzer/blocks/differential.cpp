@@ -45,7 +45,7 @@ MeasuredEstimate<SecondsPerSample> time_in(const PhaseRounds& data, Phase phase,
   if (rounds == nullptr) return MeasuredEstimate<SecondsPerSample>::absent(why_absent(data, phase));
   std::vector<double> values;
   for (const auto& [round, cell] : *rounds) {
-    if (cell.*seconds > 0.0) values.push_back(cell.*seconds / cell.samples);
+    if (cell.*seconds >= 0.0) values.push_back(cell.*seconds / cell.samples);
   }
   if (values.size() < 2) {
     return MeasuredEstimate<SecondsPerSample>::absent(std::string("fewer than two ") + phase_name(phase) +

@@ -24,7 +24,7 @@ void count_block(const PhaseBlock& block, Phase phase, int rank, PhaseRounds& ou
   cell.seconds += block.seconds;
   cell.wait_seconds += block.wait_seconds;
   cell.late_seconds += block.late_seconds;
-  const bool cpu_known = cell.cpu_seconds >= 0.0 && block.cpu_seconds > 0.0;
+  const bool cpu_known = cell.cpu_seconds >= 0.0 && block.cpu_seconds >= 0.0;
   cell.cpu_seconds = cpu_known ? cell.cpu_seconds + block.cpu_seconds : -1.0;
   const bool made_known = cell.made_cpu_s >= 0.0 && block.made_cpu_s > 0.0;
   cell.made_cpu_s = made_known ? cell.made_cpu_s + block.made_cpu_s : -1.0;

@@ -252,7 +252,8 @@ void take_cpu_of_cached(const Profile& profile, JobModel& job) {
   } else if (job.storage_s && job.miss >= k_mostly_missed) {
     job.miss_cpu_s = std::clamp((found - hit) / job.miss, 0.0, *job.storage_s);
   }
-  job.collate_s = std::min(job.collate_s, k_most_collating * hit);
+  // Collating was timed as found: a worker that slept for its bytes computes that more slowly, too.
+  job.collate_s = std::min(job.collate_s * std::min(1.0, hit / found), k_most_collating * hit);
   job.cpu_s = hit * job.disturbance;
   job.miss_cpu_s *= job.disturbance;
   job.cpu_of_cached = true;

@@ -30,8 +30,9 @@ inline constexpr double k_step_sd = 0.008;
 /// of the share of collating in making, from workers to none or back: tests/bench/collate finds the factor of stacking
 /// tensors, and a collate that computes gains less
 inline constexpr double k_shared_collate_sd = 0.3;
-/// of the time slice that a consumer on one core waits more: +1.5 to +3.8 ms were seen where 2.8 were expected, with
-/// batches of 8 to 256 samples
+/// of what a consumer may wait more for a core: on one, +1.5 to +3.8 ms were seen where 2.8 were expected, with batches
+/// of 8 to 256 samples. On two, 1.1 and 2.1 ms were seen (the kernel's run delay) where it may be 2.4, and is not
+/// expected: who of those that want it gets a core is the scheduler's
 inline constexpr double k_time_slice_sd = 0.5;
 /// of the logarithm of what lies between storage hidden wholly and not at all, where one worker reads alone: all of it
 /// in one job of tests/bench/predictions (tar), half of it in another (webloader)
@@ -108,5 +109,6 @@ inline constexpr double k_fastest_network = 1e12;
 /// of collating in a worker, what shared memory costs: stacking tensors there takes more than ten times as long
 /// (tests/bench/collate), and a collate that computes gains less
 inline constexpr double k_shared_collate_share = 0.8;
+inline constexpr int k_turn_halvings = 16;  ///< of a time slice. Chosen: to less than 0.1 us
 
 }  // namespace stallcast

@@ -59,6 +59,46 @@ double waited_for_turn(const JobModel& job, const Setting& setting, const Servic
   return more_turns * std::max(0.0, std::min(k_time_slice_s, in.cpu_s) - in.receive_cpu_s);
 }
 
+/// What computes in workers beside a consumer, and how often it receives.
+struct Turns {
+  double workers = 0.0;
+  double cpu_s = 0.0;     ///< of the making of one batch
+  double making_s = 0.0;  ///< of it in all
+  double step_s = 0.0;    ///< from one delivery to the next
+};
+
+/// The longest that a consumer may wait so on `cores`. Batches are begun in turn, a step apart: of C cores the C - 1
+/// others are in use until the batch is made that was begun C - 1 steps ago.
+double longest_turn(const Turns& turns, double cores) {
+  const auto on = [&](double whole) {
+    if (turns.workers <= whole - 1.0 || !(turns.cpu_s > 0.0)) return 0.0;
+    const double elapsed_s = (whole - 1.0) * turns.step_s;
+    return std::clamp(turns.cpu_s - turns.cpu_s / turns.making_s * elapsed_s, 0.0, k_time_slice_s);
+  };
+  const double lower = std::max(1.0, std::floor(cores));
+  const double of_upper = std::clamp(cores - lower, 0.0, 1.0);
+  return (1.0 - of_upper) * on(lower) + (of_upper > 0.0 ? of_upper * on(lower + 1.0) : 0.0);
+}
+
+/// That in a setting, beyond what it was as found. Waiting for a core makes a step longer, and that the wait shorter.
+double more_turns_s(const JobModel& job, const Setting& setting, const ServiceDemands& in) {
+  if (setting.workers == 0 || !setting.consumes) return 0.0;
+  const double found_workers = std::max(1, job.workers);
+  const double found_making_s = job.batch * (job.cpu_s + job.other_s);
+  const double found_step_s = std::max(job.compute_s + job.receive_s, found_making_s / found_workers);
+  const double found_s = longest_turn({found_workers, job.batch * job.cpu_s, found_making_s, found_step_s}, job.cores);
+  Turns turns{static_cast<double>(setting.workers), in.cpu_s, in.cpu_s + in.other_s + in.latency_s + in.disk_s, 0.0};
+  double least = 0.0;
+  double most = k_time_slice_s;
+  for (int i = 0; i < k_turn_halvings; ++i) {
+    const double turn_s = 0.5 * (least + most);
+    const double step_s = in.device_s + in.receive_s + in.step_cpu_s + turn_s;
+    turns.step_s = std::max(step_s, turns.making_s / turns.workers);
+    (longest_turn(turns, setting.cores) > turn_s ? least : most) = turn_s;
+  }
+  return std::max(0.0, most - found_s);
+}
+
 /// Of the storage's demand of one batch, what its reader waits for. With workers, there is no pause of all of them to
 /// rely on. Without, nobody reads while a sample is computed or a step is taken, and storage that saves up has that
 /// much ready afterwards.
@@ -129,6 +169,7 @@ ServiceDemands demands(const JobModel& job, const Setting& setting, const Parame
   in.beyond_s = making * std::max(others_s, setting.remote * setting.remote_share_s);
   in.beyond_is_network = setting.remote * setting.remote_share_s > others_s;
   if (setting.prep_cores) prepare_elsewhere(setting, making, in);
+  in.turns_s = more_turns_s(job, setting, in);
   if (setting.workers > 0) in.receive_s += waited_for_turn(job, setting, in);
   return in;
 }

@@ -74,8 +74,6 @@ Status apply_machine(const JobModel& job, const Scenario& scenario, Setting& set
     setting.cores = *scenario.cpus / (setting.ranks_per_node * setting.jobs);
     uncertain.making += squared(k_cores_sd * doublings(setting.cores, job.cores));
     uncertain.step += squared(0.5 * k_cores_sd * doublings(setting.cores, job.cores));
-    const double more_turns = on_one_core(setting.cores) - on_one_core(job.cores);
-    uncertain.step += squared(k_time_slice_sd * k_time_slice_s * more_turns / std::max(job.compute_s, k_time_slice_s));
     depart(setting, setting.cores, job.cores);
   }
   if (scenario.batch) {
@@ -256,6 +254,8 @@ Result<Setting> resolve(const JobModel& job, const Scenario& scenario) {
   if (!setting.as_found) {
     uncertain.making += squared(k_any_change_sd) + (job.attributed ? squared(k_attributed_sd) : 0.0);
     uncertain.step += squared(k_step_sd);
+    const ServiceDemands in = demands(job, setting, {}, {});
+    uncertain.step += squared(k_time_slice_sd * in.turns_s / std::max(in.device_s + in.step_cpu_s, k_time_slice_s));
   }
   uncertain.store(setting);
   return setting;

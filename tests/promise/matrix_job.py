@@ -149,7 +149,7 @@ def main():
         if wanted["sampler"] == "distributed":
             loader.sampler.set_epoch(number)
         if wanted["sampler"] == "endless":
-            endless = endless or iter(loader)
+            endless = iter(loader) if endless is None else endless  # its length is not known: it is neither true nor false
             batches = (next(endless) for _ in range(20))
         else:
             batches = loader

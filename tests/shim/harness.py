@@ -135,6 +135,8 @@ class ShimTest(unittest.TestCase):
                 env["LD_PRELOAD"] = LIBRARY
         if path:
             env["PYTHONPATH"] = os.pathsep.join(path)
+        # What newer interpreters say of the scripts: they fork beside threads; torch compiles slowly on 3.13.0.
+        env["PYTHONWARNINGS"] = "ignore:This process,ignore:Guards may run slower"
         env.update(environment or {})
         seconds = None if alive is True else alive
         with Heartbeat(run_folder, seconds) if segments is not None and alive else contextlib.nullcontext():

@@ -93,6 +93,21 @@ TEST_CASE("rates and stalls are what the job's times say") {
   }
 }
 
+TEST_CASE("a step that waits for its device alone needs no CPU time, which is a measurement") {
+  PhasedSpec spec = quiet(phased_both_stalls());
+  RunData run = make_phased_run(spec);
+  const double asked = analyze_run(run).rates.synthetic->mean.value();
+  CHECK(analyze_run(run).resources.step_cpu.reason() ==
+        "fewer than two synthetic blocks show the CPU clock of the consumer");
+  std::uint64_t cpu_ns = 1'000'000'000;
+  for (Delivery& delivery : run.consumers.front().passes.front().deliveries)
+    delivery.wait.cpu_ns = cpu_ns += delivery.wait.end_ns - delivery.wait.begin_ns;
+  const Profile profile = analyze_run(run);
+  REQUIRE(profile.resources.step_cpu.has_value());
+  CHECK(profile.resources.step_cpu->mean.value() == 0.0);
+  CHECK(profile.rates.synthetic->mean.value() == asked);
+}
+
 TEST_CASE("a stream: all waiting is measured beside bursts, and divided by attribution") {
   for (const int workers : {0, 1, 2, 4}) {
     PhasedSpec spec = quiet(phased_both_stalls());

@@ -279,12 +279,17 @@ TEST_CASE("a sample from memory computes less where cached blocks show it") {
   truth.miss = 0.8;
   Profile profile = profile_of(truth);
   CHECK_FALSE(read(profile).cpu_of_cached);
+  const SecondsPerSample collate(0.1 * truth.cpu_s);
+  profile.resources.collate = Estimate<SecondsPerSample>{collate, collate, collate, 5};
+  CHECK(read(profile).collate_s == doctest::Approx(0.1 * truth.cpu_s));
   profile.resources.worker_cpu_cached =
       Estimate<SecondsPerSample>{SecondsPerSample(0.6 * truth.cpu_s), SecondsPerSample(0.59 * truth.cpu_s),
                                  SecondsPerSample(0.61 * truth.cpu_s), 5};
   const JobModel job = read(profile);
   CHECK(job.cpu_of_cached);
   CHECK(job.cpu_s == doctest::Approx(0.6 * truth.cpu_s).epsilon(0.01));
+  CHECK(job.collate_s ==
+        doctest::Approx(0.06 * truth.cpu_s).epsilon(0.01));  // it was timed as found, and is part of that
   CHECK(job.cpu_s + 0.8 * job.miss_cpu_s == doctest::Approx(truth.cpu_s).epsilon(0.01));
   // One who is served from memory needs the lesser, one who is not both; the waiting held the difference.
   Setting setting = as_found(job);

@@ -132,6 +132,22 @@ TEST_CASE("on one core, the worker that a delivery wakes computes before the con
   CHECK(step_s(0.01 / 32.0, {"cpus=4"}) <= step_s(0.01 / 32.0, {}));
 }
 
+TEST_CASE("on several cores, it may do so until one of the others is done with its batch: that is not known") {
+  TrueJob truth;
+  truth.cores = 2.0;
+  truth.workers = 2;
+  truth.device_s = 0.02;
+  truth.step_cpu_s = 0.0002;
+  truth.cv_step = truth.cv_make = 0.0;
+  truth.other_s = 0.0;
+  truth.cpu_s = 0.016 / 32.0;  // steps that are shorter begin while the other worker computes
+  const auto width = [&](const Words& settings) { return half_width(answer(profile_of(truth), settings)); };
+  const double doubled = width({"gpu_speedup=2"});  // 10.2 ms, and up to 2.8 more
+  CHECK(doubled > 0.08);
+  CHECK(width({"gpu_speedup=2", "cpus=3"}) < 0.7 * doubled);
+  CHECK(width({"gpu_speedup=1.05"}) < 0.5 * doubled);  // 19.2 ms: done before
+}
+
 TEST_CASE("a passive profile leaves open what more readers get out of the storage, and says so") {
   TrueJob truth = fetch_bound();
   Profile profile = profile_of(truth);
