@@ -6,7 +6,7 @@
 namespace stallcast {
 namespace {
 
-constexpr std::array<LoaderTerms, 7> k_terms{{
+constexpr std::array<LoaderTerms, 8> k_terms{{
     {"tf.data", "Give the tf.data pipeline more to work with",
      "map(..., num_parallel_calls=tf.data.AUTOTUNE) and prefetch(tf.data.AUTOTUNE) use more threads, cache() keeps "
      "what "
@@ -20,6 +20,10 @@ constexpr std::array<LoaderTerms, 7> k_terms{{
      "mp_prefetch(grain.MultiprocessingOptions(num_workers=...)), or DataLoader(worker_count=...), prepares in "
      "processes",
      "dataset.mp_prefetch(grain.MultiprocessingOptions(num_workers={W}, per_worker_buffer_size={P}))"},
+    {"keras", "Have Keras make more batches at a time",
+     "PyDataset(workers=..., use_multiprocessing=True, max_queue_size=...) makes batches in processes, ahead of the "
+     "steps; a generator has no such settings",
+     "PyDataset(workers={W}, use_multiprocessing=True, max_queue_size={P})"},
     {"spdl", "Give the SPDL pipeline more to work with",
      "pipe(..., concurrency=...) of the slowest stage, build(num_threads=...), add_sink(buffer_size=...)",
      "PipelineBuilder().add_source(...).pipe(..., concurrency={W}).add_sink({P}).build(num_threads={W})"},
@@ -54,6 +58,13 @@ std::string line_of(const LoaderTerms& terms, int workers, int prefetch) {
   std::string line(terms.line);
   replace_all(line, "{W}", std::to_string(std::max(1, workers)));
   replace_all(line, "{P}", std::to_string(std::max(1, prefetch)));
+  return line;
+}
+
+std::string line_of(const LoaderTerms& terms) {
+  std::string line(terms.line);
+  replace_all(line, "{W}", "...");
+  replace_all(line, "{P}", "...");
   return line;
 }
 

@@ -19,4 +19,7 @@ struct LoaderTerms {
 /// `terms.line` with its numbers.
 [[nodiscard]] std::string line_of(const LoaderTerms& terms, int workers, int prefetch);
 
+/// Likewise with "..." in their places: where it is not known what they are.
+[[nodiscard]] std::string line_of(const LoaderTerms& terms);
+
 }  // namespace stallcast

@@ -45,7 +45,7 @@ struct Job {
   std::string framework = "unknown";  ///< pytorch | tensorflow | jax | paddle | python | c_api | unknown
   std::string framework_version{};
   std::string python_version{};
-  std::string loader_kind = "unknown";  ///< map | iterable | tf.data | dali | grain | spdl | datasets |
+  std::string loader_kind = "unknown";  ///< map | iterable | tf.data | dali | grain | keras | spdl | datasets |
                                         ///< torchdata.nodes | ray.data | function | python | c_api | none
   /// How fetching and preparing a batch combine: serial, one after the other in each worker, so their times add up;
   /// overlapped, side by side in threads, so the slower of the two decides; unknown.

@@ -82,7 +82,7 @@ Scenario with_loader(const Scenario& settings, const LoaderChoice& choice) {
 std::string loader_line(const Profile& profile, const LoaderChoice& choice) {
   const Job& job = profile.job;
   const LoaderTerms* terms = terms_of(job.loader_kind);
-  if (terms != nullptr) return line_of(*terms, choice.workers, choice.prefetch);
+  if (terms != nullptr) return job.num_workers ? line_of(*terms, choice.workers, choice.prefetch) : line_of(*terms);
   const bool own_loop = job.loader_kind == "function" || job.loader_kind == "python";
   const std::string maker = own_loop ? job.dataset_type : "";
   const bool changes = job.num_workers && *job.num_workers != choice.workers;

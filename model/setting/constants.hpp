@@ -24,6 +24,9 @@ inline constexpr double k_speedup_sd = 0.02;  ///< of the step, per doubling of 
 /// of making, from workers to none or back: 0.12 until collating without workers was a cost of its own
 /// (tests/bench/collate), which left less unknown
 inline constexpr double k_with_or_without_workers_sd = 0.08;
+/// of the step's computing, beside workers where the run had none: a small model of transformers' Trainer on two cores
+/// took 0.98 to 1.17 times as long (three pairs, by hand), and its rate was 0 to 25 % below the prediction
+inline constexpr double k_untold_beside_step_sd = 0.1;
 /// of the step, for any change. Chosen small: a step is measured itself. Single runs of tests/bench/predictions in
 /// which the device binds lay -1.2 to +1.6 % off (arrays); half of that told intervals that held two of the five
 inline constexpr double k_step_sd = 0.008;

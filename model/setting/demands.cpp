@@ -59,6 +59,15 @@ double waited_for_turn(const JobModel& job, const Setting& setting, const Servic
   return more_turns * std::max(0.0, std::min(k_time_slice_s, in.cpu_s) - in.receive_cpu_s);
 }
 
+/// How much longer a step computes beside workers where the run had none, so that nothing showed it: as the making does
+/// (beside_factor). Where there were workers, blocks and steps as found hold it.
+double step_beside_factor(const JobModel& job, const Setting& setting, double beside) {
+  if (job.workers > 0 || setting.workers == 0) return 1.0;
+  const double whole_s = job.cpu_s + job.other_s + setting.miss * job.storage_s.value_or(0.0);
+  const double computing = whole_s > 0.0 ? job.cpu_s / whole_s : 0.0;
+  return 1.0 + beside * std::min(1.0, setting.workers * computing / std::max(1.0, setting.cores - 1.0));
+}
+
 /// What computes in workers beside a consumer, and how often it receives.
 struct Turns {
   double workers = 0.0;
@@ -134,6 +143,7 @@ ServiceDemands demands(const JobModel& job, const Setting& setting, const Parame
     in.device_s = (job.device_s - faster + faster / setting.speedup) * scale;
     in.step_cpu_s = job.step_cpu_s * scale / (cpu_too ? setting.speedup : 1.0);
     if (!setting.loads) in.step_cpu_s *= job.step_cpu_alone;
+    if (setting.loads) in.step_cpu_s *= step_beside_factor(job, setting, parameters.beside);
     in.device_s += setting.device_prep_s * setting.batch / setting.echoes / setting.speedup;
     in.exchange_s = setting.exposed_s;
     in.device_s += setting.exposed_s + setting.straggling * (in.device_s + in.step_cpu_s);

@@ -37,6 +37,10 @@ Status apply_loader(const JobModel& job, const Scenario& scenario, Setting& sett
     if (setting.workers == 0 || job.workers == 0) {
       uncertain.making += squared(k_with_or_without_workers_sd);
       uncertain.making += squared(k_shared_collate_sd * job.collate_s / std::max(job.cpu_s + job.other_s, 1e-12));
+      if (job.workers == 0) {
+        const double step_s = std::max(job.device_s + job.step_cpu_s, 1e-12);
+        uncertain.step += squared(k_untold_beside_step_sd * job.step_cpu_s / step_s);
+      }
       setting.notes.emplace_back(
           job.workers == 0 ? "this run had no workers: what handing batches over costs was not measured"
                            : "without workers the consumer makes each batch itself, perhaps with more threads");

@@ -253,6 +253,40 @@ class TorchTest(ShimTest):
         self.assertEqual(text["kind"], "map")
         self.assertEqual((len(result.run.consumer.deliveries()), len(result.run.consumer.steps)), (2, 2))
 
+    def test_the_loader_that_keras_makes_on_torch(self):
+        """It is torch's, over what Keras' own workers make ahead, if it has any: num_workers is not what helps."""
+        for ahead, workers in ((True, None), (False, 0)):
+            with self.subTest(ahead=ahead):
+                path = self.write(
+                    "script.py",
+                    """
+                    import torch
+                    from torch.utils.data import DataLoader, IterableDataset
+                    class ConverterIterableDataset(IterableDataset):
+                        __module__ = "keras.src.trainers.data_adapters.data_adapter_utils"
+                        def __init__(self, iterable):
+                            self.iterable = iterable
+                        def __iter__(self):
+                            yield from self.iterable
+                    class Adapter:
+                        enqueuer = object() if %s else None
+                        def batches(self):
+                            for _ in range(4):
+                                yield torch.zeros(2, 3)
+                    weight = torch.nn.Parameter(torch.zeros(1))
+                    optimizer = torch.optim.SGD([weight], lr=0.1)
+                    for batch in DataLoader(ConverterIterableDataset(Adapter().batches()), batch_size=None):
+                        weight.grad = torch.ones(1)
+                        optimizer.step()
+                    """ % ahead,
+                )
+                result = self.python(path)
+                self.assertEqual((result.status, result.err), (0, ""))
+                self.assertEqual([issue["id"] for issue in result.run.issues], ["samples-counted"])
+                (text,) = result.run.consumer.texts["loader"]
+                self.assertEqual((text["kind"], text["num_workers"]), ("keras", workers))
+                self.assertEqual(len(result.run.consumer.deliveries()), 4)
+
     def test_a_loader_around_a_data_loader(self):
         """What the script waits for is what it has wrapped; the DataLoader within is part of that."""
         path = self.write(

@@ -132,6 +132,23 @@ TEST_CASE("on one core, the worker that a delivery wakes computes before the con
   CHECK(step_s(0.01 / 32.0, {"cpus=4"}) <= step_s(0.01 / 32.0, {}));
 }
 
+TEST_CASE("a step that computes is not known to do so as quickly beside workers where the run had none") {
+  TrueJob truth;
+  truth.workers = 0;
+  truth.device_s = 0.001;
+  truth.step_cpu_s = 0.04;
+  truth.cpu_s = 0.03 / 32.0;
+  truth.other_s = 0.0;
+  const Prediction beside = answer(profile_of(truth), {"workers=1"});
+  CHECK(beside.step.value() > 1.012 * 0.041);
+  CHECK(beside.step.value() < 1.10 * 0.041);
+  CHECK(half_width(beside) > 0.13);
+  std::swap(truth.device_s, truth.step_cpu_s);  // a device does not mind
+  const Prediction device = answer(profile_of(truth), {"workers=1"});
+  CHECK(device.step.value() < 1.02 * 0.041);
+  CHECK(half_width(device) < 0.06);
+}
+
 TEST_CASE("on several cores, it may do so until one of the others is done with its batch: that is not known") {
   TrueJob truth;
   truth.cores = 2.0;

@@ -69,6 +69,20 @@ TEST_CASE("a job that was seen to wait where the model has it not wait is not to
   CHECK(advice_for(profile).verdict == "change nothing: the job hardly waits for data");
 }
 
+TEST_CASE("no number of workers is named of a loader of another library that does not tell its own") {
+  TrueJob job;
+  job.cores = 16.0;
+  job.cpu_s = 0.01;
+  Profile profile = profile_of(job);
+  profile.job.loader_kind = "keras";
+  CHECK(advice_for(profile).loader_line.find("PyDataset(workers=4, ") == 0);
+  profile.job.num_workers = Measured<std::int64_t>::absent("the loader does not say");
+  const Recommendation out = advice_for(profile);
+  CHECK_FALSE(out.change_loader);
+  CHECK(out.loader_line == "PyDataset(workers=..., use_multiprocessing=True, max_queue_size=...)");
+  CHECK(out.verdict.find("how many workers make its batches is not known") != std::string::npos);
+}
+
 TEST_CASE("a loader of workers that read ahead in threads of their own keeps its number of workers") {
   Profile profile = profile_of(TrueJob{});
   profile.job.loader_kind = "iterable";

@@ -169,11 +169,12 @@ def _workers(loader):
 def loader(loader_id, loader, iterator):
     """The loader text. Only after its iterator exists: by then torch has chosen the start method itself."""
     iterable = _is_iterable(iterator)
-    workers = _workers(loader)
+    made_ahead = _keras_makes_ahead(loader)
+    workers = None if made_ahead else _workers(loader)
     sampler = _effective_sampler(loader)
     return {
         "loader_id": loader_id,
-        "kind": "iterable" if iterable else "map",
+        "kind": "keras" if made_ahead is not None else "iterable" if iterable else "map",
         "dataset_type": _type_name(getattr(loader, "dataset", None)),
         "batch_size": _batch_size(loader),
         "num_workers": workers,
@@ -191,6 +192,17 @@ def loader(loader_id, loader, iterator):
         "sampler_type": _type_name(sampler),
         "timeout": getattr(loader, "timeout", None),
     }
+
+
+def _keras_makes_ahead(loader):
+    """Keras on torch iterates a PyDataset or a generator through a loader of its own: whether workers of Keras' make its
+    batches ahead; None: it is no such loader."""
+    dataset = getattr(loader, "dataset", None)
+    if not type(dataset).__module__.startswith("keras.") or type(dataset).__name__ != "ConverterIterableDataset":
+        return None
+    frame = getattr(getattr(dataset, "iterable", None), "gi_frame", None)
+    adapter = frame.f_locals.get("self") if frame is not None else None
+    return getattr(adapter, "enqueuer", None) is not None
 
 
 def _is_iterable(iterator):
