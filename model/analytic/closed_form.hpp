@@ -22,7 +22,6 @@ struct ServiceDemands {
   double cores = 1.0;              ///< of this rank
   double device_s = 0.0;           ///< of the step: no core is needed
   double receive_s = 0.0;          ///< of the step: taking over a batch that is ready; to the consumer this is waiting
-  double turns_s = 0.0;            ///< the longest that a step may wait for a core in it, more than as measured
   double receive_cpu_s = 0.0;      ///< CPU seconds of receiving
   double step_cpu_s = 0.0;         ///< of the step: wall time of its computing when undisturbed
   double step_threads = 1.0;       ///< cores that it uses meanwhile

@@ -89,8 +89,23 @@ double longest_turn(const Turns& turns, double cores) {
   return (1.0 - of_upper) * on(lower) + (of_upper > 0.0 ? of_upper * on(lower + 1.0) : 0.0);
 }
 
-/// That in a setting, beyond what it was as found. Waiting for a core makes a step longer, and that the wait shorter.
-double more_turns_s(const JobModel& job, const Setting& setting, const ServiceDemands& in) {
+/// Of the storage's demand of one batch, what its reader waits for. With workers, there is no pause of all of them to
+/// rely on. Without, nobody reads while a sample is computed or a step is taken, and storage that saves up has that
+/// much ready afterwards.
+double waited_at_storage(const JobModel& job, const Setting& setting, const ServiceDemands& in) {
+  const double saved = saved_between_reads(job);
+  if (setting.workers > 0) return in.limit_s * (1.0 - saved);
+  const double stepping_s = in.device_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);
+  const double preparing_s = in.other_s + in.cpu_s * std::max(1.0, 1.0 / in.cores);
+  const double samples = setting.batch / setting.uses;
+  const double pauses_s = std::min(stepping_s, k_longest_saving_pause_s) +
+                          std::min(preparing_s, samples * k_longest_saving_pause_s) + in.latency_s;
+  return std::max(0.0, in.limit_s - saved * pauses_s);
+}
+
+}  // namespace
+
+double setting_parts::more_turns_s(const JobModel& job, const Setting& setting, const ServiceDemands& in) {
   if (setting.workers == 0 || !setting.consumes) return 0.0;
   const double found_workers = std::max(1, job.workers);
   const double found_making_s = job.batch * (job.cpu_s + job.other_s);
@@ -107,22 +122,6 @@ double more_turns_s(const JobModel& job, const Setting& setting, const ServiceDe
   }
   return std::max(0.0, most - found_s);
 }
-
-/// Of the storage's demand of one batch, what its reader waits for. With workers, there is no pause of all of them to
-/// rely on. Without, nobody reads while a sample is computed or a step is taken, and storage that saves up has that
-/// much ready afterwards.
-double waited_at_storage(const JobModel& job, const Setting& setting, const ServiceDemands& in) {
-  const double saved = saved_between_reads(job);
-  if (setting.workers > 0) return in.limit_s * (1.0 - saved);
-  const double stepping_s = in.device_s + in.step_cpu_s * std::max(1.0, in.step_threads / in.cores);
-  const double preparing_s = in.other_s + in.cpu_s * std::max(1.0, 1.0 / in.cores);
-  const double samples = setting.batch / setting.uses;
-  const double pauses_s = std::min(stepping_s, k_longest_saving_pause_s) +
-                          std::min(preparing_s, samples * k_longest_saving_pause_s) + in.latency_s;
-  return std::max(0.0, in.limit_s - saved * pauses_s);
-}
-
-}  // namespace
 
 ServiceDemands demands(const JobModel& job, const Setting& setting, const Parameters& parameters,
                        const ModelError& error) {
@@ -179,7 +178,6 @@ ServiceDemands demands(const JobModel& job, const Setting& setting, const Parame
   in.beyond_s = making * std::max(others_s, setting.remote * setting.remote_share_s);
   in.beyond_is_network = setting.remote * setting.remote_share_s > others_s;
   if (setting.prep_cores) prepare_elsewhere(setting, making, in);
-  in.turns_s = more_turns_s(job, setting, in);
   if (setting.workers > 0) in.receive_s += waited_for_turn(job, setting, in);
   return in;
 }
