@@ -53,7 +53,7 @@ bool is_whole(const Pass& pass) {
 
 bool is_stream(const Consumer& consumer, const Pass& pass) {
   const auto loader = consumer.loaders.find(pass.loader_id);
-  return loader != consumer.loaders.end() && loader->second.kind == "iterable";
+  return loader != consumer.loaders.end() && loader->second.is_stream();
 }
 
 /// Mean and its error of batches of `bytes` per sample, `samples` in all.

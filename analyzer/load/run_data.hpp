@@ -38,6 +38,9 @@ struct LoaderFacts {
   int drop_last = -1;
   int shuffled = -1;
   bool works_in_next = false;  ///< on each batch, in the process that trains, when that has been taken over
+
+  /// Whether its data set is iterated: torch's, or what Keras makes of a PyDataset or a generator on torch.
+  [[nodiscard]] bool is_stream() const { return kind == "iterable" || kind == "keras"; }
 };
 
 /// A loader that a data set takes its samples from.

@@ -35,7 +35,7 @@ std::map<StreamKey, std::int64_t> lengths_of(const Consumer& consumer) {
   for (const Pass& pass : consumer.passes) {
     const auto loader = consumer.loaders.find(pass.loader_id);
     const std::int64_t samples = samples_of_whole(pass);
-    if (loader == consumer.loaders.end() || loader->second.kind != "iterable" || samples < 0) continue;
+    if (loader == consumer.loaders.end() || !loader->second.is_stream() || samples < 0) continue;
     const auto [found, is_new] = lengths.try_emplace(stream_key(loader->second), samples);
     if (!is_new && found->second != samples) found->second = k_differ;
   }
@@ -47,7 +47,7 @@ std::map<StreamKey, std::int64_t> batch_sizes_of(const Consumer& consumer) {
   std::map<StreamKey, std::map<std::int64_t, std::int64_t>> counts;
   for (const Pass& pass : consumer.passes) {
     const auto loader = consumer.loaders.find(pass.loader_id);
-    if (loader == consumer.loaders.end() || loader->second.kind != "iterable") continue;
+    if (loader == consumer.loaders.end() || !loader->second.is_stream()) continue;
     for (const Delivery& delivery : pass.deliveries) ++counts[stream_key(loader->second)][delivery.wait.samples];
   }
   std::map<StreamKey, std::int64_t> sizes;
@@ -72,7 +72,7 @@ void tell_of_streams(Consumer& consumer) {
   const std::map<StreamKey, std::int64_t> lengths = lengths_of(consumer);
   const std::map<StreamKey, std::int64_t> sizes = batch_sizes_of(consumer);
   for (auto& [id, loader] : consumer.loaders) {
-    if (loader.kind != "iterable") continue;
+    if (!loader.is_stream()) continue;
     const StreamKey key = stream_key(loader);
     const std::int64_t length = found_or_unknown(lengths, key);
     if (consumer.world_size <= 1 && loader.dataset_samples < 0 && length > 0) loader.dataset_samples = length;

@@ -77,7 +77,7 @@ std::string kilobytes(double bytes) {
 }  // namespace
 
 std::optional<ReadBeside> read_beside(const std::vector<RankView>& ranks) {
-  if (ranks.empty() || ranks.front().window.loader.kind != "iterable") return std::nullopt;
+  if (ranks.empty() || !ranks.front().window.loader.is_stream()) return std::nullopt;
   const RunData& run = *ranks.front().run;
   const double made = read_per_sample(ranks);
   if (made <= 0.0 || !unseen_reading(run, ranks).empty()) return std::nullopt;

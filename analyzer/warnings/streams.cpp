@@ -23,7 +23,7 @@ std::map<std::uint32_t, std::int64_t> batches_by_worker(const Pass& pass) {
 }
 
 bool is_stream(const RankView& rank) {
-  return rank.window.loader.kind == "iterable" && rank.window.loader.num_workers > 1;
+  return rank.window.loader.is_stream() && rank.window.loader.num_workers > 1;
 }
 
 bool is_long_enough(const RankView& rank, const Pass& pass) {

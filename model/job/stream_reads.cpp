@@ -23,8 +23,9 @@ bool saves_up(const JobModel& job) {
 }  // namespace
 
 void read_order(const Profile& profile, JobModel& job) {
-  job.reads_ahead = profile.job.loader_kind == "iterable" && !job.reads_mapped && !job.reads_unseen &&
-                    profile.dataset.layout == "shards";
+  const std::string& kind = profile.job.loader_kind;
+  const bool is_stream = kind == "iterable" || kind == "keras";
+  job.reads_ahead = is_stream && !job.reads_mapped && !job.reads_unseen && profile.dataset.layout == "shards";
   const auto& sizes = profile.dataset.file_size_bytes;
   if (sizes && sizes->mean > 0.0 && inputs::plausible_bytes(shard_of_a_byte(*sizes)))
     job.shard_bytes = shard_of_a_byte(*sizes);

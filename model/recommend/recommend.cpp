@@ -167,9 +167,8 @@ std::string verdict_of(const Profile& profile, const JobModel& job, const Recomm
   }
   if (stall < k_no_stall) return "change nothing: the job hardly waits for data";
   if (!profile.job.num_workers && terms_of(profile.job.loader_kind) != nullptr) {
-    return "change the loader's own settings and profile again: how many workers make its batches is not known, so "
-           "what "
-           "more of them would bring cannot be predicted";
+    return "change the loader's own settings and profile again: how many workers make its batches is not known, "
+           "so what more of them would bring cannot be predicted";
   }
   if (out.remedies.empty()) return "no other number of workers or prefetch factor brings more here";
   return "no other number of workers or prefetch factor brings more here; what would help instead is listed below";

@@ -33,9 +33,9 @@ inline constexpr double k_step_sd = 0.008;
 /// of the share of collating in making, from workers to none or back: tests/bench/collate finds the factor of stacking
 /// tensors, and a collate that computes gains less
 inline constexpr double k_shared_collate_sd = 0.3;
-/// of what a consumer may wait more for a core: on one, +1.5 to +3.8 ms were seen where 2.8 were expected, with batches
-/// of 8 to 256 samples. On two, 1.1 and 2.1 ms were seen (the kernel's run delay) where it may be 2.4, and is not
-/// expected: who of those that want it gets a core is the scheduler's
+/// of what a consumer may wait more or less for a core: on one, +1.5 to +3.8 ms were seen where 2.8 were expected, with
+/// batches of 8 to 256 samples. On two, the kernel's run delay was 1.1 and 2.1 ms a step more than in the run as found
+/// (by hand); that is not expected, as who of those that want a core gets it is the scheduler's
 inline constexpr double k_time_slice_sd = 0.5;
 /// of the logarithm of what lies between storage hidden wholly and not at all, where one worker reads alone: all of it
 /// in one job of tests/bench/predictions (tar), half of it in another (webloader)

@@ -105,11 +105,12 @@ double waited_at_storage(const JobModel& job, const Setting& setting, const Serv
 
 }  // namespace
 
-double setting_parts::more_turns_s(const JobModel& job, const Setting& setting, const ServiceDemands& in) {
-  if (setting.workers == 0 || !setting.consumes) return 0.0;
-  const double found_workers = std::max(1, job.workers);
+double setting_parts::changed_turns_s(const JobModel& job, const Setting& setting, const ServiceDemands& in) {
+  const double of_one_core = std::abs(on_one_core(setting.cores) - on_one_core(job.cores)) * k_time_slice_s;
+  if (setting.workers == 0 || !setting.consumes) return of_one_core;
+  const double found_workers = job.workers;
   const double found_making_s = job.batch * (job.cpu_s + job.other_s);
-  const double found_step_s = std::max(job.compute_s + job.receive_s, found_making_s / found_workers);
+  const double found_step_s = std::max(job.compute_s + job.receive_s, found_making_s / std::max(1.0, found_workers));
   const double found_s = longest_turn({found_workers, job.batch * job.cpu_s, found_making_s, found_step_s}, job.cores);
   Turns turns{static_cast<double>(setting.workers), in.cpu_s, in.cpu_s + in.other_s + in.latency_s + in.disk_s, 0.0};
   double least = 0.0;
@@ -120,7 +121,7 @@ double setting_parts::more_turns_s(const JobModel& job, const Setting& setting, 
     turns.step_s = std::max(step_s, turns.making_s / turns.workers);
     (longest_turn(turns, setting.cores) > turn_s ? least : most) = turn_s;
   }
-  return std::max(0.0, most - found_s);
+  return std::max(most - found_s, of_one_core);
 }
 
 ServiceDemands demands(const JobModel& job, const Setting& setting, const Parameters& parameters,

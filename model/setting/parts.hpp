@@ -23,9 +23,10 @@ namespace stallcast::setting_parts {
   return std::clamp(2.0 - cores, 0.0, 1.0);
 }
 
-/// Seconds: the longest that a consumer may wait for a core when it has received a batch in `setting`, whose demands
-/// are `in`, beyond what that was as found. Waiting makes a step longer, and that the wait shorter.
-[[nodiscard]] double more_turns_s(const JobModel& job, const Setting& setting, const ServiceDemands& in);
+/// Seconds: by how much longer a consumer may wait for a core when it has received a batch, in `setting` with its
+/// demands `in`, than it did as found; on or off one core by a time slice either way. Waiting makes a step longer, and
+/// that the wait shorter.
+[[nodiscard]] double changed_turns_s(const JobModel& job, const Setting& setting, const ServiceDemands& in);
 
 /// Adds up in squares what a scenario's departures cost in certainty: relative errors of making and of the step.
 struct Uncertainty {

@@ -259,7 +259,7 @@ Result<Setting> resolve(const JobModel& job, const Scenario& scenario) {
     uncertain.making += squared(k_any_change_sd) + (job.attributed ? squared(k_attributed_sd) : 0.0);
     uncertain.step += squared(k_step_sd);
     const ServiceDemands in = demands(job, setting, {}, {});
-    const double turns_s = more_turns_s(job, setting, in);
+    const double turns_s = changed_turns_s(job, setting, in);
     uncertain.step += squared(k_time_slice_sd * turns_s / std::max(in.device_s + in.step_cpu_s, k_time_slice_s));
   }
   uncertain.store(setting);

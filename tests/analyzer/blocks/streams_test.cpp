@@ -29,9 +29,9 @@ void set(RunData& run, record::TextKind kind, const char* field, const nlohmann:
 
 /// The run with a data set that is a stream and does not say how long it is. `ended`: the script saw the ends of its
 /// passes.
-RunData streaming(const JobSpec& job, bool ended) {
+RunData streaming(const JobSpec& job, bool ended, const char* kind = "iterable") {
   RunData run = make_recordings(job);
-  set(run, record::TextKind::loader, "kind", "iterable");
+  set(run, record::TextKind::loader, "kind", kind);
   set(run, record::TextKind::loader, "dataset_samples", nullptr);
   for (record::ProcessRecording& process : run.processes) {
     process.info.world_size = static_cast<std::uint32_t>(job.ranks);
@@ -58,6 +58,8 @@ TEST_CASE("a stream is as long as its whole passes") {
     REQUIRE(profile.job.dataset_samples);
     CHECK(*profile.job.dataset_samples == 120 * 32);
   }
+  CHECK(analyze_run(streaming(passes_of(1), true, "keras")).job.dataset_samples);  // torch's loader within it is one
+  CHECK_FALSE(analyze_run(streaming(passes_of(1), true, "grain")).job.dataset_samples);
 }
 
 TEST_CASE("of a pass whose end was not seen, and of one rank among several, the length is not known") {

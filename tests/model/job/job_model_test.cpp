@@ -288,8 +288,7 @@ TEST_CASE("a sample from memory computes less where cached blocks show it") {
   const JobModel job = read(profile);
   CHECK(job.cpu_of_cached);
   CHECK(job.cpu_s == doctest::Approx(0.6 * truth.cpu_s).epsilon(0.01));
-  CHECK(job.collate_s ==
-        doctest::Approx(0.06 * truth.cpu_s).epsilon(0.01));  // it was timed as found, and is part of that
+  CHECK(job.collate_s == doctest::Approx(0.06 * truth.cpu_s).epsilon(0.01));  // timed as found, and part of that
   CHECK(job.cpu_s + 0.8 * job.miss_cpu_s == doctest::Approx(truth.cpu_s).epsilon(0.01));
   // One who is served from memory needs the lesser, one who is not both; the waiting held the difference.
   Setting setting = as_found(job);

@@ -165,6 +165,16 @@ TEST_CASE("on several cores, it may do so until one of the others is done with i
   CHECK(width({"gpu_speedup=1.05"}) < 0.5 * doubled);  // 19.2 ms: done before
 }
 
+TEST_CASE("leaving one core is as uncertain as coming to it") {
+  TrueJob truth;
+  truth.device_s = 0.02;
+  truth.step_cpu_s = 0.0002;
+  truth.cv_step = truth.cv_make = 0.0;
+  truth.cpu_s = 0.01 / 32.0;
+  truth.cores = 1.0;
+  CHECK(half_width(answer(profile_of(truth), {"cpus=4"})) > 0.08);
+}
+
 TEST_CASE("a passive profile leaves open what more readers get out of the storage, and says so") {
   TrueJob truth = fetch_bound();
   Profile profile = profile_of(truth);
