@@ -35,6 +35,18 @@ double next_read(double nodes, double l) {
   return (1.0 / nodes) / (1.0 - (1.0 - 1.0 / nodes) * std::exp(-l));
 }
 
+/// The l of random replacement in a part x of the data, from the misses of a whole epoch.
+double evictions_an_epoch(double x, int nodes) {
+  if (x <= 0.0 || x >= 1.0) return 0.0;
+  return (1.0 - hit_random_shards(x, nodes)) / (static_cast<double>(nodes) * x);
+}
+
+double hit_random_after(double x, int nodes, double l, double at) {
+  if (x <= 0.0) return 0.0;
+  if (x >= 1.0) return 1.0;
+  return phi(l) * std::exp(-l * at) * next_read(static_cast<double>(nodes), l);
+}
+
 HitBand band_of(double x, double lru, double random) {
   const double towards_random = std::clamp(0.5 + 2.0 * (0.5 - x), 0.5, 1.0);
   return {lru, lru + towards_random * (random - lru), random};
@@ -64,8 +76,10 @@ HitBand hit_page_cache_shards(double x, int nodes) {
   return band_of(x, nodes > 1 ? hit_lru_shards(x, nodes) : hit_lru(x), hit_random_shards(x, nodes));
 }
 
-HitBand hit_page_cache_at(double x, int nodes, double at) {
-  return band_of(x, hit_lru_at(x, nodes, at), hit_random_at(x, nodes, at));
+PageCacheEpoch::PageCacheEpoch(double x, int nodes) : x_(x), nodes_(nodes), evictions_(evictions_an_epoch(x, nodes)) {}
+
+HitBand PageCacheEpoch::at(double at) const {
+  return band_of(x_, hit_lru_at(x_, nodes_, at), hit_random_after(x_, nodes_, evictions_, at));
 }
 
 double hit_random_shards(double x, int nodes) {
@@ -77,14 +91,6 @@ double hit_random_shards(double x, int nodes) {
     return std::pow(phi(l), 2.0) * next_read(n, l);
   };
   return fixed_point(hits, x);
-}
-
-double hit_random_at(double x, int nodes, double at) {
-  if (x <= 0.0) return 0.0;
-  if (x >= 1.0) return 1.0;
-  const double n = static_cast<double>(nodes);
-  const double l = (1.0 - hit_random_shards(x, nodes)) / (n * x);
-  return phi(l) * std::exp(-l * at) * next_read(n, l);
 }
 
 double hit_lru_at(double x, int nodes, double at) {

@@ -31,17 +31,27 @@ struct HitBand {
 /// nearer to Random as on one node.
 [[nodiscard]] HitBand hit_page_cache_shards(double x, int nodes);
 
-/// The same for the reads at one place of an epoch, `at` from 0, its begin, to 1, its end. What was read at the end of
-/// the epoch before is still there when one begins, and of what is there later most has been read already: hits begin
-/// at about x and fall. Their mean over `at` is hit_page_cache_shards.
-[[nodiscard]] HitBand hit_page_cache_at(double x, int nodes, double at);
+/// hit_page_cache_shards for the reads at one place of an epoch. What was read at the end of the epoch before is still
+/// there when one begins, and of what is there later most has been read already: hits begin at about x and fall.
+///
+/// LRU as hit_lru_at. Random replacement of one node: phi(l) e^-(l at), misses taken to come evenly, as hit_random
+/// does.
+class PageCacheEpoch {
+ public:
+  PageCacheEpoch(double x, int nodes);
+
+  /// `at` from 0, the epoch's begin, to 1, its end. The mean over it is hit_page_cache_shards.
+  [[nodiscard]] HitBand at(double at) const;
+
+ private:
+  double x_;
+  int nodes_;
+  double evictions_;  ///< of an item that random replacement has cached, in an epoch: l
+};
 
 /// LRU of one node: 1 - (1 - x)/(1 - at), not below 0. An item that was last read when a of the epoch before were still
 /// to come hits while (1 - a)(1 - at), what was not read since, exceeds 1 - x.
 [[nodiscard]] double hit_lru_at(double x, int nodes, double at);
-
-/// Random replacement of one node: phi(l) e^-(l at). Misses are taken to come evenly, as hit_random does.
-[[nodiscard]] double hit_random_at(double x, int nodes, double at);
 
 /// Random replacement where each of `nodes` nodes reads a random 1/nodes of the data an epoch; x is the part of the
 /// whole data set that one node can hold. hit_random for one node; tends to x as nodes grow.

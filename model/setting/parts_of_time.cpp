@@ -26,6 +26,7 @@ std::vector<PartOfTime> by_shards(const Setting& setting) {
 
 /// An epoch in stretches of as many samples.
 std::vector<PartOfTime> over_epoch(const Setting& setting) {
+  const PageCacheEpoch epoch(*setting.cached, setting.nodes);
   std::vector<PartOfTime> parts;
   for (int k = 0; k < k_parts_of_epoch; ++k) {
     PartOfTime part{1.0 / k_parts_of_epoch, setting};
@@ -33,7 +34,7 @@ std::vector<PartOfTime> over_epoch(const Setting& setting) {
     then.miss = then.miss_least = then.miss_most = 0.0;
     for (int i = 0; i < k_places_of_part; ++i) {
       const double at = (k + (i + 0.5) / k_places_of_part) / k_parts_of_epoch;
-      const HitBand hits = hit_page_cache_at(*setting.cached, setting.nodes, at);
+      const HitBand hits = epoch.at(at);
       then.miss += (1.0 - hits.mean) / k_places_of_part;
       then.miss_least += (1.0 - hits.high) / k_places_of_part;
       then.miss_most += (1.0 - hits.low) / k_places_of_part;

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import pickle
 import sys
 import tempfile
 import types
@@ -9,7 +10,7 @@ import unittest
 
 sys.path.insert(0, os.environ["STALLCAST_TEST_SHIM"])
 
-from stallcast_shim.states.names import Names  # noqa: E402
+from stallcast_shim.states.names import Names, are_large  # noqa: E402
 
 PATHS = ["/data/%02d.jpg" % (7 * index % 100) for index in range(30)]
 
@@ -71,13 +72,51 @@ class NamesTest(unittest.TestCase):
         self.assertEqual(tables(Holder(dataset=joined, indices=[9, 3, 4]), 3, (1, 2))[0], [[1, PATHS[3]], [2, PATHS[4]]])
         self.assertEqual(tables(Holder(datasets=[first], cumulative_sizes=[5]), 30), [])
 
-    def test_numbers_that_may_be_places_in_files(self):
+    def test_numbers_that_may_be_places_in_files_come_first(self):
         rows = [[index % 3, 100000 * index, 99000] for index in range(30)]
         ends = [70000 * index for index in range(31)]
-        found = list(Names(Holder(rows=rows, ends=ends, labels=[1] * 30, seen=[True] * 30), 30).numbers((3, 4)))
-        self.assertEqual(found, [(1, [[3, 300000], [4, 400000]]), (2, [[3, 99000], [4, 99000]]), (3, [[3, 210000], [4, 280000]])])
-        few = list(Names(Holder(rows=rows, ends=ends), 30).numbers((0,)))
-        self.assertEqual(few, [(2, [[0, 99000]])])
+        found = Names(Holder(rows=rows, ends=ends, labels=[1] * 30, seen=[True] * 30), 30).numbers((3, 4))
+        large = [(1, [[3, 300000], [4, 400000]]), (2, [[3, 99000], [4, 99000]]), (3, [[3, 210000], [4, 280000]])]
+        self.assertEqual(found, large + [(0, [[3, 0], [4, 1]]), (4, [[3, 1], [4, 1]])])
+        self.assertEqual([are_large(entries) for _, entries in found], [True] * 3 + [False] * 2)
+
+    def test_a_dictionary_by_numbers_that_a_table_holds(self):
+        numbers = [1000 - 7 * index for index in range(30)]
+
+        def coco():
+            images = {number: {"id": number, "file_name": path} for number, path in zip(numbers, PATHS)}
+            return Holder(ids=list(numbers), coco=Holder(imgs=images, anns={}, cats={1: {"name": "cat"}}))
+
+        self.assertEqual(tables(coco()), [self.EXPECTED])
+        both = Holder(datasets=[coco(), coco()], cumulative_sizes=[30, 60])
+        self.assertEqual(tables(both, 60, (3, 34)), [[[3, PATHS[3]], [34, PATHS[4]]]])
+
+    def test_a_list_of_classes_by_labels(self):
+        found = tables(Holder(classes=["cat", "dog"], labels=[index % 2 for index in range(30)], paths=PATHS))
+        self.assertEqual(found, [self.EXPECTED, [[3, "dog"], [4, "cat"]]])
+
+    def test_entries_that_lie_pickled_behind_each_other(self):
+        try:
+            import numpy
+        except ImportError:
+            self.skipTest("needs numpy")
+
+        class Explosive:
+            def __reduce__(self):
+                return os.abort, ()
+
+        rows = [pickle.dumps({"img_path": path, "height": 480, "boom": Explosive()}, 4) for path in PATHS]
+        data = numpy.frombuffer(b"".join(rows), dtype=numpy.uint8)
+        ends = numpy.cumsum([len(row) for row in rows])
+        self.assertEqual(tables(Holder(data_bytes=data, data_address=ends))[0], self.EXPECTED)
+        self.assertEqual(tables(Holder(data_bytes=data[:-1], data_address=ends)), [])
+        torch = sys.modules.get("torch")
+        if torch is not None:
+            held = Holder(_lst=Holder(_lst=torch.from_numpy(data.copy()), _addr=torch.from_numpy(ends)))
+            self.assertEqual(tables(held)[0], self.EXPECTED)
+
+    def test_texts_that_are_learned_from_are_no_names(self):
+        self.assertEqual(tables(Holder(texts=["word " * 1000] * 30)), [])
 
     def test_other_lengths_are_of_something_else(self):
         self.assertEqual(tables(Holder(classes=["cat", "dog"], paths=PATHS)), [self.EXPECTED])
@@ -146,6 +185,7 @@ class NamesTest(unittest.TestCase):
             self.skipTest("needs pandas")
         frame = pandas.DataFrame({"label": [1] * 30, "file": PATHS}, index=range(100, 130))
         self.assertEqual(tables(Holder(frame=frame)), [self.EXPECTED])
+        self.assertEqual(tables(Holder(files=frame["file"])), [self.EXPECTED])
 
 
 if __name__ == "__main__":

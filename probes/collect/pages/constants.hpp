@@ -41,12 +41,21 @@ inline constexpr std::uint32_t k_most_sample_parts = 256;
 /// samples of which names and files are known. Chosen: digits that agree by chance do not agree so often
 inline constexpr std::size_t k_fewest_known_names = 8;
 inline constexpr std::size_t k_most_given_samples = 4096;  ///< Chosen: more make no rule surer
-inline constexpr std::uint32_t k_most_name_tables = 8;     ///< as many as a rank tells (stallcast_shim/states/names)
 /// of names, with what keeping them takes. Chosen: a quarter of what the files of samples may take
 inline constexpr std::size_t k_most_name_bytes = 64ULL << 20U;
+
+// name_rule.cpp
 inline constexpr std::uint32_t k_most_name_digits = 12;  ///< of a number in a file's name. Chosen: beyond any data set
+/// at the end of an entry, of which a path may be made. Chosen: split, class, group and file of the deepest trees seen
+inline constexpr std::uint32_t k_most_name_components = 4;
+inline constexpr std::uint32_t k_most_name_words = 5;  ///< of one, the last one's number. Chosen: likewise
+inline constexpr std::size_t k_read_names = 16;  ///< samples. Chosen: texts that agree by chance do not agree so often
+inline constexpr std::size_t k_most_name_readings = 8;  ///< Chosen: so many kinds of rare samples may there be
+/// of one path. Chosen: a tenth of a second of the tool's time; a rule takes about as many as the path has characters
+inline constexpr std::size_t k_most_name_steps = 20'000;
 
 // places_of_samples.cpp
+inline constexpr std::uint32_t k_most_place_tables = 8;  ///< as many as a rank tells (stallcast_shim/states/names)
 /// Chosen: of fewer, how far one may lie off the others' line is chance
 inline constexpr std::size_t k_fewest_known_places = 32;
 inline constexpr std::size_t k_most_placed_samples = 20'000;  ///< Chosen: a tenth of a second of the tool's time

@@ -2,9 +2,9 @@
 /// samples that nobody has read yet.
 ///
 /// Data sets mostly hold a table of names (paths, or what paths are made of), one a sample. The ranks tell entries of
-/// such tables; where a constant text before and behind an entry gives exactly the files that known samples were seen
-/// reading, it gives those of others, too. Nothing is opened, and nothing of the user's runs: a wrong guess would show
-/// as bytes that are not resident, in the premise of the block.
+/// such tables; where a rule makes of them exactly the files that known samples were seen reading (name_rule.hpp), it
+/// gives those of others, too. Nothing is opened, and nothing of the user's runs: a wrong guess would show as bytes
+/// that are not resident, in the premise of the block.
 ///
 /// Worked example. Sample 4 is known to have read "/data/train/a/0007.jpg", its entry in table 0 is "a/0007": before it
 /// stands "/data/train/", behind it ".jpg". Samples 9, 2, ... are found to be called likewise: sample 70, entry
@@ -20,11 +20,15 @@
 #include <vector>
 
 #include "probes/collect/pages/files_of_samples.hpp"
+#include "probes/collect/pages/name_rule.hpp"
 
 namespace stallcast::collect {
 
 class NamesOfSamples {
  public:
+  /// Tables of texts, as many as a rank tells (stallcast_shim/states/names); those of numbers follow, likewise as many.
+  static constexpr std::uint32_t k_text_tables = 8;
+
   /// An entry of a rank's table number `table`. What is beyond the bounds of memory is dropped.
   void take(std::uint32_t table, std::int64_t index, std::string entry);
 
@@ -42,23 +46,14 @@ class NamesOfSamples {
   [[nodiscard]] std::optional<std::vector<std::string>> paths_of(std::int64_t index) const;
 
  private:
-  /// A file of each sample: before + entry + behind.
-  struct Rule {
-    std::uint32_t table = 0;
-    std::uint32_t digits = 0;  ///< not 0: the entry is the index itself, with at least so many digits
-    std::string before{};
-    std::string behind{};
-  };
   using Table = std::unordered_map<std::int64_t, std::string>;
 
-  [[nodiscard]] std::optional<std::string> entry_of(const Rule& rule, std::int64_t index) const;
-  [[nodiscard]] std::optional<std::string> path_by(const Rule& rule, std::int64_t index) const;
-  [[nodiscard]] std::vector<Rule> rules_for(const std::string& path, std::int64_t index) const;
+  [[nodiscard]] SampleNames names_of(std::int64_t index) const;
 
   std::vector<Table> tables_{};
   std::set<std::int64_t> given_{};
   std::size_t bytes_ = 0;
-  std::vector<Rule> rules_{};
+  std::vector<NameRule> rules_{};  ///< one a file of each sample
   bool needed_ = false;
 };
 

@@ -95,7 +95,7 @@ double quantile(std::vector<double>& values, double share) {
 }  // namespace
 
 void PlacesOfSamples::take(std::uint32_t table, std::int64_t index, std::int64_t entry) {
-  if (table >= k_most_name_tables || entries_ >= k_most_placed_entries) return;
+  if (table >= k_most_place_tables || entries_ >= k_most_placed_entries) return;
   if (tables_.size() <= table) tables_.resize(table + 1);
   entries_ += tables_[table].insert_or_assign(index, entry).second ? 1 : 0;
 }

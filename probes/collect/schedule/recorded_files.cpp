@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <utility>
 
 #include "core/clock.hpp"
@@ -263,7 +264,7 @@ void RecordedFiles::take_answer(const AheadText& text) {
 }
 
 /// {"given": [index, ...]}: samples that the script has been given. {"table": n, "names": [[index, entry], ...]}, or
-/// "numbers".
+/// "numbers", some of which are as large as places in files, or "labels". Names may be made of either.
 void RecordedFiles::take_names(const json& answer) {
   if (const auto given = answer.find("given"); given != answer.end() && given->is_array()) {
     for (const json& index : *given) {
@@ -273,14 +274,16 @@ void RecordedFiles::take_names(const json& answer) {
   const auto found = answer.find("table");
   if (found == answer.end() || !found->is_number_unsigned()) return;
   const auto table = found->get<std::uint32_t>();
-  for (const char* key : {"names", "numbers"}) {
+  for (const char* key : {"names", "numbers", "labels"}) {
     const auto entries = answer.find(key);
     if (entries == answer.end() || !entries->is_array()) continue;
     for (const json& entry : *entries) {
       if (!entry.is_array() || entry.size() != 2 || !entry[0].is_number_integer()) continue;
       const auto index = entry[0].get<std::int64_t>();
       if (entry[1].is_string()) names_.take(table, index, entry[1].get<std::string>());
-      if (entry[1].is_number_integer()) places_.take(table, index, entry[1].get<std::int64_t>());
+      if (!entry[1].is_number_integer()) continue;
+      names_.take(NamesOfSamples::k_text_tables + table, index, std::to_string(entry[1].get<std::int64_t>()));
+      if (key == std::string_view("numbers")) places_.take(table, index, entry[1].get<std::int64_t>());
     }
   }
 }

@@ -85,6 +85,77 @@ TEST_CASE("names of samples: an image and its mask") {
   CHECK(*paths == std::vector<std::string>{"/d/img/p13.jpg", "/d/mask/p13.png"});
 }
 
+/// Of 60 samples, those divisible by 3 are known: the rule learned of them gives the paths of all.
+void check_learned(NamesOfSamples& names, std::string (*path_of)(int)) {
+  give_all(names);
+  REQUIRE(names.learn(read_every_third(20, path_of)));
+  for (int index = 0; index < 60; ++index) CHECK(names.paths_of(index) == std::vector<std::string>{path_of(index)});
+}
+
+TEST_CASE("names of samples: folders that are parts of the name, as LibriSpeech has them") {
+  const auto path_of = [](int index) {
+    const std::string speaker = std::to_string(index / 7 * 31 + 19);
+    const std::string chapter = std::to_string(index / 3 * 177 + 198);
+    return "/speech/" + speaker + "/" + chapter + "/" + speaker + "-" + chapter + "-" + std::to_string(index % 3) +
+           ".flac";
+  };
+  NamesOfSamples names;
+  for (int index = 0; index < 60; ++index) {
+    const std::string path = path_of(index);
+    const std::size_t base = path.rfind('/') + 1;
+    names.take(0, index, path.substr(base, path.size() - base - 5));
+  }
+  check_learned(names, path_of);
+}
+
+TEST_CASE("names of samples: two tables make one path, and what is rare among known samples counts") {
+  const auto path_of = [](int index) {
+    return std::string("/d/") + (index == 57 ? "rare" : "common") + "/image_" + std::string(index < 9 ? "000" : "00") +
+           std::to_string(index + 1) + ".jpg";
+  };
+  NamesOfSamples names;
+  for (int index = 0; index < 60; ++index) {
+    names.take(0, index, index == 57 ? "rare" : "common");
+    names.take(1, index, std::to_string(index % 5));
+  }
+  check_learned(names, path_of);
+}
+
+TEST_CASE("names of samples: labels beside images, as YOLO has them") {
+  const auto image_of = [](int index) {
+    return "/d/images/train/" + std::to_string(index % 4) + "/" + std::to_string(11 * index) + ".jpg";
+  };
+  const auto label_of = [](int index) {
+    return "/d/labels/train/" + std::to_string(index % 4) + "/" + std::to_string(11 * index) + ".txt";
+  };
+  FilesOfSamples files;
+  Followed followed;
+  NamesOfSamples names;
+  for (int index = 0; index < 40; ++index) {
+    names.take(0, index, image_of(index));
+    if (index % 2 != 0) continue;
+    for (int kind = 0; kind < 2; ++kind) {
+      const auto id = static_cast<std::uint64_t>(2 * index + kind + 1);
+      followed.touched.push_back({.header = {}, .index = index, .file_id = id, .offset = 0, .bytes = UINT64_MAX});
+      followed.paths.push_back({id, 9, 0, kind == 0 ? image_of(index) : label_of(index)});
+    }
+  }
+  files.take(followed);
+  give_all(names);
+  REQUIRE(names.learn(files));
+  CHECK(names.paths_of(9) == std::vector<std::string>{image_of(9), label_of(9)});
+}
+
+TEST_CASE("names of samples: no rule where the name does not tell the folder") {
+  const auto path_of = [](int index) {
+    return "/d/" + std::to_string(index * 7919 % 61) + "/" + std::to_string(index) + ".jpg";
+  };
+  NamesOfSamples names;
+  for (int index = 0; index < 60; ++index) names.take(0, index, std::to_string(index) + ".jpg");
+  give_all(names);
+  CHECK_FALSE(names.learn(read_every_third(20, path_of)));
+}
+
 TEST_CASE("names of samples: no rule where one known sample is called otherwise, or too few are known") {
   NamesOfSamples names;
   for (int index = 0; index < 60; ++index) names.take(0, index, image(index));

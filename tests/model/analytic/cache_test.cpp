@@ -95,6 +95,7 @@ TEST_CASE("hits fall over an epoch, as caches simulated item by item show") {
     for (const double x : {0.35, 0.65, 0.8}) {
       const std::vector<double> lru = simulated_parts(Policy::lru, x, nodes, k_parts);
       const std::vector<double> random = simulated_parts(Policy::random, x, nodes, k_parts);
+      const PageCacheEpoch epoch(x, nodes);
       double mean = 0.0;
       for (std::size_t part = 0; part < k_parts; ++part) {
         CAPTURE(nodes);
@@ -102,7 +103,7 @@ TEST_CASE("hits fall over an epoch, as caches simulated item by item show") {
         CAPTURE(part);
         HitBand band;
         for (int i = 0; i < 20; ++i) {
-          const HitBand there = hit_page_cache_at(x, nodes, (static_cast<double>(part) + (i + 0.5) / 20.0) / k_parts);
+          const HitBand there = epoch.at((static_cast<double>(part) + (i + 0.5) / 20.0) / k_parts);
           band.low += there.low / 20.0;
           band.mean += there.mean / 20.0;
           band.high += there.high / 20.0;

@@ -147,7 +147,7 @@ TEST_CASE("over an epoch the hits of a page cache fall, and the job takes longer
   double seconds = 0.0;
   constexpr int k_places = 1000;
   for (int i = 0; i < k_places; ++i) {
-    const double miss = 1.0 - hit_page_cache_at(0.76, 1, (i + 0.5) / k_places).mean;
+    const double miss = 1.0 - PageCacheEpoch(0.76, 1).at((i + 0.5) / k_places).mean;
     seconds += std::max(1.0 / memory, miss / storage) / k_places;
   }
   const double at_mean = std::min(memory, storage / (1.0 - hit_page_cache(0.76).mean));

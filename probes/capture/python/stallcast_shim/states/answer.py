@@ -73,13 +73,20 @@ def _tell_names(measured, serial, lists):
     indices = given + _flat(lists)
     found = names.Names(dataset, samples)
     left = _MOST_ENTRIES
-    for key, tables in (("names", enumerate(found.tables(indices))), ("numbers", found.numbers(indices))):
-        for table, entries in tables:
-            left -= len(entries)
-            if left < 0:
-                return
-            for _, part in _parts(entries):
-                capture.text(capture.TEXT_AHEAD, {"serial": serial, "table": table, key: part})
+    for key, table, entries in _tables(found, indices):
+        left -= len(entries)
+        if left < 0:
+            return
+        for _, part in _parts(entries):
+            capture.text(capture.TEXT_AHEAD, {"serial": serial, "table": table, key: part})
+
+
+def _tables(found, indices):
+    """What is told of each table first is what is most likely of use."""
+    for table, entries in enumerate(found.tables(indices)):
+        yield "names", table, entries
+    for table, entries in found.numbers(indices):
+        yield "numbers" if names.are_large(entries) else "labels", table, entries
 
 
 def _flat(lists):

@@ -6,18 +6,28 @@ read (probes/collect/pages/names_of_samples.hpp, places_of_samples.hpp). Nothing
 instances' own dictionaries, only lists, tuples, dictionaries and arrays that are exactly that are indexed, and only
 strings and pathlib's own paths are taken for names. Other paths may do anything when they are asked for their text, for
 instance download what they stand for.
+
+An entry may be the key of another table (COCO: the number of an image, and a dictionary from numbers to file names; a label,
+and the list of classes): what stands there is told as a table of its own. Entries that are kept pickled, one behind the other
+(MMEngine, detectron2), are looked through for their texts and numbers, and nothing is unpickled.
 """
 
 import bisect
+import itertools
 import os
 import pathlib
 import sys
 import types
 
+from . import pickled
+
 _MOST_DEPTH = 3  # a data set within a data set within a data set
 _MOST_OBJECTS = 64
 _MOST_TABLES = 8
+_MOST_JOINED = 16
 _LARGE = 1 << 16  # below it a number says nothing of where in a file something lies: a label, a width
+_LONGEST = 1024  # of a name; what is longer is a text that is learned from
+_MOST_ATTRIBUTES = 256  # a dictionary that has more has entries of samples
 _MOST_PLACES = 8  # in an entry that is a tuple or a dictionary, and columns of a frame
 _PATHS = (pathlib.PosixPath, pathlib.WindowsPath, pathlib.PurePosixPath, pathlib.PureWindowsPath)
 _NO_DATA = (types.ModuleType, types.FunctionType, types.MethodType, type)  # have a dictionary, and hold no samples
@@ -28,31 +38,47 @@ class Names:
 
     def __init__(self, dataset, samples):
         self._tables = []  # (is it of names or of numbers, function from an index to an entry)
+        self._by_key = []  # dictionaries and lists whose keys may be entries of tables
         self._seen = set()
         self._visited = 0
-        self._search(dataset, samples, lambda index: index, 0)
+        self._search_whole(dataset, samples, lambda index: index, 0)
 
     def tables(self, indices):
         """For each table of names its [[index, entry], ...] of these samples; those that look like paths come first."""
         named = [entry for says, entry in self._tables if says is _name]
-        likely = sorted(named, key=lambda entry: _rank(_told(_name, entry, indices[:1])))
+        likely = sorted(named, key=lambda entry: _rank(_told(_name, entry, (0,))))
         for entry in likely[:_MOST_TABLES]:
             yield _told(_name, entry, indices)
 
     def numbers(self, indices):
-        """Likewise of tables of numbers, some of which are large: (which, [[index, number], ...]), in every answer alike."""
+        """Likewise of tables of numbers: (which, [[index, number], ...]), in every answer alike. Those come first of which
+        some are large."""
         numbered = [entry for says, entry in self._tables if says is _number]
-        for which, told in enumerate(_told(_number, entry, indices) for entry in numbered[:_MOST_TABLES]):
-            if any(number >= _LARGE for _, number in told):
-                yield which, told
+        told = [_told(_number, entry, indices) for entry in numbered[:_MOST_TABLES]]
+        return sorted(enumerate(told), key=lambda table: not are_large(table[1]))
+
+    def _search_whole(self, dataset, samples, index_of, depth):
+        """A data set, and what stands under the entries of its tables: the keys of another one are its own."""
+        before, keys_before = len(self._tables), len(self._by_key)
+        self._search(dataset, samples, index_of, depth)
+        joined = []
+        for (says, key_of), by_key in itertools.product(self._tables[before:], self._by_key[keys_before:]):
+            if len(joined) < _MOST_JOINED:
+                joined += _under(by_key, says, key_of)
+        self._tables += joined
+        del self._by_key[keys_before:]
 
     def _search(self, value, samples, index_of, depth):
         """Looks for tables of `samples` entries in an object; `index_of`: from an index of the loader's to one here."""
-        self._visited += 1
-        if depth > _MOST_DEPTH or self._visited > _MOST_OBJECTS or id(value) in self._seen:
-            return
-        self._seen.add(id(value))
         attributes = value if type(value) is dict else _own_dictionary(value)
+        if not attributes or depth > _MOST_DEPTH or self._visited >= _MOST_OBJECTS or id(value) in self._seen:
+            return
+        self._visited += 1
+        self._seen.add(id(value))
+        if type(value) is dict and (len(value) > _MOST_ATTRIBUTES or type(next(iter(value))) is not str):
+            self._by_key.append(value)
+            return
+        self._add_pickled(attributes, samples, index_of)
         ends = _of_concatenation(attributes, samples)
         if ends is not None:
             return self._search_each(attributes["datasets"], ends, index_of, depth)
@@ -68,7 +94,7 @@ class Names:
         found = []
         for dataset, begin, end in zip(datasets, [0, *ends], ends):
             before = len(self._tables)
-            self._search(dataset, end - begin, lambda index, begin=begin: index_of(index) - begin, depth + 1)
+            self._search_whole(dataset, end - begin, lambda index, begin=begin: index_of(index) - begin, depth + 1)
             found.append(self._tables[before:])
             del self._tables[before:]
         for says in (_name, _number):
@@ -80,6 +106,12 @@ class Names:
 
                 self._tables.append((says, entry))
 
+    def _add_pickled(self, attributes, samples, index_of):
+        """Entries that lie pickled behind each other in one of the attributes, where another says where they end."""
+        found = pickled.entries_in(attributes.values(), samples)
+        if found is not None:
+            self._add_places(found[0], found.__getitem__, index_of)
+
     def _add(self, held, samples, index_of):
         """Whether `held` is a table, or a frame of them."""
         kind = type(held)
@@ -87,19 +119,27 @@ class Names:
             for column in range(min(held.shape[1], _MOST_PLACES)):
                 self._add_table(held.iloc[:, column].array, samples, index_of)  # nothing is converted
             return True
-        if kind not in (list, tuple) and not _is_array(held, "UOiu"):
+        if kind.__name__ == "Series" and kind.__module__.partition(".")[0] == "pandas":
+            held = held.array
+        elif kind not in (list, tuple) and not _is_array(held, "UOiu"):
             return False
         self._add_table(held, samples, index_of)
         return True
 
     def _add_table(self, held, samples, index_of):
-        # Of places there may be one more, where the last one ends.
-        if id(held) in self._seen or not len(held) or (samples is not None and not 0 <= len(held) - samples <= 1):
+        if id(held) in self._seen or not len(held):
             return
         self._seen.add(id(held))
-        for says, place in _places(held[0]):
-            if says is _number or samples is None or len(held) == samples:
-                self._tables.append((says, _entry(held, place, index_of)))
+        # Of places there may be one more, where the last one ends.
+        if samples is None or 0 <= len(held) - samples <= 1:
+            self._add_places(held[0], held.__getitem__, index_of, None if len(held) == samples or samples is None else _number)
+        elif type(held) in (list, tuple) and type(held[0]) is str:
+            self._by_key.append(held)
+
+    def _add_places(self, first, get, index_of, only=None):
+        for says, place in _places(first):
+            if only is None or says is only:
+                self._tables.append((says, _entry(get, place, index_of)))
 
 
 def _own_dictionary(value):
@@ -117,7 +157,7 @@ def _name(entry):
     """The text of a name; None for what is none."""
     kind = type(entry)
     if kind is str:
-        return entry
+        return entry if len(entry) <= _LONGEST else None
     numpy = sys.modules.get("numpy")
     return str(entry) if kind in _PATHS or (numpy is not None and kind is numpy.str_) else None
 
@@ -129,6 +169,27 @@ def _number(entry):
         return entry
     is_numpys = kind.__module__ == "numpy" and kind.__name__.startswith(("int", "uint"))
     return int(entry) if is_numpys else None
+
+
+def are_large(numbers):
+    """Whether some of a table's [[index, number], ...] may be places in files."""
+    return any(number >= _LARGE for _, number in numbers)
+
+
+def _under(by_key, says, key_of):
+    """The tables of what stands in `by_key`, a dictionary or a list, under the entries of a table."""
+
+    def found(index):
+        key = says(key_of(index))
+        if key is None or (type(by_key) is not dict and not 0 <= key < len(by_key)):
+            raise LookupError(key)
+        return by_key[key]
+
+    try:
+        places = _places(found(0))
+    except (LookupError, TypeError, ValueError):
+        return []
+    return [(kind, _entry(found, place, lambda index: index)) for kind, place in places]
 
 
 def _told(says, table, indices):
@@ -184,9 +245,9 @@ def _places(entry):
     return [(says, place) for place, part in parts for says in (_name, _number) if says(part) is not None]
 
 
-def _entry(table, place, index_of):
+def _entry(get, place, index_of):
     def entry(index):
-        found = table[index_of(index)]
+        found = get(index_of(index))
         return found if place is None else found[place]
 
     return entry
