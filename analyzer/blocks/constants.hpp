@@ -20,6 +20,7 @@ inline constexpr double k_least_stored_if_cold = 0.90;
 /// Of the bytes that a hold's batches read, by which storage may have given more or less: a hold makes few batches, and
 /// what the kernel reads ahead in a stream is for those that follow.
 inline constexpr double k_read_ahead_of_hold = 0.10;
+inline constexpr double k_page_bytes = 4096.0;  ///< a file's last one comes from storage as a whole
 /// Of a first touch's samples, that may have been read before.
 inline constexpr double k_most_read_before = 0.02;
 /// Of the bytes read, that may come from storage in a cached block; of mapped files, page faults that waited, for a

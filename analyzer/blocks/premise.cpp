@@ -93,7 +93,10 @@ Premise cold_premise(const PhaseBlock& block, Premise premise) {
   // What is made in a hold is little: in a stream the kernel may have read more ahead for it, or for what follows.
   const bool in_hold = block.run.iterable && block.run.phase == Phase::supply_cold && !block.produced;
   if (in_hold && premise.holds) {
-    premise.holds = seen.storage_known && std::abs(seen.storage_bytes - fetchable) <= k_read_ahead_of_hold * fetchable;
+    const double room = k_read_ahead_of_hold * fetchable;
+    const double last_pages = k_page_bytes * static_cast<double>(seen.opens);
+    premise.holds = seen.storage_known && seen.storage_bytes >= fetchable - room &&
+                    seen.storage_bytes <= fetchable + room + last_pages;
   }
   return premise;
 }

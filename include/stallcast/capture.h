@@ -51,6 +51,10 @@ void stallcast_batch_put(void); /* handed over; optional */
 void stallcast_sample_begin(int64_t index);
 void stallcast_sample_end(void);
 
+/* Several samples of it, made by one call. first: the index of the first; -1: none. */
+void stallcast_at_once_begin(int64_t first);
+void stallcast_at_once_end(void);
+
 /* A part of that sample, or of its batch's collate: a decoder, a transform. `part` is a number of the caller's choice,
  * 16 to 4095, named once by a text {"parts": [[16, "decode", ""]]}. Parts may lie within each other, 8
  * deep, and end in the reverse order; only in samples that are timed are they timed. */

@@ -185,7 +185,7 @@ STALLCAST_EXPORT void stallcast_sample_begin(int64_t index) {
   thread->sample.index = index;
   thread->sample.io = record::IoTotals{};
   thread->sample.unseen = 0;
-  begin_touched(*thread);
+  begin_touched(*thread, index < 0 ? -1 : index);
   thread->sample.untimed = is_sample_timed(*thread, index) ? 0 : 1;
   for (auto& file : thread->sample.files) file.file_id = 0;
   if (!is_timing(*thread)) return;
@@ -194,6 +194,20 @@ STALLCAST_EXPORT void stallcast_sample_begin(int64_t index) {
   thread->sample.begin_ns = divided ? begin_of_whole() : monotonic_ns();
   if (!divided) return;
   open_whole(*thread, record::k_part_sample, thread->sample.begin_ns, 0);
+}
+
+STALLCAST_EXPORT void stallcast_at_once_begin(int64_t first) {
+  Thread* thread = enter_api();
+  if (thread == nullptr) return;
+  const Busy busy(*thread);
+  if (thread->sample.depth == 0 && recording_now()) begin_touched(*thread, record::at_once_index(first));
+}
+
+STALLCAST_EXPORT void stallcast_at_once_end(void) {
+  Thread* thread = enter_api();
+  if (thread == nullptr) return;
+  const Busy busy(*thread);
+  if (thread->sample.depth == 0) end_touched(*thread);
 }
 
 STALLCAST_EXPORT void stallcast_sample_end(void) {

@@ -39,9 +39,11 @@ struct Sample {
   std::uint64_t begin_ns;
   record::IoTotals io;
   FileInSample files[k_files_in_sample];
-  std::uint32_t touched;     ///< records of what it touched
-  std::uint32_t wholes;      ///< written to `whole_files` so far
-  std::uint32_t next_range;  ///< of `ranges`, to be written next where all are taken
+  std::int64_t touched_index;  ///< of the records of what it touches
+  std::uint32_t touches;       ///< 1: these are written
+  std::uint32_t touched;       ///< so many were
+  std::uint32_t wholes;        ///< written to `whole_files` so far
+  std::uint32_t next_range;    ///< of `ranges`, to be written next where all are taken
   std::uint64_t whole_files[k_touched_at_once];
   TouchedRange ranges[k_touched_at_once];
 };

@@ -5,29 +5,31 @@
 #include "probes/capture/account.hpp"
 #include "probes/capture/paths.hpp"
 #include "probes/capture/phases/pages.hpp"
-#include "probes/capture/sample.hpp"
 
 namespace stallcast::capture {
 namespace {
 
 /// A sample of which more parts are read is not worth the records: what is missing is found not to be in memory.
 constexpr std::uint32_t k_most_records = 256;
+constexpr std::uint32_t k_most_records_at_once = 2048;
 
-/// The calling thread if it is in a sample whose index is known, and records are on.
+/// The calling thread if it is in a sample whose index is known, or in a batch that is made at once, and records are
+/// on.
 Thread* touching_thread() {
   Thread& thread = t_thread;
-  if (!in_sample(thread) || thread.sample.index < 0) return nullptr;
+  if (!thread.sample.touches) return nullptr;
   const Process& self = process();
   const bool is_own = thread.generation == self.generation.load(std::memory_order_acquire);
   return is_own && record::recording(self.writer) ? &thread : nullptr;
 }
 
 void write_touched(Thread& thread, std::uint64_t file_id, std::uint64_t offset, std::uint64_t bytes) {
-  if (thread.sample.touched >= k_most_records || !record::recording(process().writer)) return;
+  const std::uint32_t most = record::is_at_once(thread.sample.touched_index) ? k_most_records_at_once : k_most_records;
+  if (thread.sample.touched >= most || !record::recording(process().writer)) return;
   thread.sample.touched += 1;
   auto* touched = reserve<record::TouchedRecord>(thread, record::Kind::touched, 0);
   if (touched == nullptr) return;
-  touched->index = thread.sample.index;
+  touched->index = thread.sample.touched_index;
   touched->file_id = file_id;
   touched->offset = offset;
   touched->bytes = bytes;
@@ -63,8 +65,10 @@ bool tell_whole_file(Thread& thread, std::uint64_t file_id) {
   return true;
 }
 
-void begin_touched(Thread& thread) {
+void begin_touched(Thread& thread, std::int64_t index) {
   Sample& sample = thread.sample;
+  sample.touched_index = index;
+  sample.touches = index >= 0 || record::is_at_once(index) ? 1 : 0;
   sample.touched = sample.wholes = sample.next_range = 0;
   for (std::uint64_t& file : sample.whole_files) file = 0;
   for (TouchedRange& range : sample.ranges) range.file_id = 0;
@@ -109,7 +113,9 @@ bool touches_others_file(int fd) {
 }
 
 void end_touched(Thread& thread) {
+  if (thread.sample.touches == 0) return;
   for (TouchedRange& range : thread.sample.ranges) write_range(thread, range);
+  thread.sample.touches = 0;
 }
 
 }  // namespace stallcast::capture

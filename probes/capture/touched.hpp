@@ -6,8 +6,9 @@
 ///
 ///   pread(fd, 5000 at 0), pread(fd, 3000 at 5000), pread(fd, 10 at 90000)   ->   0 + 8192, 86016 + 8192
 ///
-/// What is read outside of samples (by a `__getitems__` that makes a batch at once, in a collate function) or by other
-/// threads belongs to no index.
+/// A `__getitems__` that makes a batch at once reads for all of its samples: the index of these records is that of its
+/// first one, by at_once_index(). What is read outside of both (in a collate function) or by other threads belongs to
+/// no index.
 #pragma once
 
 #include <sys/types.h>
@@ -18,8 +19,9 @@
 
 namespace stallcast::capture {
 
-/// A sample begins. Only with the thread busy.
-void begin_touched(Thread& thread);
+/// A sample begins, or a batch that is made at once (record::at_once_index). Negative otherwise: nothing is told. Only
+/// with the thread busy.
+void begin_touched(Thread& thread, std::int64_t index);
 
 /// The sample has opened the file, which is to be there as a whole. Only with the thread busy.
 void touch_file(int fd, std::uint64_t file_id);
@@ -34,7 +36,7 @@ bool touches_others_file(int fd);
 /// mapped. False: there was no room for it.
 bool tell_whole_file(Thread& thread, std::uint64_t file_id);
 
-/// The sample ends: writes what is left to be written. Only with the thread busy.
+/// It ends: writes what is left to be written. Only with the thread busy.
 void end_touched(Thread& thread);
 
 }  // namespace stallcast::capture

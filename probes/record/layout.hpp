@@ -281,10 +281,19 @@ struct ReceivedRecord {
   std::uint64_t bytes;
 };
 
+/// The index in records of what is read by one call for several samples, of which this is the first one's; -1 for none.
+constexpr std::int64_t at_once_index(std::int64_t first) {
+  return first < 0 ? -1 : -2 - first;
+}
+constexpr bool is_at_once(std::int64_t index) {
+  return index < -1;
+}
+
 /// A sample reads this part of a file: what has to be in memory for the sample to be.
 struct TouchedRecord {
   RecordHeader header;
-  std::int64_t index;     ///< of the sample; -1: of a stream, whose samples have none (once a file and process)
+  std::int64_t index;     ///< of the sample; -1: of a stream, whose samples have none (once a file and process);
+                          ///< is_at_once(): of several samples
   std::uint64_t file_id;  ///< as in PathRecord
   std::uint64_t offset;
   std::uint64_t bytes;  ///< UINT64_MAX: to the end of the file

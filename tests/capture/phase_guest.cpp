@@ -354,6 +354,8 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"done_batch", [](const Words&) { stallcast_batch_end(1); }},
       {"sample", [](const Words& w) { stallcast_sample_begin(w.size() > 1 ? std::stoll(w[1]) : 0); }},
       {"done", [](const Words&) { stallcast_sample_end(); }},
+      {"at_once", [](const Words& w) { stallcast_at_once_begin(std::stoll(w.at(1))); }},
+      {"all_done", [](const Words&) { stallcast_at_once_end(); }},
       {"read", [](const Words& w) { read_and_close(::open(w.at(1).c_str(), O_RDONLY | O_CLOEXEC)); }},
       {"openat", read_at},
       {"dup", read_by_duplicate},

@@ -46,6 +46,15 @@ TEST_CASE("each file that a sample opens is told of once, in every phase, outsid
   CHECK(touched_in(run) == Lines{"7 small", "7 other", "8 small", "7 small"});
 }
 
+TEST_CASE("what a call reads that makes several samples is told of under the first one's index") {
+  const Data data;
+  PhasedRun run;
+  run.guest({"batch",      data.keep, "at_once:7", data.read,   "pread:5000:10", "all_done",  data.read,
+             "at_once:-1", data.read, "all_done",  "sample:-5", data.read,       "done",      "sample:3",
+             "at_once:4",  data.read, "all_done",  data.read,   "done",          "done_batch"});
+  CHECK(touched_in(run) == Lines{"-9 small", "-9 shard 4096+4096", "3 small"});
+}
+
 TEST_CASE("files of a stream are told of once a process, without an index") {
   const Data data;
   PhasedRun run;

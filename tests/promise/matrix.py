@@ -28,6 +28,7 @@ USUAL = {
     "endless": {"sampler": "endless"},
     "stream": {"data": "stream"},
     "stream-4-persistent": {"data": "stream", "workers": 4, "persistent": True},
+    "at-once": {"data": "at-once", "persistent": True},
     "unordered": {"in_order": False},
     "unordered-4-persistent": {"in_order": False, "workers": 4, "persistent": True},
     "stateful-0": {"stateful": True, "workers": 0},

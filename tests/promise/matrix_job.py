@@ -17,7 +17,7 @@ DEFAULTS = {
     "persistent": False,
     "prefetch": None,
     "sampler": "default",  # or own, loader, distributed, weighted, batch, endless
-    "data": "files",  # or stream
+    "data": "files",  # or stream, at-once
     "in_order": True,
     "stateful": False,  # torchdata's StatefulDataLoader
     "break_after": None,  # batches after which every other pass is left
@@ -40,6 +40,17 @@ class Stream(IterableDataset):
         for index in indices[:max(1, len(indices) // (number + 1))]:
             yield self.files[index]
         job_parts.trace(f"ends in {job_parts.state()}")
+
+
+class AtOnce(Files):
+    """Makes a batch by one call, with a draw that all of its samples share."""
+
+    def __getitems__(self, indices):
+        shared = torch.rand(1)
+        samples = [self[index] for index in indices]
+        for sample in samples:
+            sample["image"] += shared
+        return samples
 
 
 class Grouped:
@@ -140,7 +151,8 @@ def main():
     wanted = {**DEFAULTS, **json.loads(sys.argv[1])}
     witness.seed(1)
     broken = wanted["break_after"] or wanted["sampler"] == "endless" or not wanted["in_order"]
-    data = Stream() if wanted["data"] == "stream" else Files(traced=not broken)
+    kinds = {"files": Files, "at-once": AtOnce}
+    data = Stream() if wanted["data"] == "stream" else kinds[wanted["data"]](traced=not broken)
     loader, generator = loader_of(wanted, data)
     evaluated = DataLoader(Files(), batch_size=16, num_workers=1)
     trainee, endless = Trainee(), None

@@ -147,6 +147,37 @@ calls.batch_end(0)
         for recording in self.check(body):
             self.assertEqual([sample.index for sample in recording.samples], [4, 1, 3, 5, 7, 2, 6, 20])
 
+    def test_batches_that_are_made_at_once(self):
+        body = """
+import traceback
+class Table:
+    def __getitem__(self, index):
+        return index
+    def __getitems__(self, indices):
+        if indices == [9]:
+            raise KeyError("row", 9)
+        return [self[index] for index in indices]
+
+table = calls.dataset_proxy(Table())
+for keys in ([4, 2], [], (1, 3), ["a"]):
+    assert table.__getitems__(keys) == list(keys)
+try:
+    table.__getitems__([9])
+    assert False
+except KeyError as error:
+    assert error.args == ("row", 9)
+    names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+    assert sys.argv[1:] or names == ["<module>", "__getitems__"], names
+Table.__getitems__ = None
+assert table.__getitems__ is None
+Table.__getitems__ = staticmethod(len)
+assert table.__getitems__ is len
+del Table.__getitems__
+assert not hasattr(table, "__getitems__") and table[5] == 5
+"""
+        for recording in self.check(body):
+            self.assertEqual([sample.index for sample in recording.samples], [5])
+
     def test_the_rest_is_the_real_object(self):
         body = """
 assert len(proxy) == 10 and proxy.kind == "real" and repr(proxy) == "<Data>"

@@ -115,6 +115,23 @@ class NamesTest(unittest.TestCase):
             held = Holder(_lst=Holder(_lst=torch.from_numpy(data.copy()), _addr=torch.from_numpy(ends)))
             self.assertEqual(tables(held)[0], self.EXPECTED)
 
+    def test_tables_of_arrow_are_asked_for_names_alone(self):
+        try:
+            import pyarrow
+        except ImportError:
+            self.skipTest("needs pyarrow")
+        images = [{"bytes": b"pixels", "path": path} for path in PATHS]
+        table = pyarrow.table({"text": ["Hello. World"] * 30, "label": [1] * 30, "image": images, "file": PATHS})
+        self.assertEqual(tables(Holder(_data=Holder(table=table), _indices=None)), [self.EXPECTED, self.EXPECTED])
+        rows = pyarrow.table({"indices": pyarrow.array([3, 4, 29], pyarrow.uint64())})
+        selected = Holder(_data=Holder(table=table), _indices=Holder(table=rows))
+        self.assertEqual(tables(selected, 3, (0, 1))[0], [[0, PATHS[3]], [1, PATHS[4]]])
+        self.assertEqual(tables(Holder(table=table), 31), [])
+
+    def test_films_of_which_samples_are_parts(self):
+        films = Holder(video_clips=Holder(video_paths=PATHS[:3], cumulative_sizes=[4, 4, 30], fps=[25, 25, 25]))
+        self.assertEqual(tables(films, 30, (0, 3, 4, 29, 30)), [[[0, PATHS[0]], [3, PATHS[0]], [4, PATHS[2]], [29, PATHS[2]]]])
+
     def test_texts_that_are_learned_from_are_no_names(self):
         self.assertEqual(tables(Holder(texts=["word " * 1000] * 30)), [])
 

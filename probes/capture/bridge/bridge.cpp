@@ -74,6 +74,15 @@ std::int64_t sample_index(Object* key) {
   return is_raw ? raw_value(key) : -1;
 }
 
+/// The index of the first of a batch's keys; -1 where they are no list.
+std::int64_t first_index(Object* keys) {
+  if (type_of(g_api, keys) != g_api.list_type) return -1;
+  Object* key = g_api.list_item(keys, 0);  // borrowed
+  if (key != nullptr) return sample_index(key);
+  g_api.err_clear();
+  return -1;
+}
+
 // --- slots of the data set's proxy alone
 // ------------------------------------------------------------------------------
 
@@ -160,8 +169,28 @@ Object* get_samples(Object* self, Object* keys) {
   return samples;
 }
 
-/// Must outlive the functions made of it.
+/// `call` is the data set's own `__getitems__`, which makes a batch at once.
+Object* get_at_once(Object* call, Object* keys) {
+  const bool marks = !t_in_sample;
+  if (marks) stallcast_at_once_begin(first_index(keys));
+  Object* samples = g_api.call_with(call, keys, nullptr);
+  if (marks) stallcast_at_once_end();
+  return samples;
+}
+
+/// Must outlive the functions made of them.
 MethodDef g_get_samples;
+MethodDef g_get_at_once;
+
+/// A method that makes a batch at once is marked; what else may stand there is as it is.
+Object* get_attr_of_dataset(Object* self, Object* name) {
+  Object* found = forward_get_attr(self, name);
+  if (found == nullptr || g_api.text_equals(name, "__getitems__") != 0) return found;
+  if (!attribute_is(type_of(g_api, found), "__name__", "method")) return found;
+  Object* marking = g_api.function_new(&g_get_at_once, found, nullptr);
+  g_api.dec_ref(found);
+  return marking;
+}
 
 Object* get_attr_of_subset(Object* self, Object* name) {
   if (g_api.text_equals(name, "__getitems__") != 0) return forward_get_attr(self, name);
@@ -178,16 +207,21 @@ Object* call_collate(Object* self, Object* positional, Object* named) {
   return batch;
 }
 
-Object* dataset_proxy_type(const char* name, Object* (*get_attr)(Object*, Object*)) {
+Object* make_dataset_proxy_type(const char* name, Object* (*get_attr)(Object*, Object*)) {
   const TypeSlot own[] = {{k_mp_subscript, pointer(get_sample)},
                           {k_mp_length, pointer(forward_length)},
                           {k_tp_iter, pointer(forward_iter)}};
   return make_proxy_type(name, own, 0, get_attr);
 }
 
+Object* dataset_proxy_type() {
+  g_get_at_once = {"__getitems__", pointer(get_at_once), k_method_one_arg, nullptr};
+  return make_dataset_proxy_type("stallcast_shim.DatasetProxy", get_attr_of_dataset);
+}
+
 Object* subset_proxy_type() {
   g_get_samples = {"__getitems__", pointer(get_samples), k_method_one_arg, nullptr};
-  return dataset_proxy_type("stallcast_shim.SubsetProxy", get_attr_of_subset);
+  return make_dataset_proxy_type("stallcast_shim.SubsetProxy", get_attr_of_subset);
 }
 
 Object* timed_call_type() {
@@ -218,8 +252,7 @@ extern "C" __attribute__((visibility("default"))) void* stallcast_python_types(s
   if (!python::load(python::g_api, base_size)) return nullptr;
   python::Object* names = python::g_api.dict_new();
   if (names == nullptr) return nullptr;
-  python::Object* dataset_proxy = python::dataset_proxy_type("stallcast_shim.DatasetProxy", python::forward_get_attr);
-  if (python::add_factory(names, 0, "dataset_proxy", dataset_proxy) &&
+  if (python::add_factory(names, 0, "dataset_proxy", python::dataset_proxy_type()) &&
       python::add_factory(names, 1, "timed_collate", python::timed_call_type()) &&
       python::add_factory(names, 2, "subset_proxy", python::subset_proxy_type()) && python::add_calls(names) &&
       python::add_operators(names)) {

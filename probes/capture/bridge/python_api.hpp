@@ -66,6 +66,7 @@ using Visit = int (*)(Object*, void*);
   X(iter_next, "PyIter_Next", Object* (*)(Object*))                                 \
   X(list_new, "PyList_New", Object* (*)(Size))                                      \
   X(list_append, "PyList_Append", int (*)(Object*, Object*))                        \
+  X(list_item, "PyList_GetItem", Object* (*)(Object*, Size))                        \
   X(repr, "PyObject_Repr", Object* (*)(Object*))                                    \
   X(call, "PyObject_Call", Object* (*)(Object*, Object*, Object*))                  \
   X(call_with, "PyObject_CallFunctionObjArgs", Object* (*)(Object*, ...))           \
@@ -100,6 +101,7 @@ struct Api {
   Object* long_type = nullptr;
   Object* bool_type = nullptr;
   Object* text_type = nullptr;
+  Object* list_type = nullptr;
   Object* type_error = nullptr;
   std::size_t base_size = 0;    ///< object.__basicsize__: where the fields of our objects begin
   std::size_t type_offset = 0;  ///< of ob_type in every object's header

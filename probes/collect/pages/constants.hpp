@@ -36,6 +36,7 @@ inline constexpr std::size_t k_timed_reads = 64;  ///< of each. Chosen: enough f
 inline constexpr std::uint64_t k_hash_node_bytes = 56;
 /// of one sample. Chosen: what reads more is no sample of files
 inline constexpr std::uint32_t k_most_sample_parts = 256;
+inline constexpr std::uint32_t k_most_at_once_parts = 2048;  ///< of a batch. Chosen: as many as are recorded of one
 
 // names_of_samples.cpp
 /// samples of which names and files are known. Chosen: digits that agree by chance do not agree so often

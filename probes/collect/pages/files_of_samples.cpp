@@ -120,7 +120,7 @@ void FilesOfSamples::take_touched(const record::TouchedRecord& touched) {
   File* file = file_of(touched.file_id);
   if (file == nullptr) return;
   mark_touched(*file);
-  if (touched.index < 0) return;
+  if (touched.index == -1) return;
   const auto number = static_cast<std::uint32_t>(file - files_.data());
   const auto known = first_.find(touched.index);
   std::uint32_t last = known != first_.end() ? known->second : k_none;
@@ -134,7 +134,7 @@ void FilesOfSamples::take_touched(const record::TouchedRecord& touched) {
     if (part.bytes == UINT64_MAX) return;
     if (touched.bytes != UINT64_MAX && touched.offset + touched.bytes <= part.offset + part.bytes) return;
   }
-  if (count >= k_most_sample_parts) return;
+  if (count >= (record::is_at_once(touched.index) ? k_most_at_once_parts : k_most_sample_parts)) return;
   if (!has_room(sizeof(Part) + (last == k_none ? k_hash_node_bytes : 0))) return;
   const auto made = static_cast<std::uint32_t>(parts_.size());
   parts_.push_back({touched.offset, touched.bytes, number, k_none});
@@ -196,7 +196,9 @@ SampleFiles FilesOfSamples::files_of(std::int64_t index) const {
 
 std::vector<std::int64_t> FilesOfSamples::indices(std::size_t most) const {
   std::vector<std::int64_t> indices;
-  for (auto at = first_.begin(); at != first_.end() && indices.size() < most; ++at) indices.push_back(at->first);
+  for (auto at = first_.begin(); at != first_.end() && indices.size() < most; ++at) {
+    if (at->first >= 0) indices.push_back(at->first);
+  }
   return indices;
 }
 

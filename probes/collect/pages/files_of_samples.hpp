@@ -1,6 +1,9 @@
 /// Which files and ranges each sample reads, as the job's recordings told (TouchedRecord): from it follows what has to
 /// be in memory for the batches that come next.
 ///
+/// What was read by one call for several samples stands under record::at_once_index() of the first: of each of them
+/// alone nothing is known.
+///
 /// Memory is bounded: of what comes when it is used up nothing is known, and find() says so.
 #pragma once
 
@@ -69,7 +72,7 @@ class FilesOfSamples {
   /// Whether samples read parts of files that are theirs alone.
   [[nodiscard]] bool are_films() const { return 2 * shared_in_parts_ < files_in_parts_; }
 
-  /// Indices of samples, `most` of them at the most, in no order.
+  /// Indices of samples that were made alone, `most` of them at the most, in no order.
   [[nodiscard]] std::vector<std::int64_t> indices(std::size_t most) const;
 
   /// All files that samples have read so far.

@@ -123,7 +123,7 @@ std::vector<NamePiece> possible_pieces(std::size_t tables) {
 const NamedSample* first_unlike(const NameRule& rule, std::span<const NamedSample> samples) {
   const auto unlike = std::find_if(samples.begin(), samples.end(), [&](const NamedSample& sample) {
     const auto path = path_by(rule, sample.names);
-    return !path || std::find(sample.paths.begin(), sample.paths.end(), *path) == sample.paths.end();
+    return !path || !std::binary_search(sample.paths->begin(), sample.paths->end(), *path);
   });
   return unlike != samples.end() ? &*unlike : nullptr;
 }
@@ -172,8 +172,9 @@ class Reading {
 
   [[nodiscard]] bool is_begin_of_path(std::size_t sample) const {
     if (sample == 0) return path_.starts_with(read_[0]);
-    const auto& paths = some_[sample]->paths;
-    return std::any_of(paths.begin(), paths.end(), [&](const auto& path) { return path.starts_with(read_[sample]); });
+    const auto& paths = *some_[sample]->paths;
+    const auto next = std::lower_bound(paths.begin(), paths.end(), read_[sample]);
+    return next != paths.end() && next->starts_with(read_[sample]);
   }
 
   /// Reads on with `text_of_sample(i)`, and from there to the end. False, and nothing has changed: that is no way

@@ -27,10 +27,10 @@ struct SampleNames {
   explicit SampleNames(std::int64_t of) : index(of) {}
 };
 
-/// A sample whose files are known.
+/// A sample whose files are known: for itself, or as some of those of all samples that were made at once with it.
 struct NamedSample {
   SampleNames names;
-  std::vector<std::string> paths{};
+  const std::vector<std::string>* paths = nullptr;  ///< in order, each once; its own are among them
 };
 
 /// What of an entry.
@@ -60,8 +60,8 @@ using NameRule = std::vector<NamePiece>;
 /// The path that a rule gives a sample; absent where an entry that it is made of is missing or has no such part.
 [[nodiscard]] std::optional<std::string> path_by(const NameRule& rule, const SampleNames& sample);
 
-/// The rule that gives `path`, one of the first sample's, and one of each other sample's; absent where none was found.
-/// A few of the samples are read for it, all have to agree.
+/// The rule that gives the first sample `path`, and each other one of its paths; absent where none was found. A few of
+/// the samples are read for it, all have to agree.
 [[nodiscard]] std::optional<NameRule> find_rule(const std::string& path, std::span<const NamedSample> samples);
 
 /// Whether a rule gives one of each sample's paths.

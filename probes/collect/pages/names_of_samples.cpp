@@ -4,30 +4,51 @@
 #include <utility>
 
 #include "probes/collect/pages/constants.hpp"
+#include "probes/record/layout.hpp"
 
 namespace stallcast::collect {
 namespace {
 
-/// Whether each of `rules` holds for all, and all files of the samples are theirs.
-bool hold(const std::vector<NameRule>& rules, const std::vector<NamedSample>& samples) {
-  const bool as_many = std::all_of(samples.begin(), samples.end(),
-                                   [&](const NamedSample& sample) { return sample.paths.size() == rules.size(); });
-  return as_many &&
-         std::all_of(rules.begin(), rules.end(), [&](const NameRule& rule) { return holds_for_all(rule, samples); });
-}
-
-/// A rule for each file of the samples; none where one has none.
-std::vector<NameRule> rules_of(const std::vector<NamedSample>& samples) {
-  std::vector<NameRule> rules;
-  for (const std::string& path : samples.front().paths) {
-    auto rule = find_rule(path, samples);
-    if (!rule) return {};
-    rules.push_back(std::move(*rule));
+/// Each sample of groups with the paths of its group.
+template <class Groups>
+std::vector<NamedSample> samples_of(const Groups& groups) {
+  std::vector<NamedSample> samples;
+  for (const auto& group : groups) {
+    for (const SampleNames& names : group.samples) samples.push_back({names, &group.paths});
   }
-  return hold(rules, samples) ? rules : std::vector<NameRule>{};
+  return samples;
 }
 
 }  // namespace
+
+/// Whether each of `rules` holds for all, and all files of the samples are theirs.
+bool NamesOfSamples::hold(const std::vector<NameRule>& rules, const std::vector<Group>& groups) {
+  return std::all_of(groups.begin(), groups.end(), [&](const Group& group) {
+    std::set<std::string> made;
+    for (const SampleNames& sample : group.samples) {
+      for (const NameRule& rule : rules) {
+        auto path = path_by(rule, sample);
+        if (!path) return false;
+        made.insert(std::move(*path));
+      }
+    }
+    return std::equal(made.begin(), made.end(), group.paths.begin(), group.paths.end());
+  });
+}
+
+/// A rule for each file of a sample; none where one has none.
+std::vector<NameRule> NamesOfSamples::rules_of(const std::vector<Group>& groups) {
+  const std::vector<NamedSample> samples = samples_of(groups);
+  const Group& first = groups.front();
+  std::vector<NameRule> rules;
+  for (const std::string& path : first.paths) {
+    if (rules.size() * first.samples.size() >= first.paths.size()) break;
+    auto rule = find_rule(path, samples);
+    if (rule) rules.push_back(std::move(*rule));
+    if (!rule && first.samples.size() == 1) return {};  // else it may be another sample's
+  }
+  return hold(rules, groups) ? rules : std::vector<NameRule>{};
+}
 
 void NamesOfSamples::take(std::uint32_t table, std::int64_t index, std::string entry) {
   if (entry.starts_with("./")) entry.erase(0, 2);
@@ -38,8 +59,10 @@ void NamesOfSamples::take(std::uint32_t table, std::int64_t index, std::string e
   tables_[table].insert_or_assign(index, std::move(entry));
 }
 
-void NamesOfSamples::take_given(std::int64_t index) {
-  if (given_.size() < k_most_given_samples) given_.insert(index);
+void NamesOfSamples::take_given(const std::vector<std::int64_t>& indices) {
+  if (indices.empty() || given_.size() + indices.size() > k_most_given_samples) return;
+  given_.insert(indices.begin(), indices.end());
+  batches_.try_emplace(indices.front(), indices);
 }
 
 SampleNames NamesOfSamples::names_of(std::int64_t index) const {
@@ -52,23 +75,30 @@ SampleNames NamesOfSamples::names_of(std::int64_t index) const {
 }
 
 bool NamesOfSamples::learn(const FilesOfSamples& known) {
-  std::vector<NamedSample> samples;
+  std::vector<Group> groups;
+  std::size_t with = 0;
   std::size_t without = 0;
+  bool all_named = true;
+  const auto add = [&](std::int64_t known_as, const std::vector<std::int64_t>& indices) {
+    if (!known.knows(known_as)) return;
+    SampleFiles found = known.files_of(known_as);
+    all_named = all_named && found.unnamed_parts == 0;
+    (found.own.empty() ? without : with) += indices.size();
+    if (found.own.empty()) return;
+    std::sort(found.own.begin(), found.own.end());
+    groups.push_back({{}, std::move(found.own)});
+    for (const std::int64_t index : indices) groups.back().samples.push_back(names_of(index));
+  };
+  for (const std::int64_t index : given_) add(index, {index});
+  for (const auto& [first, indices] : batches_) add(record::at_once_index(first), indices);
   const std::vector<NameRule> before = std::exchange(rules_, {});
   needed_ = true;
-  for (const std::int64_t index : given_) {
-    if (!known.knows(index)) continue;
-    SampleFiles found = known.files_of(index);
-    if (found.unnamed_parts > 0) return false;
-    without += found.own.empty() ? 1 : 0;
-    if (!found.own.empty()) samples.push_back({names_of(index), std::move(found.own)});
-  }
-  if (samples.size() + without < k_fewest_known_names) return false;
+  if (!all_named || with + without < k_fewest_known_names) return false;
   // A few may have read what all need, or be seen half.
-  const double few = k_most_unlike_samples * static_cast<double>(samples.size() + without);
-  needed_ = static_cast<double>(samples.size()) > few;
-  if (!needed_ || static_cast<double>(without) > few || samples.size() < k_fewest_known_names) return false;
-  rules_ = hold(before, samples) ? before : rules_of(samples);
+  const double few = k_most_unlike_samples * static_cast<double>(with + without);
+  needed_ = static_cast<double>(with) > few;
+  if (!needed_ || static_cast<double>(without) > few || with < k_fewest_known_names) return false;
+  rules_ = !before.empty() && hold(before, groups) ? before : rules_of(groups);
   return !rules_.empty();
 }
 

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -32,11 +33,12 @@ class NamesOfSamples {
   /// An entry of a rank's table number `table`. What is beyond the bounds of memory is dropped.
   void take(std::uint32_t table, std::int64_t index, std::string entry);
 
-  /// A sample that a rank has been given: what it read may be known by now.
-  void take_given(std::int64_t index);
+  /// The samples of a batch that a rank has been given: what they read may be known by now.
+  void take_given(const std::vector<std::int64_t>& indices);
 
-  /// Finds the rule that gives the files that the samples that were given, and that `known` knows, have for themselves.
-  /// False, and no rule, where these samples are fewer than eight, or no rule holds for all that have such files.
+  /// Finds the rule that gives the files that the samples that were given, and that `known` knows, have for themselves;
+  /// of those that were made at once, the files that they have together. False, and no rule, where these samples are
+  /// fewer than eight, or no rule holds for all that have such files.
   bool learn(const FilesOfSamples& known);
 
   /// Whether samples have files for themselves; as learn() found it, true where too few are known to tell.
@@ -48,10 +50,19 @@ class NamesOfSamples {
  private:
   using Table = std::unordered_map<std::int64_t, std::string>;
 
+  /// Samples whose files are known together: a single one, or those that were made at once.
+  struct Group {
+    std::vector<SampleNames> samples{};
+    std::vector<std::string> paths{};  ///< in order, each once
+  };
+
   [[nodiscard]] SampleNames names_of(std::int64_t index) const;
+  [[nodiscard]] static bool hold(const std::vector<NameRule>& rules, const std::vector<Group>& groups);
+  [[nodiscard]] static std::vector<NameRule> rules_of(const std::vector<Group>& groups);
 
   std::vector<Table> tables_{};
   std::set<std::int64_t> given_{};
+  std::map<std::int64_t, std::vector<std::int64_t>> batches_{};  ///< that were given, by their first index
   std::size_t bytes_ = 0;
   std::vector<NameRule> rules_{};  ///< one a file of each sample
   bool needed_ = false;

@@ -263,12 +263,16 @@ void RecordedFiles::take_answer(const AheadText& text) {
   if (answered_.size() >= armed_ranks(control_)) hold_what_was_told();
 }
 
-/// {"given": [index, ...]}: samples that the script has been given. {"table": n, "names": [[index, entry], ...]}, or
-/// "numbers", some of which are as large as places in files, or "labels". Names may be made of either.
+/// {"given": [[index, ...], ...]}: batches that the script has been given. {"table": n, "names": [[index, entry],
+/// ...]}, or "numbers", some of which are as large as places in files, or "labels". Names may be made of either.
 void RecordedFiles::take_names(const json& answer) {
   if (const auto given = answer.find("given"); given != answer.end() && given->is_array()) {
-    for (const json& index : *given) {
-      if (index.is_number_integer()) names_.take_given(index.get<std::int64_t>());
+    for (const json& batch : *given) {
+      std::vector<std::int64_t> indices;
+      for (const json& index : batch) {
+        if (index.is_number_integer()) indices.push_back(index.get<std::int64_t>());
+      }
+      names_.take_given(indices);
     }
   }
   const auto found = answer.find("table");

@@ -89,6 +89,21 @@ TEST_CASE("cold: what a batch reads again, an index or labels, is fetched once")
   CHECK_FALSE(check_premise(block).holds);
 }
 
+TEST_CASE("a hold of a stream: as many bytes from storage as were read, and the rest of each file's last page") {
+  PhaseBlock block = cold_block();
+  block.run.phase = Phase::supply_cold;
+  block.run.iterable = true;
+  PhaseEvidence& seen = block.evidence;
+  CHECK(check_premise(block).holds);
+  seen.opens = 2;
+  seen.storage_bytes = 1.14e6;
+  CHECK_FALSE(check_premise(block).holds);
+  seen.opens = 100;  // small files: 10 KB are three pages
+  CHECK(check_premise(block).holds);
+  seen.storage_bytes = 1.6e6;
+  CHECK_FALSE(check_premise(block).holds);
+}
+
 TEST_CASE("cached: resident at the open, or where that cannot be asked, nothing from storage") {
   for (const Phase phase : {Phase::cached, Phase::supply_cached, Phase::perturb_read, Phase::perturb_cpu}) {
     PhaseBlock block = cached_block();

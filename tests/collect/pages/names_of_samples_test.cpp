@@ -2,7 +2,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
+
+#include "probes/record/layout.hpp"
 
 namespace stallcast::collect::testing {
 namespace {
@@ -22,7 +26,7 @@ FilesOfSamples read_every_third(int samples, PathOf path_of) {
 }
 
 void give_all(NamesOfSamples& names) {
-  for (int index = 0; index < 60; ++index) names.take_given(index);
+  for (int index = 0; index < 60; ++index) names.take_given({index});
 }
 
 std::string image(int index) {
@@ -144,6 +148,41 @@ TEST_CASE("names of samples: labels beside images, as YOLO has them") {
   give_all(names);
   REQUIRE(names.learn(files));
   CHECK(names.paths_of(9) == std::vector<std::string>{image_of(9), label_of(9)});
+}
+
+TEST_CASE("names of samples: of batches that are made at once, files are known together") {
+  const auto image_of = [](int index) {
+    return "/d/" + std::to_string(index % 4) + "/" + std::to_string(11 * index) + ".jpg";
+  };
+  const auto mask_of = [](int index) { return "/d/masks/" + std::to_string(11 * index) + ".png"; };
+  FilesOfSamples files;
+  Followed followed;
+  NamesOfSamples names;
+  for (int index = 0; index < 60; ++index) names.take(0, index, image_of(index));
+  for (std::int64_t batch = 0; batch < 5; ++batch) {
+    std::vector<std::int64_t> indices;
+    for (std::int64_t sample = 0; sample < 4; ++sample) indices.push_back((batch + 5 * sample) * 7 % 40);
+    names.take_given(indices);
+    for (const std::int64_t index : indices) {
+      for (int kind = 0; kind < 2; ++kind) {
+        const auto id = static_cast<std::uint64_t>(2 * index + kind + 1);
+        followed.touched.push_back({.header = {},
+                                    .index = record::at_once_index(indices.front()),
+                                    .file_id = id,
+                                    .offset = 0,
+                                    .bytes = UINT64_MAX});
+        const auto number = static_cast<int>(index);
+        followed.paths.push_back({id, 9, 0, kind == 0 ? image_of(number) : mask_of(number)});
+      }
+    }
+  }
+  files.take(followed);
+  CHECK(files.indices(10).empty());
+  REQUIRE(names.learn(files));
+  auto paths = names.paths_of(59);
+  REQUIRE(paths.has_value());
+  std::sort(paths->begin(), paths->end());
+  CHECK(*paths == std::vector<std::string>{image_of(59), mask_of(59)});
 }
 
 TEST_CASE("names of samples: no rule where the name does not tell the folder") {

@@ -191,8 +191,8 @@ TEST_CASE("files ahead: where unread samples lie in a file that they share is to
     numbers += fmt::format("[{},{}],", touched.index, place_of(touched.index));
   }
   rank.poll();
-  std::string given = "0";
-  for (int index = 2; index < 40; index += 2) given += fmt::format(",{}", index);
+  std::string given = "[0]";
+  for (int index = 2; index < 40; index += 2) given += fmt::format(",[{}]", index);
   rank.files->ask(40, 2);  // without a table there is no order: all of the file
   rank.answer(fmt::format(R"("given":[{}]}})", given));
   rank.answer(R"("indices":[[1,3]],"done":true})");

@@ -74,12 +74,15 @@ _COUNTED = {
 }
 
 
-def write_counted(samples, by):
-    """Says by what the samples of batches are counted whose loader does not say how many there are, where that is a guess."""
-    if by not in _COUNTED:
+def write_counted(text, samples, by):
+    """Says by what the samples of batches are counted whose loader does not say how many there are, where that is a guess.
+    `text`: the loader text, or None."""
+    told = text or {}
+    if by not in _COUNTED or told.get("batch_size") == samples:
         return
+    says_it = "" if told.get("kind") == "keras" else "; DataLoader(batch_size=...) says it itself"
     capture.issue("samples-counted", "info", _COUNTED[by].format(samples),
-                  "rates are in samples per second of this count; DataLoader(batch_size=...) says it itself")
+                  "rates are in samples per second of this count" + says_it)
 
 
 def write_worker(number, workers):
@@ -191,7 +194,24 @@ def loader(loader_id, loader, iterator):
         "batch_sampler_type": _type_name(getattr(loader, "batch_sampler", None)),
         "sampler_type": _type_name(sampler),
         "timeout": getattr(loader, "timeout", None),
+        **_fastais(loader),
     }
+
+
+def _fastais(loader):
+    """fastai gives torch a loader that iterates its own one: what that one has been told."""
+    if type(loader).__name__ != "_FakeLoader" or not type(loader).__module__.startswith("fastai."):
+        return {}
+    own = vars(loader).get("d")
+    told = vars(own) if own is not None else {}
+    known = {
+        "dataset_type": _type_name(told.get("dataset")),
+        "batch_size": _integer(told.get("bs")),
+        "dataset_samples": _integer(told.get("n")),
+    }
+    known.update((name, told[key]) for name, key in (("drop_last", "drop_last"), ("shuffled", "shuffle"))
+                 if isinstance(told.get(key), bool))
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _keras_makes_ahead(loader):

@@ -2,6 +2,7 @@
 
 import functools
 import threading
+import types
 
 _thread = threading.local()
 
@@ -35,11 +36,17 @@ class _Forward:
         return repr(_real(self))
 
 
-def _dataset_proxy(begin, end):
-    """A class of data sets whose samples are marked by the C calls `begin(index)` and `end()`."""
+def _dataset_proxy(begin, end, begin_at_once, end_at_once):
+    """A class of data sets whose samples are marked by the C calls `begin(index)` and `end()`, batches that a method makes
+    at once by the others."""
 
     class DatasetProxy(_Forward):
         __slots__ = ()
+
+        def __getattribute__(self, name):
+            found = getattr(_real(self), name)
+            is_marked = name == "__getitems__" and type(found) is types.MethodType
+            return functools.partial(_get_at_once, found) if is_marked else found
 
         def __getitem__(self, key):
             if getattr(_thread, "in_sample", False):
@@ -57,6 +64,15 @@ def _dataset_proxy(begin, end):
 
         def __iter__(self):
             return iter(_real(self))
+
+    def _get_at_once(call, keys):
+        if getattr(_thread, "in_sample", False):
+            return call(keys)
+        begin_at_once(_index(keys[0]) if type(keys) is list and keys else -1)
+        try:
+            return call(keys)
+        finally:
+            end_at_once()
 
     return DatasetProxy
 
@@ -112,11 +128,12 @@ def factories(ctypes, library):
     """{"dataset_proxy", "subset_proxy", "timed_collate"}: the same behaviour as the built-in ones, at about a microsecond a sample."""
     sample_begin, sample_end = library.stallcast_sample_begin, library.stallcast_sample_end
     collate_begin, collate_end = library.stallcast_collate_begin, library.stallcast_collate_end
-    for function in (sample_begin, sample_end, collate_begin, collate_end):
+    at_once_begin, at_once_end = library.stallcast_at_once_begin, library.stallcast_at_once_end
+    for function in (sample_begin, sample_end, collate_begin, collate_end, at_once_begin, at_once_end):
         function.argtypes = []
         function.restype = None
-    sample_begin.argtypes = [ctypes.c_int64]
-    dataset_proxy = _dataset_proxy(sample_begin, sample_end)
+    sample_begin.argtypes = at_once_begin.argtypes = [ctypes.c_int64]
+    dataset_proxy = _dataset_proxy(sample_begin, sample_end, at_once_begin, at_once_end)
     return {
         "dataset_proxy": dataset_proxy,
         "subset_proxy": _subset_proxy(dataset_proxy, sample_begin, sample_end),

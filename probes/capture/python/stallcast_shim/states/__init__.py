@@ -11,6 +11,8 @@
     lookahead    the index lists around where a pass is: what both of them keep
     answer       what the tool is told of the batches to come
     names        what a data set calls its samples, so that it can be told which files unread ones will read
+    pickled      of entries that a data set keeps pickled, their texts and numbers
+    arrow        of tables of Arrow, the columns of names
     jax_steps    which loader trains, of a JAX job
     device_clock the device's own time of a burst
 """

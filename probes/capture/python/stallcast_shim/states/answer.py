@@ -43,7 +43,7 @@ def _write(measured, serial, asked):
         return
     for begin, part in _parts(lists):
         capture.text(capture.TEXT_AHEAD, {"serial": serial, "turn": first + begin, "indices": part})
-    if run.passes < 2:
+    if run.passes < 2 or _makes_at_once(measured.dataset()):
         _tell_names(measured, serial, lists)
     capture.text(capture.TEXT_AHEAD, {"serial": serial, "turn": first, "indices": [], "done": True})
 
@@ -60,17 +60,18 @@ def _obstacle(measured):
 
 
 def _tell_names(measured, serial, lists):
-    """In a first pass nobody has seen what these samples read: how they are called, where they may lie, and some that were
-    read."""
+    """In a first pass nobody has seen what these samples read: how they are called, where they may lie, and batches of some
+    that were read."""
     number = measured.position
     before = measured.prediction.lists(max(0, number - _NAMED_BATCHES), min(number, _NAMED_BATCHES))
-    given = _flat(before)[-_MOST_NAMED:]
-    capture.text(capture.TEXT_AHEAD, {"serial": serial, "given": given})
+    batches = _last([_flat([one]) for one in before], _MOST_NAMED)
+    for _, part in _parts(batches):
+        capture.text(capture.TEXT_AHEAD, {"serial": serial, "given": part})
     dataset = measured.dataset()
     samples = (measured.current_pass.loader.text or {}).get("dataset_samples")
     if dataset is None or samples is None:
         return
-    indices = given + _flat(lists)
+    indices = _flat(batches) + _flat(lists)
     found = names.Names(dataset, samples)
     left = _MOST_ENTRIES
     for key, table, entries in _tables(found, indices):
@@ -87,6 +88,22 @@ def _tables(found, indices):
         yield "names", table, entries
     for table, entries in found.numbers(indices):
         yield "numbers" if names.are_large(entries) else "labels", table, entries
+
+
+def _makes_at_once(dataset):
+    """Whether batches are made by one call each: which sample reads what is then learned from how they are called alone."""
+    return callable(getattr(type(dataset), "__getitems__", None))
+
+
+def _last(batches, most):
+    """As many of the last ones as have no more than `most` indices."""
+    kept = []
+    for batch in reversed(batches):
+        most -= len(batch)
+        if most < 0:
+            break
+        kept.insert(0, batch)
+    return kept
 
 
 def _flat(lists):

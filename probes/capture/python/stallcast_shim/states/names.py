@@ -7,6 +7,8 @@ instances' own dictionaries, only lists, tuples, dictionaries and arrays that ar
 strings and pathlib's own paths are taken for names. Other paths may do anything when they are asked for their text, for
 instance download what they stand for.
 
+A table of Arrow in memory or in a mapped file (Hugging Face's datasets) is asked for columns of names alone.
+
 An entry may be the key of another table (COCO: the number of an image, and a dictionary from numbers to file names; a label,
 and the list of classes): what stands there is told as a table of its own. Entries that are kept pickled, one behind the other
 (MMEngine, detectron2), are looked through for their texts and numbers, and nothing is unpickled.
@@ -19,7 +21,7 @@ import pathlib
 import sys
 import types
 
-from . import pickled
+from . import arrow, pickled
 
 _MOST_DEPTH = 3  # a data set within a data set within a data set
 _MOST_OBJECTS = 64
@@ -79,6 +81,10 @@ class Names:
             self._by_key.append(value)
             return
         self._add_pickled(attributes, samples, index_of)
+        self._add_parts(attributes, samples, index_of)
+        mapping = arrow.mapping_of(attributes)
+        if mapping is not None:
+            return self._search(attributes["_data"], None, lambda index: mapping(index_of(index)), depth + 1)
         ends = _of_concatenation(attributes, samples)
         if ends is not None:
             return self._search_each(attributes["datasets"], ends, index_of, depth)
@@ -112,9 +118,26 @@ class Names:
         if found is not None:
             self._add_places(found[0], found.__getitem__, index_of)
 
+    def _add_parts(self, attributes, samples, index_of):
+        """Names of what several samples are parts of, as clips are of films, where another attribute says with which sample
+        the next one begins."""
+        if samples is None:
+            return
+        listed = [value for value in attributes.values() if type(value) in (list, tuple) or _is_array(value, "UOiu")]
+        for ends in listed:
+            if not 1 < len(ends) < samples or _number(ends[-1]) != samples:
+                continue
+            for held in listed:
+                if held is not ends and len(held) == len(ends):
+                    self._add_places(held[0], _part_of(held, ends), index_of, _name)
+
     def _add(self, held, samples, index_of):
         """Whether `held` is a table, or a frame of them."""
         kind = type(held)
+        if arrow.is_table(held):
+            for column in arrow.columns(held) if samples is None or held.num_rows == samples else ():
+                self._tables.append((_name, _entry(column, None, index_of)))
+            return True
         if kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas":
             for column in range(min(held.shape[1], _MOST_PLACES)):
                 self._add_table(held.iloc[:, column].array, samples, index_of)  # nothing is converted
@@ -190,6 +213,10 @@ def _under(by_key, says, key_of):
     except (LookupError, TypeError, ValueError):
         return []
     return [(kind, _entry(found, place, lambda index: index)) for kind, place in places]
+
+
+def _part_of(held, ends):
+    return lambda index: held[bisect.bisect_right(ends, index)]
 
 
 def _told(says, table, indices):

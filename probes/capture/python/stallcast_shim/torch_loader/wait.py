@@ -204,7 +204,7 @@ def _delivered(iterator, current_pass, ready, numbers_before, batch):
         if samples is None:
             samples = sizes.of_stream(batch, iterator._auto_collation)
             if not iterator._auto_collation and not loader.delivered:
-                describe.write_counted(*sizes.of_item(batch))
+                describe.write_counted(loader.text, *sizes.of_item(batch))
         if iterator._num_workers == 0:
             calls.batch_end(samples)
             if current_pass.phased is not None:
