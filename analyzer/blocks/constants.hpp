@@ -21,6 +21,8 @@ inline constexpr double k_least_stored_if_cold = 0.90;
 /// what the kernel reads ahead in a stream is for those that follow.
 inline constexpr double k_read_ahead_of_hold = 0.10;
 inline constexpr double k_page_bytes = 4096.0;  ///< a file's last one comes from storage as a whole
+/// Of the same bytes, that such last pages may have in addition. Chosen: of files of 8 KiB on
+inline constexpr double k_last_pages_of_hold = 0.5;
 /// Of a first touch's samples, that may have been read before.
 inline constexpr double k_most_read_before = 0.02;
 /// Of the bytes read, that may come from storage in a cached block; of mapped files, page faults that waited, for a

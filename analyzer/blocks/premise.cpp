@@ -94,7 +94,8 @@ Premise cold_premise(const PhaseBlock& block, Premise premise) {
   const bool in_hold = block.run.iterable && block.run.phase == Phase::supply_cold && !block.produced;
   if (in_hold && premise.holds) {
     const double room = k_read_ahead_of_hold * fetchable;
-    const double last_pages = k_page_bytes * static_cast<double>(seen.opens);
+    const double last_pages =
+        std::min(k_page_bytes * static_cast<double>(seen.opens), k_last_pages_of_hold * fetchable);
     premise.holds = seen.storage_known && seen.storage_bytes >= fetchable - room &&
                     seen.storage_bytes <= fetchable + room + last_pages;
   }

@@ -51,8 +51,8 @@ void stallcast_batch_put(void); /* handed over; optional */
 void stallcast_sample_begin(int64_t index);
 void stallcast_sample_end(void);
 
-/* Several samples of it, made by one call. first: the index of the first; -1: none. */
-void stallcast_at_once_begin(int64_t first);
+/* Several samples of it, made by one call. */
+void stallcast_at_once_begin(const int64_t* indices, uint32_t count);
 void stallcast_at_once_end(void);
 
 /* A part of that sample, or of its batch's collate: a decoder, a transform. `part` is a number of the caller's choice,

@@ -117,6 +117,7 @@ STALLCAST_EXPORT void stallcast_batch_begin(uint64_t iterator_id, uint64_t batch
   help_end(*thread);
   thread->batch = Batch{};
   thread->sample.depth = 0;
+  thread->sample.touches = 0;
   thread->sample.untimed = 0;
   if (thread->parts != nullptr) thread->parts->depth = 0;
   thread->unput_batch = nullptr;
@@ -185,7 +186,7 @@ STALLCAST_EXPORT void stallcast_sample_begin(int64_t index) {
   thread->sample.index = index;
   thread->sample.io = record::IoTotals{};
   thread->sample.unseen = 0;
-  begin_touched(*thread, index < 0 ? -1 : index);
+  if (!touches_at_once(*thread)) begin_touched(*thread, index < 0 ? -1 : index);
   thread->sample.untimed = is_sample_timed(*thread, index) ? 0 : 1;
   for (auto& file : thread->sample.files) file.file_id = 0;
   if (!is_timing(*thread)) return;
@@ -196,11 +197,14 @@ STALLCAST_EXPORT void stallcast_sample_begin(int64_t index) {
   open_whole(*thread, record::k_part_sample, thread->sample.begin_ns, 0);
 }
 
-STALLCAST_EXPORT void stallcast_at_once_begin(int64_t first) {
+STALLCAST_EXPORT void stallcast_at_once_begin(const int64_t* indices, uint32_t count) {
   Thread* thread = enter_api();
   if (thread == nullptr) return;
   const Busy busy(*thread);
-  if (thread->sample.depth == 0 && recording_now()) begin_touched(*thread, record::at_once_index(first));
+  if (thread->sample.depth != 0 || !recording_now()) return;
+  record::AtOnceIndex index;
+  for (uint32_t i = 0; i < count; ++i) index.add(indices[i]);
+  begin_touched(*thread, index.value());
 }
 
 STALLCAST_EXPORT void stallcast_at_once_end(void) {
@@ -218,7 +222,7 @@ STALLCAST_EXPORT void stallcast_sample_end(void) {
   const bool timed = is_timing(*thread);
   const std::uint64_t closed_ns = close_whole(*thread, record::k_part_sample);
   thread->sample.untimed = 0;
-  end_touched(*thread);
+  if (!touches_at_once(*thread)) end_touched(*thread);
   if (in_phase()) at_sample_end();
   if (!record::may_record(process().writer) || thread->sample.recorded == 0) return;
   const bool ended_at_close = closed_ns != 0 && !in_phase();  // a phase may have made it longer since

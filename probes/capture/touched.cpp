@@ -17,7 +17,7 @@ constexpr std::uint32_t k_most_records_at_once = 2048;
 /// on.
 Thread* touching_thread() {
   Thread& thread = t_thread;
-  if (!thread.sample.touches) return nullptr;
+  if (thread.sample.touches == 0) return nullptr;
   const Process& self = process();
   const bool is_own = thread.generation == self.generation.load(std::memory_order_acquire);
   return is_own && record::recording(self.writer) ? &thread : nullptr;
@@ -63,6 +63,10 @@ bool tell_whole_file(Thread& thread, std::uint64_t file_id) {
   touched->bytes = UINT64_MAX;
   record::commit(thread.out);
   return true;
+}
+
+bool touches_at_once(const Thread& thread) {
+  return thread.sample.touches != 0 && record::is_at_once(thread.sample.touched_index);
 }
 
 void begin_touched(Thread& thread, std::int64_t index) {

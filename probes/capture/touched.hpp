@@ -6,9 +6,9 @@
 ///
 ///   pread(fd, 5000 at 0), pread(fd, 3000 at 5000), pread(fd, 10 at 90000)   ->   0 + 8192, 86016 + 8192
 ///
-/// A `__getitems__` that makes a batch at once reads for all of its samples: the index of these records is that of its
-/// first one, by at_once_index(). What is read outside of both (in a collate function) or by other threads belongs to
-/// no index.
+/// A `__getitems__` that makes a batch at once reads for all of its samples: the index of these records is that of all
+/// of them, an AtOnceIndex. What is read outside of both (in a collate function) or by other threads belongs to no
+/// index.
 #pragma once
 
 #include <sys/types.h>
@@ -22,6 +22,9 @@ namespace stallcast::capture {
 /// A sample begins, or a batch that is made at once (record::at_once_index). Negative otherwise: nothing is told. Only
 /// with the thread busy.
 void begin_touched(Thread& thread, std::int64_t index);
+
+/// Whether the thread is in a batch that is made at once.
+bool touches_at_once(const Thread& thread);
 
 /// The sample has opened the file, which is to be there as a whole. Only with the thread busy.
 void touch_file(int fd, std::uint64_t file_id);

@@ -281,10 +281,20 @@ struct ReceivedRecord {
   std::uint64_t bytes;
 };
 
-/// The index in records of what is read by one call for several samples, of which this is the first one's; -1 for none.
-constexpr std::int64_t at_once_index(std::int64_t first) {
-  return first < 0 ? -1 : -2 - first;
-}
+/// The index in records of what is read by one call for several samples: a number of all of theirs, FNV-1a of them,
+/// below -1. -1 where there are none.
+class AtOnceIndex {
+ public:
+  constexpr void add(std::int64_t index) {
+    hash_ = (hash_ ^ static_cast<std::uint64_t>(index)) * 0x100000001b3ULL;
+    any_ = true;
+  }
+  [[nodiscard]] constexpr std::int64_t value() const { return any_ ? -2 - static_cast<std::int64_t>(hash_ >> 2U) : -1; }
+
+ private:
+  std::uint64_t hash_ = 0xcbf29ce484222325ULL;
+  bool any_ = false;
+};
 constexpr bool is_at_once(std::int64_t index) {
   return index < -1;
 }

@@ -87,6 +87,12 @@ void read_and_close(int fd) {
   ::close(fd);
 }
 
+void at_once(const Words& words) {
+  std::vector<std::int64_t> indices;
+  for (std::size_t i = 1; i < words.size(); ++i) indices.push_back(std::stoll(words[i]));
+  stallcast_at_once_begin(indices.data(), static_cast<std::uint32_t>(indices.size()));
+}
+
 void read_by_duplicate(const Words& words) {
   const int fd = ::open(words.at(1).c_str(), O_RDONLY | O_CLOEXEC);
   char page[4096];
@@ -354,7 +360,7 @@ const std::map<std::string, std::function<void(const Words&)>>& commands() {
       {"done_batch", [](const Words&) { stallcast_batch_end(1); }},
       {"sample", [](const Words& w) { stallcast_sample_begin(w.size() > 1 ? std::stoll(w[1]) : 0); }},
       {"done", [](const Words&) { stallcast_sample_end(); }},
-      {"at_once", [](const Words& w) { stallcast_at_once_begin(std::stoll(w.at(1))); }},
+      {"at_once", at_once},
       {"all_done", [](const Words&) { stallcast_at_once_end(); }},
       {"read", [](const Words& w) { read_and_close(::open(w.at(1).c_str(), O_RDONLY | O_CLOEXEC)); }},
       {"openat", read_at},

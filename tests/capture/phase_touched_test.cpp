@@ -46,13 +46,18 @@ TEST_CASE("each file that a sample opens is told of once, in every phase, outsid
   CHECK(touched_in(run) == Lines{"7 small", "7 other", "8 small", "7 small"});
 }
 
-TEST_CASE("what a call reads that makes several samples is told of under the first one's index") {
+TEST_CASE("what a call reads that makes several samples is told of under a number of all of theirs") {
   const Data data;
   PhasedRun run;
-  run.guest({"batch",      data.keep, "at_once:7", data.read,   "pread:5000:10", "all_done",  data.read,
-             "at_once:-1", data.read, "all_done",  "sample:-5", data.read,       "done",      "sample:3",
-             "at_once:4",  data.read, "all_done",  data.read,   "done",          "done_batch"});
-  CHECK(touched_in(run) == Lines{"-9 small", "-9 shard 4096+4096", "3 small"});
+  run.guest({"batch",     data.keep, "at_once:7:3", data.read,   "pread:5000:10", "all_done",  data.read,
+             "at_once",   data.read, "all_done",    "sample:-5", data.read,       "done",      "sample:3",
+             "at_once:4", data.read, "all_done",    data.read,   "done",          "done_batch"});
+  record::AtOnceIndex index;
+  index.add(7);
+  index.add(3);
+  const std::string of_both = std::to_string(index.value());
+  CHECK(index.value() < -1);
+  CHECK(touched_in(run) == Lines{of_both + " small", of_both + " shard 4096+4096", "3 small"});
 }
 
 TEST_CASE("files of a stream are told of once a process, without an index") {

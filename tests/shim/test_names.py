@@ -5,12 +5,14 @@ import pathlib
 import pickle
 import sys
 import tempfile
+import time
 import types
 import unittest
 
 sys.path.insert(0, os.environ["STALLCAST_TEST_SHIM"])
 
-from stallcast_shim.states.names import Names, are_large  # noqa: E402
+from stallcast_shim.states import answer  # noqa: E402
+from stallcast_shim.states.names import Names  # noqa: E402
 
 PATHS = ["/data/%02d.jpg" % (7 * index % 100) for index in range(30)]
 
@@ -30,7 +32,7 @@ class Holder:
 
 
 def tables(dataset, samples=30, indices=(3, 4)):
-    return list(Names(dataset, samples).tables(indices))
+    return [table.told(indices) for table in Names(dataset, samples).names()]
 
 
 class NamesTest(unittest.TestCase):
@@ -75,10 +77,22 @@ class NamesTest(unittest.TestCase):
     def test_numbers_that_may_be_places_in_files_come_first(self):
         rows = [[index % 3, 100000 * index, 99000] for index in range(30)]
         ends = [70000 * index for index in range(31)]
-        found = Names(Holder(rows=rows, ends=ends, labels=[1] * 30, seen=[True] * 30), 30).numbers((3, 4))
-        large = [(1, [[3, 300000], [4, 400000]]), (2, [[3, 99000], [4, 99000]]), (3, [[3, 210000], [4, 280000]])]
-        self.assertEqual(found, large + [(0, [[3, 0], [4, 1]]), (4, [[3, 1], [4, 1]])])
-        self.assertEqual([are_large(entries) for _, entries in found], [True] * 3 + [False] * 2)
+        dataset = Holder(rows=rows, ends=ends, labels=[1] * 30, seen=[True] * 30)
+        found = [(table.where, table.told((3, 4)), are_large) for table, are_large in Names(dataset, 30).numbers((3, 4))]
+        self.assertEqual(found, [(".rows[1]", [[3, 300000], [4, 400000]], True), (".rows[2]", [[3, 99000], [4, 99000]], True),
+                                 (".ends", [[3, 210000], [4, 280000]], True), (".rows[0]", [[3, 0], [4, 1]], False),
+                                 (".labels", [[3, 1], [4, 1]], False)])
+
+    def test_telling_ends_in_time(self):
+        (table,) = Names(Holder(paths=PATHS), 30).names()
+        self.assertEqual(table.told(range(30), time.monotonic() + 60), [[index, path] for index, path in enumerate(PATHS)])
+        self.assertEqual(table.told(range(30), time.monotonic()), [])
+
+    def test_the_last_batches(self):
+        batches = [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+        for as_wholes, most, expected in ((False, 5, [[5, 6], [7, 8, 9]]), (True, 5, [[7, 8, 9]]), (False, 2, [[8, 9]]),
+                                          (True, 2, [[7, 8, 9]]), (True, 9, batches), (False, 9, batches)):
+            self.assertEqual(answer._last(batches, most, as_wholes), expected)
 
     def test_a_dictionary_by_numbers_that_a_table_holds(self):
         numbers = [1000 - 7 * index for index in range(30)]
@@ -90,6 +104,19 @@ class NamesTest(unittest.TestCase):
         self.assertEqual(tables(coco()), [self.EXPECTED])
         both = Holder(datasets=[coco(), coco()], cumulative_sizes=[30, 60])
         self.assertEqual(tables(both, 60, (3, 34)), [[[3, PATHS[3]], [34, PATHS[4]]]])
+        few = Holder(ids=[7, 8], coco=Holder(imgs={8: {"file_name": "8.jpg"}, 7: {"file_name": "7.jpg"}}))
+        self.assertEqual(tables(Holder(datasets=[coco(), few], cumulative_sizes=[30, 32]), 32, (4, 31)),
+                         [[[4, PATHS[4]], [31, "8.jpg"]]])
+
+    def test_keys_that_may_do_anything_are_not_looked_up(self):
+        class Key:
+            def __hash__(self):
+                return hash(5)
+
+            def __eq__(self, other):
+                raise AssertionError("it was compared")
+
+        self.assertEqual(tables(Holder(ids=[5] * 30, images={Key(): "a.jpg"}, more={5: "b.jpg", Key: "c"})), [])
 
     def test_a_list_of_classes_by_labels(self):
         found = tables(Holder(classes=["cat", "dog"], labels=[index % 2 for index in range(30)], paths=PATHS))
@@ -110,23 +137,36 @@ class NamesTest(unittest.TestCase):
         ends = numpy.cumsum([len(row) for row in rows])
         self.assertEqual(tables(Holder(data_bytes=data, data_address=ends))[0], self.EXPECTED)
         self.assertEqual(tables(Holder(data_bytes=data[:-1], data_address=ends)), [])
-        torch = sys.modules.get("torch")
-        if torch is not None:
-            held = Holder(_lst=Holder(_lst=torch.from_numpy(data.copy()), _addr=torch.from_numpy(ends)))
-            self.assertEqual(tables(held)[0], self.EXPECTED)
+
+    def test_tensors_stay_as_they_are(self):
+        try:
+            import torch
+        except ImportError:
+            self.skipTest("needs torch")
+        weights, halves = torch.zeros(30), torch.zeros(30, dtype=torch.bfloat16)
+        data, ends = torch.zeros(90, dtype=torch.uint8), 3 * torch.arange(1, 31)
+        self.assertEqual(tables(Holder(weights=weights, halves=halves, data=data, ends=ends)), [])
+        for tensor in (weights, halves, data, ends):
+            tensor.resize_(600)
 
     def test_tables_of_arrow_are_asked_for_names_alone(self):
         try:
             import pyarrow
         except ImportError:
             self.skipTest("needs pyarrow")
-        images = [{"bytes": b"pixels", "path": path} for path in PATHS]
+        images = pyarrow.array([{"bytes": None, "path": path} for path in PATHS],
+                               pyarrow.struct([("bytes", pyarrow.binary()), ("path", pyarrow.string())]))
         table = pyarrow.table({"text": ["Hello. World"] * 30, "label": [1] * 30, "image": images, "file": PATHS})
         self.assertEqual(tables(Holder(_data=Holder(table=table), _indices=None)), [self.EXPECTED, self.EXPECTED])
         rows = pyarrow.table({"indices": pyarrow.array([3, 4, 29], pyarrow.uint64())})
         selected = Holder(_data=Holder(table=table), _indices=Holder(table=rows))
         self.assertEqual(tables(selected, 3, (0, 1))[0], [[0, PATHS[3]], [1, PATHS[4]]])
         self.assertEqual(tables(Holder(table=table), 31), [])
+        embedded = pyarrow.table({"image": [{"bytes": b"pixels", "path": path} for path in PATHS]})
+        self.assertEqual(tables(Holder(table=embedded)), [])
+        parts = pyarrow.concat_tables([table.slice(0, 4), table.slice(4, 1), table.slice(5)])
+        self.assertEqual(tables(Holder(table=parts), 30, (3, 4))[0], self.EXPECTED)
+        self.assertEqual(tables(Holder(_indices=Holder(), _data=Holder(table=table)), 30), [self.EXPECTED, self.EXPECTED])
 
     def test_films_of_which_samples_are_parts(self):
         films = Holder(video_clips=Holder(video_paths=PATHS[:3], cumulative_sizes=[4, 4, 30], fps=[25, 25, 25]))

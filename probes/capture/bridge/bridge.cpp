@@ -74,13 +74,17 @@ std::int64_t sample_index(Object* key) {
   return is_raw ? raw_value(key) : -1;
 }
 
-/// The index of the first of a batch's keys; -1 where they are no list.
-std::int64_t first_index(Object* keys) {
-  if (type_of(g_api, keys) != g_api.list_type) return -1;
-  Object* key = g_api.list_item(keys, 0);  // borrowed
-  if (key != nullptr) return sample_index(key);
-  g_api.err_clear();
-  return -1;
+/// Begins a batch that is made at once, where its keys are a list of so few indices.
+void begin_at_once(Object* keys) {
+  constexpr Size k_most = 2048;
+  std::int64_t indices[k_most];
+  const Size count = type_of(g_api, keys) == g_api.list_type ? g_api.size(keys) : 0;
+  bool all = count > 0 && count <= k_most;
+  for (Size i = 0; all && i < count; ++i) {
+    indices[i] = sample_index(g_api.list_item(keys, i));  // borrowed
+    all = indices[i] >= 0;
+  }
+  stallcast_at_once_begin(indices, all ? static_cast<std::uint32_t>(count) : 0);
 }
 
 // --- slots of the data set's proxy alone
@@ -172,7 +176,7 @@ Object* get_samples(Object* self, Object* keys) {
 /// `call` is the data set's own `__getitems__`, which makes a batch at once.
 Object* get_at_once(Object* call, Object* keys) {
   const bool marks = !t_in_sample;
-  if (marks) stallcast_at_once_begin(first_index(keys));
+  if (marks) begin_at_once(keys);
   Object* samples = g_api.call_with(call, keys, nullptr);
   if (marks) stallcast_at_once_end();
   return samples;
@@ -186,7 +190,7 @@ MethodDef g_get_at_once;
 Object* get_attr_of_dataset(Object* self, Object* name) {
   Object* found = forward_get_attr(self, name);
   if (found == nullptr || g_api.text_equals(name, "__getitems__") != 0) return found;
-  if (!attribute_is(type_of(g_api, found), "__name__", "method")) return found;
+  if (type_of(g_api, found) != g_api.method_type) return found;
   Object* marking = g_api.function_new(&g_get_at_once, found, nullptr);
   g_api.dec_ref(found);
   return marking;

@@ -27,7 +27,8 @@ bool find_objects(Api& api) {
   if (!find(type_error, "PyExc_TypeError")) return false;
   api.type_error = *type_error;
   return find(api.none, "_Py_NoneStruct") && find(api.long_type, "PyLong_Type") && find(api.bool_type, "PyBool_Type") &&
-         find(api.text_type, "PyUnicode_Type") && find(api.list_type, "PyList_Type");
+         find(api.text_type, "PyUnicode_Type") && find(api.list_type, "PyList_Type") &&
+         find(api.method_type, "PyMethod_Type");
 }
 
 /// The type is the last word of every object header (plain, debug and free-threaded builds): shown on a number.

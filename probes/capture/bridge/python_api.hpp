@@ -102,6 +102,7 @@ struct Api {
   Object* bool_type = nullptr;
   Object* text_type = nullptr;
   Object* list_type = nullptr;
+  Object* method_type = nullptr;
   Object* type_error = nullptr;
   std::size_t base_size = 0;    ///< object.__basicsize__: where the fields of our objects begin
   std::size_t type_offset = 0;  ///< of ob_type in every object's header

@@ -36,11 +36,15 @@ inline constexpr std::size_t k_timed_reads = 64;  ///< of each. Chosen: enough f
 inline constexpr std::uint64_t k_hash_node_bytes = 56;
 /// of one sample. Chosen: what reads more is no sample of files
 inline constexpr std::uint32_t k_most_sample_parts = 256;
+/// calls for several samples. Chosen: as many as may be given, with four samples each; from these a rule is learned
+inline constexpr std::size_t k_most_at_once = 1024;
 inline constexpr std::uint32_t k_most_at_once_parts = 2048;  ///< of a batch. Chosen: as many as are recorded of one
 
 // names_of_samples.cpp
 /// samples of which names and files are known. Chosen: digits that agree by chance do not agree so often
 inline constexpr std::size_t k_fewest_known_names = 8;
+/// of texts and of numbers. Chosen: as many as a rank tells (stallcast_shim/states/names)
+inline constexpr std::uint32_t k_most_name_tables = 16;
 inline constexpr std::size_t k_most_given_samples = 4096;  ///< Chosen: more make no rule surer
 /// of names, with what keeping them takes. Chosen: a quarter of what the files of samples may take
 inline constexpr std::size_t k_most_name_bytes = 64ULL << 20U;
@@ -52,8 +56,8 @@ inline constexpr std::uint32_t k_most_name_components = 4;
 inline constexpr std::uint32_t k_most_name_words = 5;  ///< of one, the last one's number. Chosen: likewise
 inline constexpr std::size_t k_read_names = 16;  ///< samples. Chosen: texts that agree by chance do not agree so often
 inline constexpr std::size_t k_most_name_readings = 8;  ///< Chosen: so many kinds of rare samples may there be
-/// of one path. Chosen: a tenth of a second of the tool's time; a rule takes about as many as the path has characters
-inline constexpr std::size_t k_most_name_steps = 20'000;
+/// of one search for rules. Chosen: a second of the tool's time; a rule takes about as many as the path has characters
+inline constexpr std::size_t k_most_name_steps = 50'000;
 
 // places_of_samples.cpp
 inline constexpr std::uint32_t k_most_place_tables = 8;  ///< as many as a rank tells (stallcast_shim/states/names)

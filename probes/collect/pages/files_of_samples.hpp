@@ -114,6 +114,7 @@ class FilesOfSamples {
   std::uint64_t limit_bytes_;
   std::uint64_t used_bytes_ = 0;
   bool full_ = false;
+  std::size_t at_once_ = 0;  ///< calls for several samples
   std::size_t data_files_ = 0;
   std::uint64_t data_bytes_ = 0;
   std::size_t files_in_parts_ = 0;

@@ -131,8 +131,9 @@ const NamedSample* first_unlike(const NameRule& rule, std::span<const NamedSampl
 /// Reads the paths of some samples from left to right. `path` is one of the first of them.
 class Reading {
  public:
-  Reading(const std::string& path, std::span<const NamedSample> all, std::vector<const NamedSample*> some)
-      : path_(path), all_(all), some_(std::move(some)), read_(some_.size()) {
+  Reading(const std::string& path, std::span<const NamedSample> all, std::vector<const NamedSample*> some,
+          std::size_t& steps)
+      : path_(path), all_(all), some_(std::move(some)), steps_(steps), read_(some_.size()) {
     add_values();
   }
 
@@ -189,9 +190,9 @@ class Reading {
       fits = is_begin_of_path(i);
     }
     if (fits) {
-      rule_.push_back(piece);
+      rule_.pieces.push_back(piece);
       if (go_on()) return true;
-      rule_.pop_back();
+      rule_.pieces.pop_back();
     }
     for (std::size_t i = 0; i < before.size(); ++i) read_[i].resize(before[i]);
     return false;
@@ -202,7 +203,8 @@ class Reading {
       unlike_ = first_unlike(rule_, all_);
       if (unlike_ == nullptr) return true;
     }
-    if (read_.front().size() >= path_.size() || ++steps_ > k_most_name_steps || !is_new()) return false;
+    if (read_.front().size() >= path_.size() || steps_ == 0 || !is_new()) return false;
+    --steps_;
     for (const Value& value : values_) {
       if (go_on_with(value.piece, [&](std::size_t sample) -> const std::string& { return value.texts[sample]; })) {
         return true;
@@ -225,15 +227,15 @@ class Reading {
   std::vector<const NamedSample*> some_;
   const NamedSample* unlike_ = nullptr;
   std::vector<Value> values_{};
+  std::size_t& steps_;
   std::vector<std::string> read_;  ///< of each of them, from the beginning of a path
   std::unordered_set<std::string> seen_{};
-  std::size_t steps_ = 0;
   NameRule rule_{};
 };
 
 /// Characters that are the same in all follow each other as one text.
-NameRule joined(NameRule pieces) {
-  NameRule rule;
+std::vector<NamePiece> joined(std::vector<NamePiece> pieces) {
+  std::vector<NamePiece> rule;
   for (NamePiece& piece : pieces) {
     const bool goes_on = piece.table == NamePiece::k_text && !rule.empty() && rule.back().table == NamePiece::k_text;
     if (goes_on) {
@@ -245,11 +247,35 @@ NameRule joined(NameRule pieces) {
   return rule;
 }
 
+bool stands_in_texts(const std::string& entry, const std::vector<NamePiece>& pieces) {
+  return std::any_of(pieces.begin(), pieces.end(), [&](const NamePiece& piece) {
+    return piece.table == NamePiece::k_text && piece.text.find(entry) != std::string::npos;
+  });
+}
+
+/// NameRule::same of a rule with these pieces.
+std::vector<std::pair<std::uint32_t, std::string>> same_in_all(const std::vector<NamePiece>& pieces,
+                                                               std::span<const NamedSample> samples) {
+  std::vector<std::pair<std::uint32_t, std::string>> same;
+  for (std::uint32_t table = 0; table < samples.front().names.entries.size(); ++table) {
+    const std::string* first = samples.front().names.entries[table];
+    const bool in_all = first != nullptr && std::all_of(samples.begin(), samples.end(), [&](const NamedSample& sample) {
+                          return sample.names.entries[table] != nullptr && *sample.names.entries[table] == *first;
+                        });
+    if (in_all && stands_in_texts(*first, pieces)) same.emplace_back(table, *first);
+  }
+  return same;
+}
+
 }  // namespace
 
 std::optional<std::string> path_by(const NameRule& rule, const SampleNames& sample) {
+  for (const auto& [table, entry] : rule.same) {
+    const std::string* own = table < sample.entries.size() ? sample.entries[table] : nullptr;
+    if (own == nullptr || *own != entry) return std::nullopt;
+  }
   std::string path;
-  for (const NamePiece& piece : rule) {
+  for (const NamePiece& piece : rule.pieces) {
     const auto text = text_of(piece, sample);
     if (!text) return std::nullopt;
     path += *text;
@@ -257,22 +283,22 @@ std::optional<std::string> path_by(const NameRule& rule, const SampleNames& samp
   return path;
 }
 
-std::optional<NameRule> find_rule(const std::string& path, std::span<const NamedSample> samples) {
+std::optional<NameRule> find_rule(const std::string& path, std::span<const NamedSample> samples, std::size_t& steps) {
   std::vector<const NamedSample*> some;
   const std::size_t count = std::min(samples.size(), k_read_names);
   for (std::size_t i = 0; i < count; ++i) some.push_back(&samples[i * samples.size() / count]);
   // What those have in common that are read, a rare one may not have.
   for (std::size_t readings = 0; !some.empty() && readings < k_most_name_readings; ++readings) {
-    Reading reading(path, samples, some);
-    if (auto rule = reading.rule()) return joined(std::move(*rule));
+    Reading reading(path, samples, some, steps);
+    if (auto found = reading.rule()) {
+      NameRule rule{joined(std::move(found->pieces)), {}};
+      rule.same = same_in_all(rule.pieces, samples);
+      return rule;
+    }
     if (reading.unlike() == nullptr) break;
     some.push_back(reading.unlike());
   }
   return std::nullopt;
-}
-
-bool holds_for_all(const NameRule& rule, std::span<const NamedSample> samples) {
-  return first_unlike(rule, samples) == nullptr;
 }
 
 }  // namespace stallcast::collect

@@ -14,6 +14,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace stallcast::collect {
@@ -55,16 +56,20 @@ struct NamePiece {
   std::string text{};
 };
 
-using NameRule = std::vector<NamePiece>;
+struct NameRule {
+  std::vector<NamePiece> pieces{};
+  /// Entries (by table) that all samples had which it was learned from, and which stand in its texts: one that has
+  /// another entry there may be called otherwise.
+  std::vector<std::pair<std::uint32_t, std::string>> same{};
+};
 
-/// The path that a rule gives a sample; absent where an entry that it is made of is missing or has no such part.
+/// The path that a rule gives a sample; absent where an entry that it is made of is missing or has no such part, or
+/// where one is not the same as in all others.
 [[nodiscard]] std::optional<std::string> path_by(const NameRule& rule, const SampleNames& sample);
 
 /// The rule that gives the first sample `path`, and each other one of its paths; absent where none was found. A few of
-/// the samples are read for it, all have to agree.
-[[nodiscard]] std::optional<NameRule> find_rule(const std::string& path, std::span<const NamedSample> samples);
-
-/// Whether a rule gives one of each sample's paths.
-[[nodiscard]] bool holds_for_all(const NameRule& rule, std::span<const NamedSample> samples);
+/// the samples are read for it, all have to agree. `steps` is what the search may still take, and then has left.
+[[nodiscard]] std::optional<NameRule> find_rule(const std::string& path, std::span<const NamedSample> samples,
+                                                std::size_t& steps);
 
 }  // namespace stallcast::collect

@@ -36,14 +36,35 @@ bool NamesOfSamples::hold(const std::vector<NameRule>& rules, const std::vector<
   });
 }
 
+/// Takes those groups out that have not as many files a sample as most have: they were seen half, or what else was read
+/// came with them. The samples of these.
+std::size_t NamesOfSamples::leave_odd_out(std::vector<Group>& groups) {
+  const auto files_a_sample = [](const Group& group) {
+    return static_cast<double>(group.paths.size()) / static_cast<double>(group.samples.size());
+  };
+  std::vector<double> counts;
+  for (const Group& group : groups) counts.push_back(files_a_sample(group));
+  if (counts.empty()) return 0;
+  std::nth_element(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2), counts.end());
+  const double usual = counts[counts.size() / 2];
+  std::size_t left_out = 0;
+  std::erase_if(groups, [&](const Group& group) {
+    const bool is_odd = group.samples.size() > 1 && files_a_sample(group) != usual;
+    left_out += is_odd ? group.samples.size() : 0;
+    return is_odd;
+  });
+  return left_out;
+}
+
 /// A rule for each file of a sample; none where one has none.
 std::vector<NameRule> NamesOfSamples::rules_of(const std::vector<Group>& groups) {
   const std::vector<NamedSample> samples = samples_of(groups);
   const Group& first = groups.front();
+  std::size_t steps = k_most_name_steps;
   std::vector<NameRule> rules;
   for (const std::string& path : first.paths) {
     if (rules.size() * first.samples.size() >= first.paths.size()) break;
-    auto rule = find_rule(path, samples);
+    auto rule = find_rule(path, samples, steps);
     if (rule) rules.push_back(std::move(*rule));
     if (!rule && first.samples.size() == 1) return {};  // else it may be another sample's
   }
@@ -53,16 +74,19 @@ std::vector<NameRule> NamesOfSamples::rules_of(const std::vector<Group>& groups)
 void NamesOfSamples::take(std::uint32_t table, std::int64_t index, std::string entry) {
   if (entry.starts_with("./")) entry.erase(0, 2);
   const std::size_t bytes = entry.size() + sizeof(std::string) + k_hash_node_bytes;
-  if (table >= 2 * k_text_tables || entry.empty() || bytes_ + bytes > k_most_name_bytes) return;
+  if (table >= k_most_name_tables || entry.empty() || bytes_ + bytes > k_most_name_bytes) return;
   if (tables_.size() <= table) tables_.resize(table + 1);
-  bytes_ += bytes;
-  tables_[table].insert_or_assign(index, std::move(entry));
+  const auto [place, is_new] = tables_[table].try_emplace(index);
+  bytes_ += is_new ? bytes : 0;
+  place->second = std::move(entry);
 }
 
 void NamesOfSamples::take_given(const std::vector<std::int64_t>& indices) {
   if (indices.empty() || given_.size() + indices.size() > k_most_given_samples) return;
   given_.insert(indices.begin(), indices.end());
-  batches_.try_emplace(indices.front(), indices);
+  record::AtOnceIndex together;
+  for (const std::int64_t index : indices) together.add(index);
+  batches_.try_emplace(together.value(), indices);
 }
 
 SampleNames NamesOfSamples::names_of(std::int64_t index) const {
@@ -78,11 +102,11 @@ bool NamesOfSamples::learn(const FilesOfSamples& known) {
   std::vector<Group> groups;
   std::size_t with = 0;
   std::size_t without = 0;
-  bool all_named = true;
-  const auto add = [&](std::int64_t known_as, const std::vector<std::int64_t>& indices) {
+  bool all_own = true;  // and named
+  const auto add = [&](std::int64_t known_as, const std::set<std::int64_t>& indices) {
     if (!known.knows(known_as)) return;
     SampleFiles found = known.files_of(known_as);
-    all_named = all_named && found.unnamed_parts == 0;
+    all_own = all_own && found.unnamed_parts == 0 && (known_as >= 0 || found.own.empty() || found.shared.empty());
     (found.own.empty() ? without : with) += indices.size();
     if (found.own.empty()) return;
     std::sort(found.own.begin(), found.own.end());
@@ -90,14 +114,18 @@ bool NamesOfSamples::learn(const FilesOfSamples& known) {
     for (const std::int64_t index : indices) groups.back().samples.push_back(names_of(index));
   };
   for (const std::int64_t index : given_) add(index, {index});
-  for (const auto& [first, indices] : batches_) add(record::at_once_index(first), indices);
+  for (const auto& [together, indices] : batches_) add(together, {indices.begin(), indices.end()});
   const std::vector<NameRule> before = std::exchange(rules_, {});
   needed_ = true;
-  if (!all_named || with + without < k_fewest_known_names) return false;
+  if (!all_own || with + without < k_fewest_known_names) return false;
+  const std::size_t odd = leave_odd_out(groups);
+  with -= odd;
+  without += odd;
   // A few may have read what all need, or be seen half.
   const double few = k_most_unlike_samples * static_cast<double>(with + without);
-  needed_ = static_cast<double>(with) > few;
-  if (!needed_ || static_cast<double>(without) > few || with < k_fewest_known_names) return false;
+  needed_ = odd > 0 || static_cast<double>(with) > few;
+  const bool enough = with >= k_fewest_known_names && groups.size() > 1;
+  if (!needed_ || static_cast<double>(without) > few || !enough) return false;
   rules_ = !before.empty() && hold(before, groups) ? before : rules_of(groups);
   return !rules_.empty();
 }

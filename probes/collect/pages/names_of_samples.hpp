@@ -27,9 +27,6 @@ namespace stallcast::collect {
 
 class NamesOfSamples {
  public:
-  /// Tables of texts, as many as a rank tells (stallcast_shim/states/names); those of numbers follow, likewise as many.
-  static constexpr std::uint32_t k_text_tables = 8;
-
   /// An entry of a rank's table number `table`. What is beyond the bounds of memory is dropped.
   void take(std::uint32_t table, std::int64_t index, std::string entry);
 
@@ -52,17 +49,18 @@ class NamesOfSamples {
 
   /// Samples whose files are known together: a single one, or those that were made at once.
   struct Group {
-    std::vector<SampleNames> samples{};
-    std::vector<std::string> paths{};  ///< in order, each once
+    std::vector<SampleNames> samples{};  ///< each once
+    std::vector<std::string> paths{};    ///< in order, each once
   };
 
   [[nodiscard]] SampleNames names_of(std::int64_t index) const;
+  [[nodiscard]] static std::size_t leave_odd_out(std::vector<Group>& groups);
   [[nodiscard]] static bool hold(const std::vector<NameRule>& rules, const std::vector<Group>& groups);
   [[nodiscard]] static std::vector<NameRule> rules_of(const std::vector<Group>& groups);
 
   std::vector<Table> tables_{};
   std::set<std::int64_t> given_{};
-  std::map<std::int64_t, std::vector<std::int64_t>> batches_{};  ///< that were given, by their first index
+  std::map<std::int64_t, std::vector<std::int64_t>> batches_{};  ///< that were given, by their AtOnceIndex
   std::size_t bytes_ = 0;
   std::vector<NameRule> rules_{};  ///< one a file of each sample
   bool needed_ = false;

@@ -27,6 +27,12 @@ std::uint32_t armed_ranks(const record::ControlBlock& control) {
   return count;
 }
 
+/// The number of a table of this name, a new one for a new name.
+std::uint32_t number_of(std::map<std::string, std::uint32_t>& tables, const json& name) {
+  const auto next = static_cast<std::uint32_t>(tables.size());
+  return tables.try_emplace(name.get<std::string>(), next).first->second;
+}
+
 /// Whether a rank is measured of which nobody knows what comes next.
 bool has_stream(const record::ControlBlock& control) {
   return std::any_of(std::begin(control.phases), std::end(control.phases), [](const record::PhaseSlot& slot) {
@@ -263,8 +269,9 @@ void RecordedFiles::take_answer(const AheadText& text) {
   if (answered_.size() >= armed_ranks(control_)) hold_what_was_told();
 }
 
-/// {"given": [[index, ...], ...]}: batches that the script has been given. {"table": n, "names": [[index, entry],
-/// ...]}, or "numbers", some of which are as large as places in files, or "labels". Names may be made of either.
+/// {"given": [[index, ...], ...]}: batches that the script has been given. {"table": "where it stands in the data set",
+/// "names": [[index, entry], ...]}, or "numbers", some of which are as large as places in files, or "labels". Names may
+/// be made of either.
 void RecordedFiles::take_names(const json& answer) {
   if (const auto given = answer.find("given"); given != answer.end() && given->is_array()) {
     for (const json& batch : *given) {
@@ -276,8 +283,8 @@ void RecordedFiles::take_names(const json& answer) {
     }
   }
   const auto found = answer.find("table");
-  if (found == answer.end() || !found->is_number_unsigned()) return;
-  const auto table = found->get<std::uint32_t>();
+  if (found == answer.end() || !found->is_string()) return;
+  const std::uint32_t table = number_of(name_tables_, *found);
   for (const char* key : {"names", "numbers", "labels"}) {
     const auto entries = answer.find(key);
     if (entries == answer.end() || !entries->is_array()) continue;
@@ -286,8 +293,9 @@ void RecordedFiles::take_names(const json& answer) {
       const auto index = entry[0].get<std::int64_t>();
       if (entry[1].is_string()) names_.take(table, index, entry[1].get<std::string>());
       if (!entry[1].is_number_integer()) continue;
-      names_.take(NamesOfSamples::k_text_tables + table, index, std::to_string(entry[1].get<std::int64_t>()));
-      if (key == std::string_view("numbers")) places_.take(table, index, entry[1].get<std::int64_t>());
+      names_.take(table, index, std::to_string(entry[1].get<std::int64_t>()));
+      if (key != std::string_view("numbers")) continue;
+      places_.take(number_of(place_tables_, *found), index, entry[1].get<std::int64_t>());
     }
   }
 }

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <unordered_map>
@@ -88,6 +89,8 @@ class RecordedFiles : public FilesAhead {
   record::ControlBlock& control_;
   RecordingFollower follower_;
   FilesOfSamples samples_{};
+  std::map<std::string, std::uint32_t> name_tables_{};   ///< their numbers
+  std::map<std::string, std::uint32_t> place_tables_{};  ///< likewise
   NamesOfSamples names_{};
   PlacesOfSamples places_{};
   StreamPositions positions_{};

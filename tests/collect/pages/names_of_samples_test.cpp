@@ -150,39 +150,94 @@ TEST_CASE("names of samples: labels beside images, as YOLO has them") {
   CHECK(names.paths_of(9) == std::vector<std::string>{image_of(9), label_of(9)});
 }
 
-TEST_CASE("names of samples: of batches that are made at once, files are known together") {
-  const auto image_of = [](int index) {
+namespace {
+
+/// Batches that are made at once: each sample has an image and a mask, called by an entry.
+struct AtOnce {
+  static std::string image_of(std::int64_t index) {
     return "/d/" + std::to_string(index % 4) + "/" + std::to_string(11 * index) + ".jpg";
-  };
-  const auto mask_of = [](int index) { return "/d/masks/" + std::to_string(11 * index) + ".png"; };
-  FilesOfSamples files;
-  Followed followed;
-  NamesOfSamples names;
-  for (int index = 0; index < 60; ++index) names.take(0, index, image_of(index));
-  for (std::int64_t batch = 0; batch < 5; ++batch) {
-    std::vector<std::int64_t> indices;
-    for (std::int64_t sample = 0; sample < 4; ++sample) indices.push_back((batch + 5 * sample) * 7 % 40);
-    names.take_given(indices);
-    for (const std::int64_t index : indices) {
-      for (int kind = 0; kind < 2; ++kind) {
-        const auto id = static_cast<std::uint64_t>(2 * index + kind + 1);
-        followed.touched.push_back({.header = {},
-                                    .index = record::at_once_index(indices.front()),
-                                    .file_id = id,
-                                    .offset = 0,
-                                    .bytes = UINT64_MAX});
-        const auto number = static_cast<int>(index);
-        followed.paths.push_back({id, 9, 0, kind == 0 ? image_of(number) : mask_of(number)});
-      }
-    }
   }
-  files.take(followed);
-  CHECK(files.indices(10).empty());
-  REQUIRE(names.learn(files));
-  auto paths = names.paths_of(59);
+  static std::string mask_of(std::int64_t index) { return "/d/masks/" + std::to_string(11 * index) + ".png"; }
+
+  AtOnce() {
+    for (int index = 0; index < 60; ++index) names.take(0, index, image_of(index));
+  }
+
+  void read(std::int64_t index, std::uint64_t id, const std::string& path) {
+    followed.touched.push_back({.header = {}, .index = index, .file_id = id, .offset = 0, .bytes = UINT64_MAX});
+    followed.paths.push_back({id, 9, 0, path});
+  }
+
+  /// A batch of these samples is given, of which only the first `read_samples` were seen.
+  std::int64_t give(const std::vector<std::int64_t>& indices, std::size_t read_samples) {
+    record::AtOnceIndex together;
+    for (const std::int64_t index : indices) together.add(index);
+    names.take_given(indices);
+    for (std::size_t i = 0; i < read_samples; ++i) {
+      read(together.value(), static_cast<std::uint64_t>(2 * indices[i] + 1), image_of(indices[i]));
+      read(together.value(), static_cast<std::uint64_t>(2 * indices[i] + 2), mask_of(indices[i]));
+    }
+    return together.value();
+  }
+
+  bool learn() {
+    FilesOfSamples files;
+    files.take(followed);
+    CHECK(files.indices(10).empty());
+    return names.learn(files);
+  }
+
+  NamesOfSamples names;
+  Followed followed;
+};
+
+}  // namespace
+
+TEST_CASE("names of samples: of batches that are made at once, files are known together") {
+  AtOnce job;
+  for (std::int64_t batch = 0; batch < 12; ++batch) {
+    std::vector<std::int64_t> indices;
+    for (std::int64_t sample = 0; sample < 4; ++sample) indices.push_back((batch + 12 * sample) * 7 % 48);
+    if (batch == 3) indices[1] = indices[0];  // one comes twice
+    job.give(indices, batch == 5 ? 3 : 4);    // one was seen half
+  }
+  REQUIRE(job.learn());
+  auto paths = job.names.paths_of(59);
   REQUIRE(paths.has_value());
   std::sort(paths->begin(), paths->end());
-  CHECK(*paths == std::vector<std::string>{image_of(59), mask_of(59)});
+  CHECK(*paths == std::vector<std::string>{AtOnce::image_of(59), AtOnce::mask_of(59)});
+}
+
+TEST_CASE(
+    "names of samples: one batch that was made at once is too little, and so are files that it shares with others") {
+  AtOnce one;
+  one.give({0, 7, 14, 21, 28, 35, 42, 49}, 8);
+  CHECK_FALSE(one.learn());
+  AtOnce shared;
+  for (std::int64_t batch = 0; batch < 4; ++batch) {
+    const std::int64_t together = shared.give({batch, batch + 10, batch + 20, batch + 30}, 4);
+    shared.read(together, 500, "/d/labels.h5");
+    shared.followed.touched.back().bytes = 4096;
+  }
+  CHECK_FALSE(shared.learn());
+  CHECK(shared.names.are_needed());
+}
+
+TEST_CASE(
+    "names of samples: where what all known ones have in common stands in the path, another sample's is not known") {
+  const auto path_of = [](int index) {
+    return "/d/" + std::string(index < 58 ? "cat" : "dog") + "/" + std::to_string(3 * index) + ".jpg";
+  };
+  NamesOfSamples names;
+  for (int index = 0; index < 60; ++index) {
+    names.take(0, index, std::to_string(3 * index));
+    names.take(1, index, index < 58 ? "cat" : "dog");
+    names.take(2, index, index < 58 ? "first" : "second");  // stands in no path
+  }
+  give_all(names);
+  REQUIRE(names.learn(read_every_third(20, path_of)));
+  CHECK(names.paths_of(56) == std::vector<std::string>{path_of(56)});
+  CHECK_FALSE(names.paths_of(59).has_value());
 }
 
 TEST_CASE("names of samples: no rule where the name does not tell the folder") {

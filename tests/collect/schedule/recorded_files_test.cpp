@@ -200,7 +200,7 @@ TEST_CASE("files ahead: where unread samples lie in a file that they share is to
   CHECK(rank.files->held_bytes() > 500'000);
   rank.files->release();
   rank.files->ask(40, 2);
-  rank.answer(fmt::format(R"("table":3,"numbers":[{}[1,{}],[3,{}]]}})", numbers, place_of(1), place_of(3)));
+  rank.answer(fmt::format(R"("table":".table3","numbers":[{}[1,{}],[3,{}]]}})", numbers, place_of(1), place_of(3)));
   rank.answer(R"("indices":[[1,3]],"done":true})");
   CHECK(rank.settled() == State::held);
   CHECK(rank.files->held_bytes() < 5 * 4096);

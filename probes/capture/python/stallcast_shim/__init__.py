@@ -6,6 +6,7 @@
     fallback      the same marks in Python, for interpreters that the capture library cannot extend
     describe      what the records are about: process, loader, pass
     sizes         samples of a batch
+    at_once       data sets that make a batch by one call
     thread        what the current thread is in the middle of
     frames        keeps our functions out of Python's warnings
 

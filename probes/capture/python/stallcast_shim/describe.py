@@ -202,8 +202,7 @@ def _fastais(loader):
     """fastai gives torch a loader that iterates its own one: what that one has been told."""
     if type(loader).__name__ != "_FakeLoader" or not type(loader).__module__.startswith("fastai."):
         return {}
-    own = vars(loader).get("d")
-    told = vars(own) if own is not None else {}
+    told = getattr(vars(loader).get("d"), "__dict__", {})
     known = {
         "dataset_type": _type_name(told.get("dataset")),
         "batch_size": _integer(told.get("bs")),

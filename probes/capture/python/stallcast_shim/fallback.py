@@ -36,7 +36,7 @@ class _Forward:
         return repr(_real(self))
 
 
-def _dataset_proxy(begin, end, begin_at_once, end_at_once):
+def _dataset_proxy(ctypes, begin, end, begin_at_once, end_at_once):
     """A class of data sets whose samples are marked by the C calls `begin(index)` and `end()`, batches that a method makes
     at once by the others."""
 
@@ -68,7 +68,10 @@ def _dataset_proxy(begin, end, begin_at_once, end_at_once):
     def _get_at_once(call, keys):
         if getattr(_thread, "in_sample", False):
             return call(keys)
-        begin_at_once(_index(keys[0]) if type(keys) is list and keys else -1)
+        indices = [_index(key) for key in keys] if type(keys) is list else []
+        if min(indices, default=-1) < 0:
+            indices = []
+        begin_at_once((ctypes.c_int64 * len(indices))(*indices), len(indices))
         try:
             return call(keys)
         finally:
@@ -132,8 +135,9 @@ def factories(ctypes, library):
     for function in (sample_begin, sample_end, collate_begin, collate_end, at_once_begin, at_once_end):
         function.argtypes = []
         function.restype = None
-    sample_begin.argtypes = at_once_begin.argtypes = [ctypes.c_int64]
-    dataset_proxy = _dataset_proxy(sample_begin, sample_end, at_once_begin, at_once_end)
+    sample_begin.argtypes = [ctypes.c_int64]
+    at_once_begin.argtypes = [ctypes.POINTER(ctypes.c_int64), ctypes.c_uint32]
+    dataset_proxy = _dataset_proxy(ctypes, sample_begin, sample_end, at_once_begin, at_once_end)
     return {
         "dataset_proxy": dataset_proxy,
         "subset_proxy": _subset_proxy(dataset_proxy, sample_begin, sample_end),

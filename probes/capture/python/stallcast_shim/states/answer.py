@@ -4,15 +4,20 @@ called. It asks through the control block; a text of the recording answers.
 
 import ctypes
 import json
+from time import monotonic
 
-from .. import capture
+from .. import at_once, capture
 from ..capture import calls
 from . import names
 from .segment_run import run
 
 _NAMED_BATCHES = 8  # that were given, whose samples are named
 _MOST_NAMED = 512  # samples of them
-_MOST_ENTRIES = 20000  # of all tables together: writing them takes the script a fifth of a second
+_MOST_ENTRIES = 40000  # of all tables together
+_FEWEST_SAID = 0.9  # of samples that were given, by a table that is of use
+_MOST_BYTES = 2 << 20  # of these
+_LONGEST_S = 1.0  # what looking for them may take the script; mostly some milliseconds
+_ENTRY_BYTES = 24  # of an entry, its name aside
 _MOST_TEXT = 12000  # bytes of an answer; a text holds 16 KiB
 
 _u64 = ctypes.c_uint64
@@ -43,8 +48,9 @@ def _write(measured, serial, asked):
         return
     for begin, part in _parts(lists):
         capture.text(capture.TEXT_AHEAD, {"serial": serial, "turn": first + begin, "indices": part})
-    if run.passes < 2 or _makes_at_once(measured.dataset()):
-        _tell_names(measured, serial, lists)
+    as_wholes = at_once.makes_at_once(measured.dataset())
+    if run.passes < 2 or as_wholes:
+        _tell_names(measured, serial, lists, as_wholes)
     capture.text(capture.TEXT_AHEAD, {"serial": serial, "turn": first, "indices": [], "done": True})
 
 
@@ -59,50 +65,75 @@ def _obstacle(measured):
     return measured.prediction.why_not
 
 
-def _tell_names(measured, serial, lists):
+def _tell_names(measured, serial, lists, as_wholes):
     """In a first pass nobody has seen what these samples read: how they are called, where they may lie, and batches of some
-    that were read."""
+    that were read. `as_wholes`: batches are made by one call each, and nobody ever sees what one sample of them reads."""
     number = measured.position
     before = measured.prediction.lists(max(0, number - _NAMED_BATCHES), min(number, _NAMED_BATCHES))
-    batches = _last([_flat([one]) for one in before], _MOST_NAMED)
+    batches = _last([_flat([one]) for one in before], _MOST_NAMED, as_wholes)
     for _, part in _parts(batches):
         capture.text(capture.TEXT_AHEAD, {"serial": serial, "given": part})
     dataset = measured.dataset()
     samples = (measured.current_pass.loader.text or {}).get("dataset_samples")
     if dataset is None or samples is None:
         return
-    indices = _flat(batches) + _flat(lists)
-    found = names.Names(dataset, samples)
-    left = _MOST_ENTRIES
-    for key, table, entries in _tables(found, indices):
-        left -= len(entries)
-        if left < 0:
-            return
-        for _, part in _parts(entries):
-            capture.text(capture.TEXT_AHEAD, {"serial": serial, "table": table, key: part})
+    until = monotonic() + _LONGEST_S
+    try:
+        _tell_tables(names.Names(dataset, samples), serial, _flat(batches), _flat(lists), until)
+    except Exception:  # whatever a data set holds: then its names are not known, which is said of the blocks that lack them
+        return
 
 
-def _tables(found, indices):
-    """What is told of each table first is what is most likely of use."""
-    for table, entries in enumerate(found.tables(indices)):
-        yield "names", table, entries
-    for table, entries in found.numbers(indices):
-        yield "numbers" if names.are_large(entries) else "labels", table, entries
+def _tell_tables(found, serial, given, coming, until):
+    """What tables say of these samples, first of those that were given; what is most likely of use comes first."""
+    kinds = [("names", table) for table in found.names()]
+    kinds += [("numbers" if are_large else "labels", table) for table, are_large in found.numbers(given)]
+    left = _Left()
+    of_use = []
+    said = []
+    for kind, table in kinds:
+        known = table.told(given, until)
+        if len(known) >= _FEWEST_SAID * len(given) and not (known and known in said):
+            said.append(known)
+            of_use.append((kind, table))
+            _tell_entries(serial, kind, table, known, left)
+    for kind, table in of_use:
+        _tell_entries(serial, kind, table, table.told(coming[: max(0, left.entries)], until), left)
 
 
-def _makes_at_once(dataset):
-    """Whether batches are made by one call each: which sample reads what is then learned from how they are called alone."""
-    return callable(getattr(type(dataset), "__getitems__", None))
+class _Left:
+    """What may still be told."""
+
+    def __init__(self):
+        self.entries = _MOST_ENTRIES
+        self.bytes = _MOST_BYTES
 
 
-def _last(batches, most):
-    """As many of the last ones as have no more than `most` indices."""
+def _tell_entries(serial, kind, table, entries, left):
+    left.entries -= len(entries)
+    begin, size = 0, 0
+    for number in range(len(entries) + 1):
+        bytes_of = len(str(entries[number][1])) + _ENTRY_BYTES if number < len(entries) else _MOST_TEXT
+        if size + bytes_of > _MOST_TEXT and number > begin:
+            left.bytes -= size
+            if left.bytes < 0:
+                return
+            capture.text(capture.TEXT_AHEAD, {"serial": serial, "table": table.where[:200], kind: entries[begin:number]})
+            begin, size = number, 0
+        size += bytes_of
+
+
+def _last(batches, most, as_wholes):
+    """The last ones, with so many indices together. `as_wholes`: no batch is cut, and one is kept whatever it has."""
     kept = []
     for batch in reversed(batches):
+        if len(batch) <= most or (as_wholes and not kept):
+            kept.insert(0, batch)
+        elif most > 0 and not as_wholes:
+            kept.insert(0, batch[-most:])
         most -= len(batch)
-        if most < 0:
+        if most <= 0:
             break
-        kept.insert(0, batch)
     return kept
 
 

@@ -7,11 +7,10 @@ instances' own dictionaries, only lists, tuples, dictionaries and arrays that ar
 strings and pathlib's own paths are taken for names. Other paths may do anything when they are asked for their text, for
 instance download what they stand for.
 
-A table of Arrow in memory or in a mapped file (Hugging Face's datasets) is asked for columns of names alone.
-
-An entry may be the key of another table (COCO: the number of an image, and a dictionary from numbers to file names; a label,
-and the list of classes): what stands there is told as a table of its own. Entries that are kept pickled, one behind the other
-(MMEngine, detectron2), are looked through for their texts and numbers, and nothing is unpickled.
+Tables of Arrow (Hugging Face's datasets) are asked for columns of names alone. An entry may be the key of another table
+(COCO: the number of an image, and a dictionary from numbers to file names; a label, and the list of classes): what stands
+there is told as a table of its own. Entries that are kept pickled, one behind the other (MMEngine), are looked through for
+their texts and numbers, and nothing is unpickled.
 """
 
 import bisect
@@ -20,6 +19,7 @@ import os
 import pathlib
 import sys
 import types
+from time import monotonic
 
 from . import arrow, pickled
 
@@ -31,141 +31,173 @@ _LARGE = 1 << 16  # below it a number says nothing of where in a file something 
 _LONGEST = 1024  # of a name; what is longer is a text that is learned from
 _MOST_ATTRIBUTES = 256  # a dictionary that has more has entries of samples
 _MOST_PLACES = 8  # in an entry that is a tuple or a dictionary, and columns of a frame
+_PROBED = 64  # entries, by which tables of large numbers are known
+_AT_A_TIME = 16  # entries between two looks at the clock
 _PATHS = (pathlib.PosixPath, pathlib.WindowsPath, pathlib.PurePosixPath, pathlib.PureWindowsPath)
 _NO_DATA = (types.ModuleType, types.FunctionType, types.MethodType, type)  # have a dictionary, and hold no samples
+
+
+class Table:
+    """`says`: _name or _number; `entry_of`: function from an index to an entry; `where`: where it stands in the data set."""
+
+    def __init__(self, says, entry_of, where):
+        self.says = says
+        self.entry_of = entry_of
+        self.where = where
+
+    def told(self, indices, until=None):
+        """[[index, entry], ...] of these samples; of the first of them, where the clock has come to `until` meanwhile."""
+        entries = []
+        for number, index in enumerate(indices):
+            if until is not None and number % _AT_A_TIME == 0 and monotonic() >= until:
+                break
+            try:
+                said = self.says(self.entry_of(index))
+            except (LookupError, TypeError, ValueError, OSError):
+                continue
+            if said is not None:
+                entries.append([index, said])
+        return entries
 
 
 class Names:
     """Of one data set. `dataset`: the script's own; `samples`: its length."""
 
     def __init__(self, dataset, samples):
-        self._tables = []  # (is it of names or of numbers, function from an index to an entry)
-        self._by_key = []  # dictionaries and lists whose keys may be entries of tables
-        self._seen = set()
+        self._tables = []
+        self._by_key = []  # (dictionary or list whose keys may be entries of tables, where it stands)
+        self._seen = {}  # id -> the object, so that none that comes later has it, too
         self._visited = 0
-        self._search_whole(dataset, samples, lambda index: index, 0)
+        self._search_whole(dataset, samples, lambda index: index, 0, "", 0)
 
-    def tables(self, indices):
-        """For each table of names its [[index, entry], ...] of these samples; those that look like paths come first."""
-        named = [entry for says, entry in self._tables if says is _name]
-        likely = sorted(named, key=lambda entry: _rank(_told(_name, entry, (0,))))
-        for entry in likely[:_MOST_TABLES]:
-            yield _told(_name, entry, indices)
+    def names(self):
+        """The tables of names; those that look like paths come first."""
+        named = [table for table in self._tables if table.says is _name]
+        return sorted(named, key=lambda table: _rank(table.told((0,))))[:_MOST_TABLES]
 
     def numbers(self, indices):
-        """Likewise of tables of numbers: (which, [[index, number], ...]), in every answer alike. Those come first of which
-        some are large."""
-        numbered = [entry for says, entry in self._tables if says is _number]
-        told = [_told(_number, entry, indices) for entry in numbered[:_MOST_TABLES]]
-        return sorted(enumerate(told), key=lambda table: not are_large(table[1]))
+        """[(table, are some of its numbers large?), ...] of the tables of numbers, those with large ones first."""
+        numbered = [table for table in self._tables if table.says is _number][:_MOST_TABLES]
+        found = [(table, _are_large(table.told(indices[:_PROBED]))) for table in numbered]
+        return sorted(found, key=lambda one: not one[1])
 
-    def _search_whole(self, dataset, samples, index_of, depth):
-        """A data set, and what stands under the entries of its tables: the keys of another one are its own."""
+    def _search_whole(self, dataset, samples, index_of, depth, where, first):
+        """A data set, and what stands under the entries of its tables: the keys of another one are its own. `first`: the
+        loader's index of one of its samples."""
         before, keys_before = len(self._tables), len(self._by_key)
-        self._search(dataset, samples, index_of, depth)
+        self._search(dataset, samples, index_of, depth, where)
         joined = []
-        for (says, key_of), by_key in itertools.product(self._tables[before:], self._by_key[keys_before:]):
+        for table, (by_key, at) in itertools.product(self._tables[before:], self._by_key[keys_before:]):
             if len(joined) < _MOST_JOINED:
-                joined += _under(by_key, says, key_of)
+                joined += _under(by_key, at, table, first)
         self._tables += joined
         del self._by_key[keys_before:]
 
-    def _search(self, value, samples, index_of, depth):
+    def _search(self, value, samples, index_of, depth, where):
         """Looks for tables of `samples` entries in an object; `index_of`: from an index of the loader's to one here."""
-        attributes = value if type(value) is dict else _own_dictionary(value)
+        attributes = value if type(value) is dict else own_dictionary(value)
         if not attributes or depth > _MOST_DEPTH or self._visited >= _MOST_OBJECTS or id(value) in self._seen:
             return
+        self._seen[id(value)] = value
         self._visited += 1
-        self._seen.add(id(value))
         if type(value) is dict and (len(value) > _MOST_ATTRIBUTES or type(next(iter(value))) is not str):
-            self._by_key.append(value)
+            if _has_plain_keys(value):
+                self._by_key.append((value, where))
             return
-        self._add_pickled(attributes, samples, index_of)
-        self._add_parts(attributes, samples, index_of)
-        mapping = arrow.mapping_of(attributes)
+        items = list(attributes.items())
+        self._add_pickled(items, samples, index_of, where)
+        self._add_parts(items, samples, index_of, where)
+        mapping = arrow.mapping_of(attributes, own_dictionary)
         if mapping is not None:
-            return self._search(attributes["_data"], None, lambda index: mapping(index_of(index)), depth + 1)
+            self._search(attributes["_data"], None, lambda index: mapping(index_of(index)), depth + 1, where + "._data")
+            return
         ends = _of_concatenation(attributes, samples)
         if ends is not None:
-            return self._search_each(attributes["datasets"], ends, index_of, depth)
+            self._search_each(attributes["datasets"], ends, index_of, depth, where)
+            return
         inner = _of_subset(attributes, samples)
-        for name, held in list(attributes.items()):
+        for name, held in items:
+            at = f"{where}.{name}"
             if inner is not None and name == "dataset":
-                self._search(held, None, lambda index: inner[index_of(index)], depth + 1)
-            elif not self._add(held, samples, index_of):
-                self._search(held, samples, index_of, depth + 1)
+                self._search(held, None, lambda index: inner[index_of(index)], depth + 1, at)
+            elif not self._add(held, samples, index_of, at):
+                self._search(held, samples, index_of, depth + 1, at)
 
-    def _search_each(self, datasets, ends, index_of, depth):
+    def _search_each(self, datasets, ends, index_of, depth, where):
         """Data sets one after the other: what the first of them has as its first table, all have."""
         found = []
         for dataset, begin, end in zip(datasets, [0, *ends], ends):
             before = len(self._tables)
-            self._search_whole(dataset, end - begin, lambda index, begin=begin: index_of(index) - begin, depth + 1)
+            own_index = lambda index, begin=begin: index_of(index) - begin  # noqa: E731
+            self._search_whole(dataset, end - begin, own_index, depth + 1, where + "[]", begin)
             found.append(self._tables[before:])
             del self._tables[before:]
         for says in (_name, _number):
-            of_kind = [[entry for kind, entry in tables if kind is says] for tables in found]
+            of_kind = [[table for table in tables if table.says is says] for tables in found]
             for place in range(max(map(len, of_kind))):
 
                 def entry(index, of_kind=of_kind, place=place):
-                    return of_kind[bisect.bisect_right(ends, index_of(index))][place](index)
+                    return of_kind[bisect.bisect_right(ends, index_of(index))][place].entry_of(index)
 
-                self._tables.append((says, entry))
+                at = next(tables[place].where for tables in of_kind if len(tables) > place)
+                self._tables.append(Table(says, entry, at))
 
-    def _add_pickled(self, attributes, samples, index_of):
+    def _add_pickled(self, items, samples, index_of, where):
         """Entries that lie pickled behind each other in one of the attributes, where another says where they end."""
-        found = pickled.entries_in(attributes.values(), samples)
+        found = pickled.entries_in([held for _, held in items], samples)
         if found is not None:
-            self._add_places(found[0], found.__getitem__, index_of)
+            self._add_places(found[0], found.__getitem__, index_of, where + "[]")
 
-    def _add_parts(self, attributes, samples, index_of):
+    def _add_parts(self, items, samples, index_of, where):
         """Names of what several samples are parts of, as clips are of films, where another attribute says with which sample
         the next one begins."""
         if samples is None:
             return
-        listed = [value for value in attributes.values() if type(value) in (list, tuple) or _is_array(value, "UOiu")]
-        for ends in listed:
+        listed = [(name, held) for name, held in items if type(held) in (list, tuple) or _is_array(held, "UOiu")]
+        for _, ends in listed:
             if not 1 < len(ends) < samples or _number(ends[-1]) != samples:
                 continue
-            for held in listed:
+            for name, held in listed:
                 if held is not ends and len(held) == len(ends):
-                    self._add_places(held[0], _part_of(held, ends), index_of, _name)
+                    self._add_places(held[0], _part_of(held, ends), index_of, f"{where}.{name}", _name)
 
-    def _add(self, held, samples, index_of):
+    def _add(self, held, samples, index_of, where):
         """Whether `held` is a table, or a frame of them."""
         kind = type(held)
         if arrow.is_table(held):
-            for column in arrow.columns(held) if samples is None or held.num_rows == samples else ():
-                self._tables.append((_name, _entry(column, None, index_of)))
+            for number, column in arrow.columns(held) if samples is None or held.num_rows == samples else ():
+                self._tables.append(Table(_name, _entry(column, None, index_of), f"{where}[{number}]"))
             return True
         if kind.__name__ == "DataFrame" and kind.__module__.partition(".")[0] == "pandas":
             for column in range(min(held.shape[1], _MOST_PLACES)):
-                self._add_table(held.iloc[:, column].array, samples, index_of)  # nothing is converted
+                # Nothing is converted.
+                self._add_table(held.iloc[:, column].array, samples, index_of, f"{where}[{column}]")
             return True
         if kind.__name__ == "Series" and kind.__module__.partition(".")[0] == "pandas":
             held = held.array
         elif kind not in (list, tuple) and not _is_array(held, "UOiu"):
             return False
-        self._add_table(held, samples, index_of)
+        self._add_table(held, samples, index_of, where)
         return True
 
-    def _add_table(self, held, samples, index_of):
+    def _add_table(self, held, samples, index_of, where):
         if id(held) in self._seen or not len(held):
             return
-        self._seen.add(id(held))
+        self._seen[id(held)] = held
         # Of places there may be one more, where the last one ends.
         if samples is None or 0 <= len(held) - samples <= 1:
-            self._add_places(held[0], held.__getitem__, index_of, None if len(held) == samples or samples is None else _number)
+            only = None if samples is None or len(held) == samples else _number
+            self._add_places(held[0], held.__getitem__, index_of, where, only)
         elif type(held) in (list, tuple) and type(held[0]) is str:
-            self._by_key.append(held)
+            self._by_key.append((held, where))
 
-    def _add_places(self, first, get, index_of, only=None):
+    def _add_places(self, first, get, index_of, where, only=None):
         for says, place in _places(first):
             if only is None or says is only:
-                self._tables.append((says, _entry(get, place, index_of)))
+                self._tables.append(Table(says, _entry(get, place, index_of), where + _text_of(place)))
 
 
-def _own_dictionary(value):
+def own_dictionary(value):
     """The attributes of an instance, without asking its class; none of what is no object of the user's."""
     if isinstance(type(value), type) and issubclass(type(value), _NO_DATA):
         return {}
@@ -174,6 +206,11 @@ def _own_dictionary(value):
     except Exception:
         return {}
     return found if type(found) is dict else {}
+
+
+def _has_plain_keys(table):
+    """Whether a dictionary's keys can be compared without running anything: by its first and its last one."""
+    return all(type(key) in (int, str) for key in (next(iter(table)), next(reversed(table))))
 
 
 def _name(entry):
@@ -194,41 +231,30 @@ def _number(entry):
     return int(entry) if is_numpys else None
 
 
-def are_large(numbers):
+def _are_large(numbers):
     """Whether some of a table's [[index, number], ...] may be places in files."""
     return any(number >= _LARGE for _, number in numbers)
 
 
-def _under(by_key, says, key_of):
+def _under(by_key, where, table, first):
     """The tables of what stands in `by_key`, a dictionary or a list, under the entries of a table."""
 
     def found(index):
-        key = says(key_of(index))
+        key = table.says(table.entry_of(index))
         if key is None or (type(by_key) is not dict and not 0 <= key < len(by_key)):
             raise LookupError(key)
         return by_key[key]
 
     try:
-        places = _places(found(0))
+        places = _places(found(first))
     except (LookupError, TypeError, ValueError):
         return []
-    return [(kind, _entry(found, place, lambda index: index)) for kind, place in places]
+    return [Table(says, _entry(found, place, lambda index: index), f"{where}[{table.where}]{_text_of(place)}")
+            for says, place in places]
 
 
 def _part_of(held, ends):
     return lambda index: held[bisect.bisect_right(ends, index)]
-
-
-def _told(says, table, indices):
-    entries = []
-    for index in indices:
-        try:
-            said = says(table(index))
-        except (LookupError, TypeError, ValueError):
-            continue
-        if said is not None:
-            entries.append([index, said])
-    return entries
 
 
 def _rank(entries):
@@ -270,6 +296,10 @@ def _places(entry):
     else:
         parts = [(None, entry)]
     return [(says, place) for place, part in parts for says in (_name, _number) if says(part) is not None]
+
+
+def _text_of(place):
+    return "" if place is None else f"[{place}]"
 
 
 def _entry(get, place, index_of):

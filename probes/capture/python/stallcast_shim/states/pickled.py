@@ -1,14 +1,16 @@
 """Entries of samples that a data set keeps pickled in one flat array of bytes, with another that says where each ends, so
-that workers share them (MMEngine's BaseDataset, detectron2's NumpySerializedList and TorchSerializedList).
+that workers share them (MMEngine's BaseDataset, detectron2's NumpySerializedList).
 
 They are looked through for texts and whole numbers, as pickletools reads them. Nothing is unpickled: that may run anything.
+Tensors are left alone: torch's own modes may watch what is done to them, and one that gave an array cannot be resized.
 """
 
 import pickletools
 import sys
 
-_MOST_OPCODES = 256  # of an entry; what names its files mostly stands first
-_MOST_BYTES = 1 << 16
+_MOST_OPCODES = 128  # of an entry; what names its files mostly stands first
+_MOST_BYTES = 1 << 14
+_MOST_KEPT = 1 << 15  # entries that are looked into, kept for their other places
 _TEXTS = ("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE")
 _NUMBERS = ("BININT", "BININT1", "BININT2", "LONG1", "INT")
 _BETWEEN = ("MEMOIZE", "BINPUT", "LONG_BINPUT")  # a key and what stands under it
@@ -20,37 +22,35 @@ class Entries:
     def __init__(self, data, ends):
         self._data = data
         self._ends = ends
+        self._values = {}
 
     def __getitem__(self, index):
+        known = self._values.get(index)
+        if known is not None:
+            return known
         if index < 0:
             raise IndexError(index)
         begin, end = int(self._ends[index - 1]) if index else 0, int(self._ends[index])
-        return _values(bytes(memoryview(self._data[begin : min(end, begin + _MOST_BYTES)])))
+        values = _values(self._data[begin : min(end, begin + _MOST_BYTES)].tobytes())
+        if len(self._values) < _MOST_KEPT:
+            self._values[index] = values
+        return values
 
 
 def entries_in(values, samples):
     """The Entries among the attributes of an object, for a data set of so many samples; None where there are none."""
-    arrays = [array for array in map(_array, values) if array is not None]
+    numpy = sys.modules.get("numpy")
+    if numpy is None:
+        return None
+    arrays = [value for value in values if type(value) is numpy.ndarray and value.ndim == 1 and len(value)]
     for data in arrays:
-        if data.dtype.kind != "u" or data.dtype.itemsize != 1:
+        if data.dtype != numpy.uint8:
             continue
         for ends in arrays:
-            fits = ends.dtype.kind in "iu" and len(ends) == samples if samples is not None else len(ends) > 0
+            fits = ends.dtype.kind in "iu" and (samples is None or len(ends) == samples)
             if ends is not data and fits and int(ends[-1]) == len(data):
                 return Entries(data, ends)
     return None
-
-
-def _array(value):
-    """A flat array of numbers in memory, as numpy's; None for what is none."""
-    numpy, torch = sys.modules.get("numpy"), sys.modules.get("torch")
-    if numpy is None:
-        return None
-    if torch is not None and type(value) is getattr(torch, "Tensor", None):
-        if value.ndim != 1 or value.device.type != "cpu" or value.requires_grad or value.is_sparse:
-            return None
-        value = value.numpy()
-    return value if type(value) is numpy.ndarray and value.ndim == 1 and value.dtype.kind in "iu" and len(value) else None
 
 
 def _values(data):

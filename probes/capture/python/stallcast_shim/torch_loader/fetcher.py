@@ -1,9 +1,8 @@
 """Samples and collates: the data set and the collate function of a fetcher are replaced by marking proxies."""
 
 import functools
-import sys
 
-from .. import capture
+from .. import at_once, capture
 from ..capture import calls
 from ..frames import unseen
 from ..thread import current
@@ -45,17 +44,6 @@ def _mark(fetcher):
     if current.worker is not None:
         current.worker.fetched = (fetcher.dataset, fetcher.collate_fn)
     if not hasattr(fetcher, "dataset_iter"):  # map-style; an iterable one is already being iterated
-        proxy = calls.subset_proxy if _asks_for_each(fetcher.dataset) else calls.dataset_proxy
+        proxy = calls.subset_proxy if at_once.asks_for_each(fetcher.dataset) else calls.dataset_proxy
         fetcher.dataset = proxy(fetcher.dataset)
     fetcher.collate_fn = calls.timed_collate(fetcher.collate_fn)
-
-
-def _asks_for_each(dataset):
-    """Whether this is torch's Subset of what is asked for a sample by its index: its `__getitems__` is a loop, then."""
-    subset = sys.modules["torch.utils.data"].Subset
-    whole = getattr(subset, "__getitems__", None)
-    if whole is None or not isinstance(dataset, subset):
-        return False
-    while isinstance(dataset, subset) and type(dataset).__getitems__ is whole:
-        dataset = dataset.dataset
-    return not callable(getattr(dataset, "__getitems__", None))
