@@ -38,6 +38,7 @@ DEFAULTS = {
     "record_bytes": 0,  # the stream goes through its files in order, by so much; 0: a sample is a file
     "uneven": False,  # the last worker's share is a third of the others'
     "own_iterator": False,  # the loader takes its batches in a way of its own, as torchdata's StatefulDataLoader does
+    "at_once": False,  # the data set makes a batch by one call
     "anew": False,  # the loader is made anew for every pass
     "second": False,  # another loader is iterated beside
     "evaluate": 0,  # training batches between evaluations within the pass
@@ -82,6 +83,13 @@ class Files(Dataset):
         if self.wanted["stateful"]:
             image = image + self.made
         return image, index
+
+
+class AtOnce(Files):
+    """Makes a batch by one call, where torch knows of such calls (from 2.0 on)."""
+
+    def __getitems__(self, indices):
+        return [self[index] for index in indices]
 
 
 class Stream(IterableDataset):
@@ -163,7 +171,7 @@ class Job:
     def __init__(self, wanted):
         self.wanted = wanted
         self.taken = 0
-        self.dataset = Files(wanted)
+        self.dataset = AtOnce(wanted) if wanted["at_once"] else Files(wanted)
         self.loader = make_loader(self.dataset, wanted)
         quiet = dict(wanted, crash_after=None, hang_after=None)
         self.evaluation = DataLoader(torch.utils.data.Subset(Files(quiet), range(10)), batch_size=4)

@@ -158,6 +158,15 @@ class DataSets(PhasesTest):
         self.assertEqual([len(epoch["sizes"]) for epoch in ran.epochs], [200])
         self.assert_as_plain(ran)
 
+    @unittest.skipUnless(hasattr(torch.utils.data.Subset, "__getitems__"), "this torch asks for one sample after another")
+    def test_from_memory_of_batches_that_are_made_at_once(self):
+        """Of none of their samples it is seen what it reads."""
+        ran = self.run_alone(samples=1600, step_s=0.1, epochs=1, stop=False, at_once=True, budget="60s")
+        self.assert_measured(ran)
+        cached = [phase for phase in ran.profile["phases"] if phase["phase"] == "cached"]
+        self.assertTrue(cached, ran.why_not("cached"))
+        self.assert_as_plain(ran)
+
     def test_samples_that_differ_at_each_reading(self):
         ran = self.run_all(
             augment=dict(augment=True),

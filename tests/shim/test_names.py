@@ -121,6 +121,8 @@ class NamesTest(unittest.TestCase):
     def test_a_list_of_classes_by_labels(self):
         found = tables(Holder(classes=["cat", "dog"], labels=[index % 2 for index in range(30)], paths=PATHS))
         self.assertEqual(found, [self.EXPECTED, [[3, "dog"], [4, "cat"]]])
+        whole = Holder(classes=["cat", "dog"], labels=[index % 2 for index in range(30)])
+        self.assertEqual(tables(Holder(dataset=whole, indices=list(range(29, 19, -1))), 10, (0, 3)), [[[0, "dog"], [3, "cat"]]])
 
     def test_entries_that_lie_pickled_behind_each_other(self):
         try:

@@ -68,6 +68,7 @@ class Names:
         self._by_key = []  # (dictionary or list whose keys may be entries of tables, where it stands)
         self._seen = {}  # id -> the object, so that none that comes later has it, too
         self._visited = 0
+        self._highest = -1  # index into the data set that a Subset is of, whose length nobody asked for
         self._search_whole(dataset, samples, lambda index: index, 0, "", 0)
 
     def names(self):
@@ -119,7 +120,9 @@ class Names:
         for name, held in items:
             at = f"{where}.{name}"
             if inner is not None and name == "dataset":
+                before, self._highest = self._highest, _highest_of(inner)
                 self._search(held, None, lambda index: inner[index_of(index)], depth + 1, at)
+                self._highest = before
             elif not self._add(held, samples, index_of, at):
                 self._search(held, samples, index_of, depth + 1, at)
 
@@ -185,7 +188,8 @@ class Names:
             return
         self._seen[id(held)] = held
         # Of places there may be one more, where the last one ends.
-        if samples is None or 0 <= len(held) - samples <= 1:
+        fits = len(held) > self._highest if samples is None else 0 <= len(held) - samples <= 1
+        if fits:
             only = None if samples is None or len(held) == samples else _number
             self._add_places(held[0], held.__getitem__, index_of, where, only)
         elif type(held) in (list, tuple) and type(held[0]) is str:
@@ -251,6 +255,12 @@ def _under(by_key, where, table, first):
         return []
     return [Table(says, _entry(found, place, lambda index: index), f"{where}[{table.where}]{_text_of(place)}")
             for says, place in places]
+
+
+def _highest_of(indices):
+    """The highest of some of them."""
+    some = map(_number, indices[:: max(1, len(indices) // _PROBED)])
+    return max((index for index in some if index is not None), default=-1)
 
 
 def _part_of(held, ends):
