@@ -19,8 +19,7 @@
 
 namespace stallcast::capture {
 
-/// A sample begins, or a batch that is made at once (record::at_once_index). Negative otherwise: nothing is told. Only
-/// with the thread busy.
+/// A sample begins, or a batch that is made at once. index -1: nothing is told. Only with the thread busy.
 void begin_touched(Thread& thread, std::int64_t index);
 
 /// Whether the thread is in a batch that is made at once.

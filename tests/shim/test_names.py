@@ -1,5 +1,6 @@
 """Tables of names in data sets are found, and nothing of the user's runs meanwhile."""
 
+import json
 import os
 import pathlib
 import pickle
@@ -11,6 +12,7 @@ import unittest
 
 sys.path.insert(0, os.environ["STALLCAST_TEST_SHIM"])
 
+from stallcast_shim import at_once  # noqa: E402
 from stallcast_shim.states import answer  # noqa: E402
 from stallcast_shim.states.names import Names  # noqa: E402
 
@@ -107,6 +109,43 @@ class NamesTest(unittest.TestCase):
         few = Holder(ids=[7, 8], coco=Holder(imgs={8: {"file_name": "8.jpg"}, 7: {"file_name": "7.jpg"}}))
         self.assertEqual(tables(Holder(datasets=[coco(), few], cumulative_sizes=[30, 32]), 32, (4, 31)),
                          [[[4, PATHS[4]], [31, "8.jpg"]]])
+
+    def test_names_of_other_alphabets_fit_into_texts(self):
+        entries = [[index, "/\u753b\u50cf/\u00e9t\u00e9/%06d.jpg" % index] for index in range(3000)]
+        texts = []
+        real, answer.capture.text = answer.capture.text, lambda kind, text: texts.append(text)
+        try:
+            answer._tell_entries(1, "names", types.SimpleNamespace(where=".paths"), entries, answer._Left())
+        finally:
+            answer.capture.text = real
+        self.assertEqual([entry for text in texts for entry in text["names"]], entries)
+        self.assertLess(max(len(json.dumps(text)) for text in texts), 16000)
+
+    def test_batches_that_are_made_at_once_are_known_without_asking(self):
+        try:
+            from torch.utils.data import Subset
+        except ImportError:
+            self.skipTest("needs torch")
+        if not hasattr(Subset, "__getitems__"):
+            self.skipTest("this torch knows of no such calls")
+
+        class Table(Holder):
+            def __getitems__(self, indices):
+                raise AssertionError("it was asked")
+
+        for dataset, expected in ((Table(), True), (Holder(), False), (Subset(Table(), [1]), True), (Subset(Holder(), [1]), False),
+                                  (Subset(Subset(Table(), [1]), [0]), True)):
+            self.assertEqual(at_once.makes_at_once(dataset), expected)
+
+    def test_keys_are_not_asked_for_their_text(self):
+        class Key:
+            def __str__(self):
+                raise AssertionError("it was asked for its text")
+
+            __format__ = __repr__ = __str__
+
+        rows = [{Key(): "a.jpg", "image": path} for path in PATHS]
+        self.assertEqual(tables(Holder(rows=rows, options={"a": Holder(x=1), Key(): Holder(y=1)})), [self.EXPECTED])
 
     def test_keys_that_may_do_anything_are_not_looked_up(self):
         class Key:

@@ -36,8 +36,9 @@ inline constexpr std::size_t k_timed_reads = 64;  ///< of each. Chosen: enough f
 inline constexpr std::uint64_t k_hash_node_bytes = 56;
 /// of one sample. Chosen: what reads more is no sample of files
 inline constexpr std::uint32_t k_most_sample_parts = 256;
-/// calls for several samples. Chosen: as many as may be given, with four samples each; from these a rule is learned
-inline constexpr std::size_t k_most_at_once = 1024;
+/// of what the files of samples may take, for calls for several samples. Chosen: they are of use until a rule is
+/// learned
+inline constexpr std::uint64_t k_at_once_share = 2;
 inline constexpr std::uint32_t k_most_at_once_parts = 2048;  ///< of a batch. Chosen: as many as are recorded of one
 
 // names_of_samples.cpp
@@ -56,8 +57,9 @@ inline constexpr std::uint32_t k_most_name_components = 4;
 inline constexpr std::uint32_t k_most_name_words = 5;  ///< of one, the last one's number. Chosen: likewise
 inline constexpr std::size_t k_read_names = 16;  ///< samples. Chosen: texts that agree by chance do not agree so often
 inline constexpr std::size_t k_most_name_readings = 8;  ///< Chosen: so many kinds of rare samples may there be
-/// of one search for rules. Chosen: a second of the tool's time; a rule takes about as many as the path has characters
-inline constexpr std::size_t k_most_name_steps = 50'000;
+/// of one search for rules. Chosen: about a second of the tool's time; a rule takes about as many as the path has
+/// characters, and a path of another sample of the same batch as many as they have in common
+inline constexpr std::size_t k_most_name_steps = 200'000;
 
 // places_of_samples.cpp
 inline constexpr std::uint32_t k_most_place_tables = 8;  ///< as many as a rank tells (stallcast_shim/states/names)

@@ -123,7 +123,10 @@ void FilesOfSamples::take_touched(const record::TouchedRecord& touched) {
   if (touched.index == -1) return;
   const auto number = static_cast<std::uint32_t>(file - files_.data());
   const auto known = first_.find(touched.index);
-  if (record::is_at_once(touched.index) && known == first_.end() && ++at_once_ > k_most_at_once) return;
+  if (record::is_at_once(touched.index)) {
+    if (at_once_bytes_ + sizeof(Part) > limit_bytes_ / k_at_once_share) return;
+    at_once_bytes_ += sizeof(Part) + (known == first_.end() ? k_hash_node_bytes : 0);
+  }
   std::uint32_t last = known != first_.end() ? known->second : k_none;
   std::uint32_t count = 0;
   bool is_new = true;

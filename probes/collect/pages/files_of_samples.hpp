@@ -1,8 +1,8 @@
 /// Which files and ranges each sample reads, as the job's recordings told (TouchedRecord): from it follows what has to
 /// be in memory for the batches that come next.
 ///
-/// What was read by one call for several samples stands under record::at_once_index() of the first: of each of them
-/// alone nothing is known.
+/// What was read by one call for several samples stands under their record::AtOnceIndex: of each of them alone nothing
+/// is known.
 ///
 /// Memory is bounded: of what comes when it is used up nothing is known, and find() says so.
 #pragma once
@@ -114,7 +114,7 @@ class FilesOfSamples {
   std::uint64_t limit_bytes_;
   std::uint64_t used_bytes_ = 0;
   bool full_ = false;
-  std::size_t at_once_ = 0;  ///< calls for several samples
+  std::uint64_t at_once_bytes_ = 0;  ///< of used_bytes_, for calls for several samples
   std::size_t data_files_ = 0;
   std::uint64_t data_bytes_ = 0;
   std::size_t files_in_parts_ = 0;

@@ -206,6 +206,8 @@ class Reading {
     if (read_.front().size() >= path_.size() || steps_ == 0 || !is_new()) return false;
     --steps_;
     for (const Value& value : values_) {
+      const std::string& own = value.texts.front();
+      if (path_.compare(read_.front().size(), own.size(), own) != 0) continue;
       if (go_on_with(value.piece, [&](std::size_t sample) -> const std::string& { return value.texts[sample]; })) {
         return true;
       }
@@ -247,9 +249,25 @@ std::vector<NamePiece> joined(std::vector<NamePiece> pieces) {
   return rule;
 }
 
+bool is_letter_or_digit(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/// Whether `text` has `entry` between others than letters and digits.
+bool has_as_word(std::string_view text, std::string_view entry) {
+  for (std::size_t at = text.find(entry); at != std::string_view::npos; at = text.find(entry, at + 1)) {
+    const std::size_t end = at + entry.size();
+    if ((at == 0 || !is_letter_or_digit(text[at - 1])) && (end == text.size() || !is_letter_or_digit(text[end])))
+      return true;
+  }
+  return false;
+}
+
+/// Numbers aside: there are too many of them in paths that say something else.
 bool stands_in_texts(const std::string& entry, const std::vector<NamePiece>& pieces) {
+  if (entry.find_first_not_of("0123456789") == std::string::npos) return false;
   return std::any_of(pieces.begin(), pieces.end(), [&](const NamePiece& piece) {
-    return piece.table == NamePiece::k_text && piece.text.find(entry) != std::string::npos;
+    return piece.table == NamePiece::k_text && has_as_word(piece.text, entry);
   });
 }
 

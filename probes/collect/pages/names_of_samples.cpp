@@ -58,8 +58,8 @@ std::size_t NamesOfSamples::leave_odd_out(std::vector<Group>& groups) {
 
 /// A rule for each file of a sample; none where one has none.
 std::vector<NameRule> NamesOfSamples::rules_of(const std::vector<Group>& groups) {
-  const std::vector<NamedSample> samples = samples_of(groups);
   const Group& first = groups.front();
+  const std::vector<NamedSample> samples = samples_of(groups);
   std::size_t steps = k_most_name_steps;
   std::vector<NameRule> rules;
   for (const std::string& path : first.paths) {
@@ -126,6 +126,9 @@ bool NamesOfSamples::learn(const FilesOfSamples& known) {
   needed_ = odd > 0 || static_cast<double>(with) > few;
   const bool enough = with >= k_fewest_known_names && groups.size() > 1;
   if (!needed_ || static_cast<double>(without) > few || !enough) return false;
+  const auto smallest = std::min_element(
+      groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.paths.size() < b.paths.size(); });
+  std::iter_swap(groups.begin(), smallest);  // of whose paths each is tried
   rules_ = !before.empty() && hold(before, groups) ? before : rules_of(groups);
   return !rules_.empty();
 }

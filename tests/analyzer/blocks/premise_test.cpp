@@ -102,6 +102,11 @@ TEST_CASE("a hold of a stream: as many bytes from storage as were read, and the 
   CHECK(check_premise(block).holds);
   seen.storage_bytes = 1.6e6;
   CHECK_FALSE(check_premise(block).holds);
+  seen.opens = 1000;  // of which more would be too much
+  seen.storage_bytes = 1.59e6;
+  CHECK(check_premise(block).holds);
+  seen.storage_bytes = 1.9e6;
+  CHECK_FALSE(check_premise(block).holds);
 }
 
 TEST_CASE("cached: resident at the open, or where that cannot be asked, nothing from storage") {

@@ -233,11 +233,24 @@ TEST_CASE(
     names.take(0, index, std::to_string(3 * index));
     names.take(1, index, index < 58 ? "cat" : "dog");
     names.take(2, index, index < 58 ? "first" : "second");  // stands in no path
+    names.take(3, index, index < 30 ? "1" : "0");
   }
   give_all(names);
   REQUIRE(names.learn(read_every_third(20, path_of)));
   CHECK(names.paths_of(56) == std::vector<std::string>{path_of(56)});
   CHECK_FALSE(names.paths_of(59).has_value());
+}
+
+TEST_CASE("names of samples: labels and parts of words that stand in the path by chance bind nobody") {
+  const auto path_of = [](int index) { return "/data1/2020/catalog/" + std::to_string(3 * index) + ".jpg"; };
+  NamesOfSamples names;
+  for (int index = 0; index < 60; ++index) {
+    names.take(0, index, std::to_string(3 * index));
+    names.take(1, index, index < 58 ? "1" : "0");
+    names.take(2, index, index < 58 ? "cat" : "dog");
+    names.take(3, index, index < 58 ? "2020" : "2021");
+  }
+  check_learned(names, path_of);
 }
 
 TEST_CASE("names of samples: no rule where the name does not tell the folder") {

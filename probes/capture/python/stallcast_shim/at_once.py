@@ -15,8 +15,20 @@ def asks_for_each(dataset):
 
 
 def makes_at_once(dataset):
-    """Whether batches are made by one call each. Not of a torch that knows of no such calls."""
+    """Whether batches are made by one call each. Not of a torch that knows of no such calls. Nothing of the data set's runs: it
+    may not be meant to be asked for anything in this process."""
     subset = getattr(sys.modules.get("torch.utils.data"), "Subset", None)
-    if getattr(subset, "__getitems__", None) is None or not callable(getattr(type(dataset), "__getitems__", None)):
+    whole = getattr(subset, "__getitems__", None)
+    if whole is None:
         return False
-    return not asks_for_each(dataset)
+    while True:
+        method = _method(dataset)
+        if method is not whole:
+            return callable(method)
+        dataset = object.__getattribute__(dataset, "__dict__").get("dataset")
+
+
+def _method(dataset):
+    """`__getitems__` of its class, without asking either; None where it has none."""
+    bases = type.__getattribute__(type(dataset), "__mro__")
+    return next((vars(base)["__getitems__"] for base in bases if "__getitems__" in vars(base)), None)

@@ -15,9 +15,10 @@ _NAMED_BATCHES = 8  # that were given, whose samples are named
 _MOST_NAMED = 512  # samples of them
 _MOST_ENTRIES = 40000  # of all tables together
 _FEWEST_SAID = 0.9  # of samples that were given, by a table that is of use
-_MOST_BYTES = 2 << 20  # of these
-_LONGEST_S = 1.0  # what looking for them may take the script; mostly some milliseconds
+_MOST_BYTES = 8 << 20  # of these
+_LONGEST_S = 1.0  # what reading them may take the script; mostly some milliseconds
 _ENTRY_BYTES = 24  # of an entry, its name aside
+_MOST_AT_ONCE = 1500  # samples of a batch, which has to fit into a text
 _MOST_TEXT = 12000  # bytes of an answer; a text holds 16 KiB
 
 _u64 = ctypes.c_uint64
@@ -48,9 +49,12 @@ def _write(measured, serial, asked):
         return
     for begin, part in _parts(lists):
         capture.text(capture.TEXT_AHEAD, {"serial": serial, "turn": first + begin, "indices": part})
-    as_wholes = at_once.makes_at_once(measured.dataset())
-    if run.passes < 2 or as_wholes:
-        _tell_names(measured, serial, lists, as_wholes)
+    try:
+        as_wholes = at_once.makes_at_once(measured.dataset())
+        if run.passes < 2 or as_wholes:
+            _tell_names(measured, serial, lists, as_wholes)
+    except Exception:  # whatever a data set holds: then its names are not known, which is said of the blocks that lack them
+        pass
     capture.text(capture.TEXT_AHEAD, {"serial": serial, "turn": first, "indices": [], "done": True})
 
 
@@ -71,6 +75,7 @@ def _tell_names(measured, serial, lists, as_wholes):
     number = measured.position
     before = measured.prediction.lists(max(0, number - _NAMED_BATCHES), min(number, _NAMED_BATCHES))
     batches = _last([_flat([one]) for one in before], _MOST_NAMED, as_wholes)
+    batches = [batch for batch in batches if len(batch) <= _MOST_AT_ONCE]
     for _, part in _parts(batches):
         capture.text(capture.TEXT_AHEAD, {"serial": serial, "given": part})
     dataset = measured.dataset()
@@ -78,10 +83,7 @@ def _tell_names(measured, serial, lists, as_wholes):
     if dataset is None or samples is None:
         return
     until = monotonic() + _LONGEST_S
-    try:
-        _tell_tables(names.Names(dataset, samples), serial, _flat(batches), _flat(lists), until)
-    except Exception:  # whatever a data set holds: then its names are not known, which is said of the blocks that lack them
-        return
+    _tell_tables(names.Names(dataset, samples), serial, _flat(batches), _flat(lists), until)
 
 
 def _tell_tables(found, serial, given, coming, until):
@@ -113,7 +115,7 @@ def _tell_entries(serial, kind, table, entries, left):
     left.entries -= len(entries)
     begin, size = 0, 0
     for number in range(len(entries) + 1):
-        bytes_of = len(str(entries[number][1])) + _ENTRY_BYTES if number < len(entries) else _MOST_TEXT
+        bytes_of = len(json.dumps(entries[number][1])) + _ENTRY_BYTES if number < len(entries) else _MOST_TEXT
         if size + bytes_of > _MOST_TEXT and number > begin:
             left.bytes -= size
             if left.bytes < 0:

@@ -105,7 +105,7 @@ class Names:
             if _has_plain_keys(value):
                 self._by_key.append((value, where))
             return
-        items = list(attributes.items())
+        items = [(name, held) for name, held in list(attributes.items()) if type(name) is str]
         self._add_pickled(items, samples, index_of, where)
         self._add_parts(items, samples, index_of, where)
         mapping = arrow.mapping_of(attributes, own_dictionary)
@@ -302,7 +302,7 @@ def _places(entry):
     if type(entry) in (tuple, list):
         parts = list(enumerate(entry[:_MOST_PLACES]))
     elif type(entry) is dict:
-        parts = list(entry.items())[:_MOST_PLACES]
+        parts = [(key, part) for key, part in entry.items() if type(key) in (int, str)][:_MOST_PLACES]
     else:
         parts = [(None, entry)]
     return [(says, place) for place, part in parts for says in (_name, _number) if says(part) is not None]
