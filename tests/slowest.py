@@ -25,6 +25,7 @@ REASONS = {
     r"capture_.*": "starts hundreds of guests, one for each family of calls",
     r"collect_perf_tests": "samples real commands, which takes their CPU time",
     r"simulation_tests": "draws thousands of jobs against closed forms",
+    r"gpu\.rehearsal": "every part of the GPU kit trains, though no GPU is there",
     r"samples_.*": "the sample job from end to end",
     r"fuzz_.*": "thousands of damaged inputs to a parser",
     r"layers.*|docs.*|packaging.*|python.*|ci.*": "starts the tool or an interpreter many times",

@@ -43,6 +43,7 @@ std::size_t NamesOfSamples::leave_odd_out(std::vector<Group>& groups) {
     return static_cast<double>(group.paths.size()) / static_cast<double>(group.samples.size());
   };
   std::vector<double> counts;
+  counts.reserve(groups.size());
   for (const Group& group : groups) counts.push_back(files_a_sample(group));
   if (counts.empty()) return 0;
   std::nth_element(counts.begin(), counts.begin() + static_cast<std::ptrdiff_t>(counts.size() / 2), counts.end());

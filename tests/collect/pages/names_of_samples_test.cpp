@@ -278,7 +278,11 @@ TEST_CASE("names of samples: files that several lie in are not theirs to name") 
   NamesOfSamples names;
   for (int index = 0; index < 20; ++index) {
     names.take(0, index, "/data/all.bin");
-    followed.touched.push_back({.header = {}, .index = index, .file_id = 1, .offset = 100ULL * index, .bytes = 100});
+    followed.touched.push_back({.header = {},
+                                .index = index,
+                                .file_id = 1,
+                                .offset = 100ULL * static_cast<std::uint64_t>(index),
+                                .bytes = 100});
   }
   followed.paths.push_back({1, 2000, 0, "/data/all.bin"});
   FilesOfSamples files;
