@@ -42,6 +42,14 @@ struct PhasedSpec {
   int lacking_rank = -1;  ///< a rank that did not run the last round's cold block
 };
 
+/// Steps of 100 ms against makings of 0.3 s and reads of 0.3 s in two workers: both stalls.
+[[nodiscard]] inline PhasedSpec phased_both_stalls() {
+  PhasedSpec spec;
+  spec.job.read_s = 0.3;
+  spec.job.cpu_s = 0.3;
+  return spec;
+}
+
 /// The run as read back, joined.
 [[nodiscard]] RunData make_phased_run(const PhasedSpec& spec);
 

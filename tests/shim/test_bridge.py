@@ -1,5 +1,9 @@
 """The built-in objects of the capture library, and their Python fallback: one behaviour on every interpreter."""
 
+import ctypes
+import os
+import sys
+
 from harness import ShimTest, main
 
 # Binds the calls as the shim does at the first import of torch; argv[1] is what takes the place of a failed bridge.
@@ -177,6 +181,33 @@ assert not hasattr(table, "__getitems__") and table[5] == 5
 """
         for recording in self.check(body):
             self.assertEqual([sample.index for sample in recording.samples], [5])
+
+    def test_batches_that_are_made_at_once_are_marked_by_all_of_their_indices(self):
+        """By what the fallback calls; of the built-in one's marks tests/capture/phase_touched_test.cpp."""
+        marks = []
+
+        class Library:
+            def __getattr__(self, name):
+                def call(*arguments):
+                    if "at_once" in name:
+                        marks.append((name, [list(argument) if hasattr(argument, "_length_") else argument
+                                             for argument in arguments]))
+
+                setattr(self, name, call)
+                return call
+
+        class Table:
+            def __getitems__(self, indices):
+                return list(indices)
+
+        sys.path.insert(0, os.environ["STALLCAST_TEST_SHIM"])
+        from stallcast_shim import fallback
+
+        table = fallback.factories(ctypes, Library())["dataset_proxy"](Table())
+        for keys, indices in (([4, 2], [4, 2]), ([], []), ((1, 3), []), ([1, "a"], []), ([2, -1], [])):
+            marks.clear()
+            self.assertEqual(table.__getitems__(keys), list(keys))
+            self.assertEqual(marks, [("stallcast_at_once_begin", [indices, len(indices)]), ("stallcast_at_once_end", [])])
 
     def test_the_rest_is_the_real_object(self):
         body = """

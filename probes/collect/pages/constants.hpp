@@ -38,7 +38,7 @@ inline constexpr std::uint64_t k_hash_node_bytes = 56;
 inline constexpr std::uint32_t k_most_sample_parts = 256;
 /// of what the files of samples may take, for calls for several samples. Chosen: they are of use until a rule is
 /// learned
-inline constexpr std::uint64_t k_at_once_share = 2;
+inline constexpr double k_most_at_once_share = 0.5;
 inline constexpr std::uint32_t k_most_at_once_parts = 2048;  ///< of a batch. Chosen: as many as are recorded of one
 
 // names_of_samples.cpp

@@ -123,10 +123,6 @@ void FilesOfSamples::take_touched(const record::TouchedRecord& touched) {
   if (touched.index == -1) return;
   const auto number = static_cast<std::uint32_t>(file - files_.data());
   const auto known = first_.find(touched.index);
-  if (record::is_at_once(touched.index)) {
-    if (at_once_bytes_ + sizeof(Part) > limit_bytes_ / k_at_once_share) return;
-    at_once_bytes_ += sizeof(Part) + (known == first_.end() ? k_hash_node_bytes : 0);
-  }
   std::uint32_t last = known != first_.end() ? known->second : k_none;
   std::uint32_t count = 0;
   bool is_new = true;
@@ -138,8 +134,13 @@ void FilesOfSamples::take_touched(const record::TouchedRecord& touched) {
     if (part.bytes == UINT64_MAX) return;
     if (touched.bytes != UINT64_MAX && touched.offset + touched.bytes <= part.offset + part.bytes) return;
   }
-  if (count >= (record::is_at_once(touched.index) ? k_most_at_once_parts : k_most_sample_parts)) return;
-  if (!has_room(sizeof(Part) + (last == k_none ? k_hash_node_bytes : 0))) return;
+  const bool at_once = record::is_at_once(touched.index);
+  if (count >= (at_once ? k_most_at_once_parts : k_most_sample_parts)) return;
+  const std::uint64_t bytes = sizeof(Part) + (last == k_none ? k_hash_node_bytes : 0);
+  const double most_at_once = k_most_at_once_share * static_cast<double>(limit_bytes_);
+  if (at_once && static_cast<double>(at_once_bytes_ + bytes) > most_at_once) return;
+  if (!has_room(bytes)) return;
+  at_once_bytes_ += at_once ? bytes : 0;
   const auto made = static_cast<std::uint32_t>(parts_.size());
   parts_.push_back({touched.offset, touched.bytes, number, k_none});
   count_reader(*file, touched.bytes != UINT64_MAX, is_new);

@@ -91,7 +91,7 @@ std::optional<std::string> text_of(const NamePiece& piece, const SampleNames& sa
     case NamePiece::k_index:
       return part_of(std::to_string(sample.index), piece.form, piece.number);
     case NamePiece::k_next:
-      return part_of(std::to_string(sample.index + 1), piece.form, piece.number);
+      return part_of(std::to_string(static_cast<std::uint64_t>(sample.index) + 1), piece.form, piece.number);
     default:
       break;
   }

@@ -9,20 +9,23 @@
 namespace stallcast::collect {
 namespace {
 
+/// Samples whose files are known together: a single one, or those that were made at once.
+struct Group {
+  std::vector<SampleNames> samples{};  ///< each once
+  std::vector<std::string> paths{};    ///< in order, each once
+};
+
 /// Each sample of groups with the paths of its group.
-template <class Groups>
-std::vector<NamedSample> samples_of(const Groups& groups) {
+std::vector<NamedSample> samples_of(const std::vector<Group>& groups) {
   std::vector<NamedSample> samples;
-  for (const auto& group : groups) {
+  for (const Group& group : groups) {
     for (const SampleNames& names : group.samples) samples.push_back({names, &group.paths});
   }
   return samples;
 }
 
-}  // namespace
-
 /// Whether each of `rules` holds for all, and all files of the samples are theirs.
-bool NamesOfSamples::hold(const std::vector<NameRule>& rules, const std::vector<Group>& groups) {
+bool hold(const std::vector<NameRule>& rules, const std::vector<Group>& groups) {
   return std::all_of(groups.begin(), groups.end(), [&](const Group& group) {
     std::set<std::string> made;
     for (const SampleNames& sample : group.samples) {
@@ -38,7 +41,7 @@ bool NamesOfSamples::hold(const std::vector<NameRule>& rules, const std::vector<
 
 /// Takes those groups out that have not as many files a sample as most have: they were seen half, or what else was read
 /// came with them. The samples of these.
-std::size_t NamesOfSamples::leave_odd_out(std::vector<Group>& groups) {
+std::size_t leave_odd_out(std::vector<Group>& groups) {
   const auto files_a_sample = [](const Group& group) {
     return static_cast<double>(group.paths.size()) / static_cast<double>(group.samples.size());
   };
@@ -58,7 +61,7 @@ std::size_t NamesOfSamples::leave_odd_out(std::vector<Group>& groups) {
 }
 
 /// A rule for each file of a sample; none where one has none.
-std::vector<NameRule> NamesOfSamples::rules_of(const std::vector<Group>& groups) {
+std::vector<NameRule> rules_of(const std::vector<Group>& groups) {
   const Group& first = groups.front();
   const std::vector<NamedSample> samples = samples_of(groups);
   std::size_t steps = k_most_name_steps;
@@ -71,6 +74,8 @@ std::vector<NameRule> NamesOfSamples::rules_of(const std::vector<Group>& groups)
   }
   return hold(rules, groups) ? rules : std::vector<NameRule>{};
 }
+
+}  // namespace
 
 void NamesOfSamples::take(std::uint32_t table, std::int64_t index, std::string entry) {
   if (entry.starts_with("./")) entry.erase(0, 2);

@@ -34,8 +34,9 @@ class NamesOfSamples {
   void take_given(const std::vector<std::int64_t>& indices);
 
   /// Finds the rule that gives the files that the samples that were given, and that `known` knows, have for themselves;
-  /// of those that were made at once, the files that they have together. False, and no rule, where these samples are
-  /// fewer than eight, or no rule holds for all that have such files.
+  /// of those that were made at once, the files that they have together. A few of these batches are left out that have
+  /// not as many files a sample as the others. False, and no rule, where these samples are fewer than eight or all of
+  /// one batch, or no rule holds for all that have such files.
   bool learn(const FilesOfSamples& known);
 
   /// Whether samples have files for themselves; as learn() found it, true where too few are known to tell.
@@ -47,16 +48,7 @@ class NamesOfSamples {
  private:
   using Table = std::unordered_map<std::int64_t, std::string>;
 
-  /// Samples whose files are known together: a single one, or those that were made at once.
-  struct Group {
-    std::vector<SampleNames> samples{};  ///< each once
-    std::vector<std::string> paths{};    ///< in order, each once
-  };
-
   [[nodiscard]] SampleNames names_of(std::int64_t index) const;
-  [[nodiscard]] static std::size_t leave_odd_out(std::vector<Group>& groups);
-  [[nodiscard]] static bool hold(const std::vector<NameRule>& rules, const std::vector<Group>& groups);
-  [[nodiscard]] static std::vector<NameRule> rules_of(const std::vector<Group>& groups);
 
   std::vector<Table> tables_{};
   std::set<std::int64_t> given_{};

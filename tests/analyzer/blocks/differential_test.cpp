@@ -15,14 +15,6 @@ using namespace stallcast::synthetic;
 
 namespace {
 
-/// Steps of 100 ms against makings of 0.3 s and reads of 0.3 s in two workers: both stalls.
-PhasedSpec phased_both_stalls() {
-  PhasedSpec spec;
-  spec.job.read_s = 0.3;
-  spec.job.cpu_s = 0.3;
-  return spec;
-}
-
 PhasedSpec quiet(PhasedSpec spec) {
   spec.job.read_cv = spec.job.cpu_cv = spec.job.step_cv = 0.0;
   return spec;

@@ -13,14 +13,6 @@ using namespace stallcast::synthetic;
 
 namespace {
 
-/// Steps of 100 ms against makings of 0.3 s and reads of 0.3 s in two workers: both stalls.
-PhasedSpec phased_both_stalls() {
-  PhasedSpec spec;
-  spec.job.read_s = 0.3;
-  spec.job.cpu_s = 0.3;
-  return spec;
-}
-
 /// Batches that a consumer was given since its phases began.
 std::int64_t phased_deliveries(const Consumer& consumer) {
   std::int64_t count = 0;

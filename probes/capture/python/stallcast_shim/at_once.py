@@ -4,7 +4,8 @@ import sys
 
 
 def asks_for_each(dataset):
-    """Whether this is torch's Subset of what is asked for a sample by its index: its `__getitems__` is a loop, then."""
+    """Whether this is torch's Subset of what is asked for a sample by its index: its `__getitems__` is a loop, then. Asks as
+    torch does, where torch does."""
     subset = sys.modules["torch.utils.data"].Subset
     whole = getattr(subset, "__getitems__", None)
     if whole is None or not isinstance(dataset, subset):
@@ -30,5 +31,5 @@ def makes_at_once(dataset):
 
 def _method(dataset):
     """`__getitems__` of its class, without asking either; None where it has none."""
-    bases = type.__getattribute__(type(dataset), "__mro__")
-    return next((vars(base)["__getitems__"] for base in bases if "__getitems__" in vars(base)), None)
+    own = [type.__getattribute__(base, "__dict__") for base in type.__getattribute__(type(dataset), "__mro__")]
+    return next((attributes["__getitems__"] for attributes in own if "__getitems__" in attributes), None)

@@ -89,7 +89,7 @@ def _tell_names(measured, serial, lists, as_wholes):
 def _tell_tables(found, serial, given, coming, until):
     """What tables say of these samples, first of those that were given; what is most likely of use comes first."""
     kinds = [("names", table) for table in found.names()]
-    kinds += [("numbers" if are_large else "labels", table) for table, are_large in found.numbers(given)]
+    kinds += [("numbers" if are_large else "labels", table) for table, are_large in found.numbers(given + coming)]
     left = _Left()
     of_use = []
     said = []
@@ -112,6 +112,7 @@ class _Left:
 
 
 def _tell_entries(serial, kind, table, entries, left):
+    """Writes them, in parts that fit into a text each, as far as they may still be told."""
     left.entries -= len(entries)
     begin, size = 0, 0
     for number in range(len(entries) + 1):

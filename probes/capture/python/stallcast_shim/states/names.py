@@ -31,7 +31,7 @@ _LARGE = 1 << 16  # below it a number says nothing of where in a file something 
 _LONGEST = 1024  # of a name; what is longer is a text that is learned from
 _MOST_ATTRIBUTES = 256  # a dictionary that has more has entries of samples
 _MOST_PLACES = 8  # in an entry that is a tuple or a dictionary, and columns of a frame
-_PROBED = 64  # entries, by which tables of large numbers are known
+_PROBED = 64  # indices at the least, of many, that stand for all of them
 _AT_A_TIME = 16  # entries between two looks at the clock
 _PATHS = (pathlib.PosixPath, pathlib.WindowsPath, pathlib.PurePosixPath, pathlib.PureWindowsPath)
 _NO_DATA = (types.ModuleType, types.FunctionType, types.MethodType, type)  # have a dictionary, and hold no samples
@@ -79,7 +79,7 @@ class Names:
     def numbers(self, indices):
         """[(table, are some of its numbers large?), ...] of the tables of numbers, those with large ones first."""
         numbered = [table for table in self._tables if table.says is _number][:_MOST_TABLES]
-        found = [(table, _are_large(table.told(indices[:_PROBED]))) for table in numbered]
+        found = [(table, _are_large(table.told(_some_of(indices)))) for table in numbered]
         return sorted(found, key=lambda one: not one[1])
 
     def _search_whole(self, dataset, samples, index_of, depth, where, first):
@@ -131,8 +131,8 @@ class Names:
         found = []
         for dataset, begin, end in zip(datasets, [0, *ends], ends):
             before = len(self._tables)
-            own_index = lambda index, begin=begin: index_of(index) - begin  # noqa: E731
-            self._search_whole(dataset, end - begin, own_index, depth + 1, where + "[]", begin)
+            self._search_whole(dataset, end - begin, lambda index, begin=begin: index_of(index) - begin, depth + 1,
+                               where + "[]", begin)
             found.append(self._tables[before:])
             del self._tables[before:]
         for says in (_name, _number):
@@ -257,9 +257,13 @@ def _under(by_key, where, table, first):
             for says, place in places]
 
 
+def _some_of(indices):
+    return indices[:: max(1, len(indices) // _PROBED)]
+
+
 def _highest_of(indices):
     """The highest of some of them."""
-    some = map(_number, indices[:: max(1, len(indices) // _PROBED)])
+    some = map(_number, _some_of(indices))
     return max((index for index in some if index is not None), default=-1)
 
 
