@@ -95,6 +95,11 @@ inline constexpr std::size_t k_fewest_windows_to_halve = 4;
 
 // summary.cpp
 
+/// Of the bytes as found, that came from storage; of the time, that the readers were in reads: from here on they waited
+/// for the storage alone. Both chosen: what is missing makes the rate of so many at once uncertain by as much.
+inline constexpr double k_least_stored_as_found = 0.9;
+inline constexpr double k_least_waiting_share = 0.85;
+
 /// Bytes of a block (k_large_block_bytes of probes/collect/storage), less what ends of files cut off.
 inline constexpr double k_whole_block_bytes = 0.9 * 1048576.0;
 /// Reads that came after a pause, whose median is told.

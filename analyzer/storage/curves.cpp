@@ -59,8 +59,18 @@ Eigen::VectorXd fit_not_negative(const Eigen::MatrixXd& design, const Eigen::Vec
   }
 }
 
+/// Whether a rate with more in flight than the best has may well be the best one's, and the best one its.
+bool may_be_as_fast(const FlightRate& rate, const FlightRate& best) {
+  return rate.in_flight > best.in_flight && rate.rate.ci95_high >= best.rate.mean &&
+         best.rate.ci95_low <= rate.rate.mean;
+}
+
 /// The plateau's rates as one: a mean weighted by the squares of the intervals, no narrower than its best member's.
-Estimate<double> pooled(std::span<const FlightRate> rates, double least) {
+///
+/// Worked example. 6.0 MB/s (3.9 to 8.0) with two in flight, 5.0 (3.2 to 6.8) with four and 5.0 (1.4 to 8.6) with
+/// eight, three to four windows each, of a storage that gives 5: the best of them is the luckiest, all of them
+/// give 5.4.
+Estimate<double> pooled(std::span<const FlightRate> rates, const FlightRate& best) {
   double weights = 0.0;
   double sum = 0.0;
   double narrowest = -1.0;
@@ -68,7 +78,7 @@ Estimate<double> pooled(std::span<const FlightRate> rates, double least) {
   double high = 0.0;
   std::int64_t n = 0;
   for (const FlightRate& rate : rates) {
-    if (rate.rate.mean < least) continue;
+    if (rate.rate.mean < k_same_plateau * best.rate.mean && !may_be_as_fast(rate, best)) continue;
     const double half = std::max((rate.rate.ci95_high - rate.rate.ci95_low) / 2.0, k_least_rate_error * rate.rate.mean);
     weights += 1.0 / (half * half);
     sum += rate.rate.mean / (half * half);
@@ -161,7 +171,7 @@ Measured<Estimate<double>> ceiling_of(std::span<const FlightRate> rates) {
     if (rates[i].rate.ci95_low > rates[best].rate.ci95_low) best = i;  // not the luckiest of noisy points
   }
   const Estimate<double>& most = rates[best].rate;
-  if (has_plateau(rates, best)) return pooled(rates, k_same_plateau * most.mean);
+  if (has_plateau(rates, best)) return pooled(rates, rates[best]);
   const auto usl = fit_usl(rates);
   const double asymptote =
       usl && usl->contention > 0.0 && usl->coherence == 0.0 ? usl->per_stream / usl->contention : 0.0;

@@ -66,6 +66,25 @@ Measured<BytesPerSample> stored_for_sample(const Profile& profile) {
                : distinct_bytes_per_sample(profile.dataset, profile.job.dataset_samples);
 }
 
+/// What the run as found read, where the `readers` of each host were in reads for nearly all of the time.
+std::optional<JobReading> reading_as_found(const Profile& profile, double readers, double sample_bytes) {
+  const auto& rate = profile.rates.as_is;
+  const auto& read = profile.resources.read;
+  const auto& stored = profile.resources.bytes_from_storage;
+  if (!rate || !read || !stored || !(*stored >= k_least_stored_as_found)) return std::nullopt;
+  const double hosts = std::max(1, profile.host.hosts_seen);
+  const double share = rate->mean.value() / hosts * read->mean.value() / readers;
+  if (!(share >= k_least_waiting_share) || !(rate->ci95_low.value() > 0.0)) return std::nullopt;
+  const double least = std::min(*stored, 1.0);
+  const double most = 1.0 / std::min(share, 1.0);
+  const auto of_host = [&](SamplesPerSecond of, double part) {
+    return BytesPerSecond(of.value() * sample_bytes / hosts * part);
+  };
+  const Estimate<BytesPerSecond> bandwidth{of_host(rate->mean, std::sqrt(least * most)), of_host(rate->ci95_low, least),
+                                           of_host(rate->ci95_high, most), rate->n};
+  return JobReading{std::llround(readers), bandwidth, true};
+}
+
 }  // namespace
 
 Measured<Fraction> saved_in_pauses(const record::StorageRecording& recording,
@@ -119,6 +138,8 @@ std::optional<JobReading> job_reading(const Profile& profile) {
   const double ranks =
       std::max(1.0, static_cast<double>(profile.job.ranks_seen) / std::max(1, profile.host.hosts_seen));
   if (!bytes || !profile.job.num_workers) return std::nullopt;
+  const double readers = ranks * std::max<double>(1.0, static_cast<double>(*profile.job.num_workers));
+  if (const auto as_found = reading_as_found(profile, readers, bytes->value())) return as_found;
   const Estimate<SamplesPerSecond>* most = nullptr;
   for (const auto* rate : {&profile.rates.cold, &profile.rates.supply_cold}) {
     if (rate == &profile.rates.supply_cold && *profile.job.num_workers == 0) continue;
@@ -126,7 +147,6 @@ std::optional<JobReading> job_reading(const Profile& profile) {
     if (!most || (*rate)->ci95_low > most->ci95_low) most = &**rate;
   }
   if (!most) return std::nullopt;
-  const double readers = ranks * std::max<double>(1.0, static_cast<double>(*profile.job.num_workers));
   const auto of_host = [&](SamplesPerSecond rate) {
     return BytesPerSecond(rate.value() * bytes->value() / std::max(1, profile.host.hosts_seen));
   };
@@ -193,7 +213,7 @@ Storage storage_summary(const record::StorageRecording& recording, const std::op
   }
   out.ceiling_rate = ceiling<PerSecond>(rates);
   out.ceiling_bandwidth = ceiling<BytesPerSecond>(bandwidths);
-  if (job && !out.ceiling_bandwidth) {
+  if (job && (job->waiting || !out.ceiling_bandwidth)) {
     join(*job, bandwidths);
     out.ceiling_bandwidth = ceiling<BytesPerSecond>(bandwidths);
   }

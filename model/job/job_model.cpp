@@ -277,7 +277,9 @@ void read_storage(const Profile& profile, JobModel& job) {
                           : bytes;
   if (!known(storage.ceiling_bandwidth) || !(storage.ceiling_bandwidth->mean.value() > 0.0)) return;
   if (!bytes || !plausible_bytes(*bytes) || !stored || !plausible_bytes(*stored)) return;
-  job.storage_demand_s = job.ranks_per_host * *stored / storage.ceiling_bandwidth->mean.value();
+  const Estimate<BytesPerSecond>& ceiling = *storage.ceiling_bandwidth;
+  job.storage_demand_s = job.ranks_per_host * *stored / ceiling.mean.value();
+  job.storage_demand_sd = relative_sd(ceiling);
   job.storage_saved = storage.saved ? std::clamp(*storage.saved, 0.0, 1.0) : 0.0;
   if (storage.idle_read && storage.read_size && plausible(storage.idle_read->value()) &&
       storage.read_size->value() > 0.0) {

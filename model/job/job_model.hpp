@@ -144,6 +144,7 @@ struct JobModel {
   std::optional<double> at_once_bytes{};
   /// Service demand at the storage that all share, per sample from there, where a probe of it has shown its ceiling.
   std::optional<double> storage_demand_s{};
+  double storage_demand_sd = 0.0;  ///< of its logarithm, by the probe's interval
   /// Of what storage could deliver while nobody reads, how much it delivers afterwards: 1 for a token bucket, which
   /// caps the rate and makes nobody wait below it.
   double storage_saved = 0.0;

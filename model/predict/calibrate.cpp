@@ -8,6 +8,7 @@
 #include <random>
 
 #include "model/predict/constants.hpp"
+#include "model/setting/storage_cost.hpp"
 
 namespace stallcast {
 namespace {
@@ -29,7 +30,7 @@ double log_rate(const JobModel& job, const Setting& setting, const Vector& at, S
 
 /// How far the truth may lie from what the profile says, before any rate is looked at.
 Vector prior_sd(const JobModel& job) {
-  const double bandwidth = job.storage_demand_s ? k_prior_probed_ceiling_units : k_prior_guessed_ceiling_units;
+  const double bandwidth = job.storage_demand_s ? probed_ceiling_units(job) : k_prior_guessed_ceiling_units;
   // Only blocks of other worker counts tell it; where there are none, the model's own error holds it.
   const bool besides = std::any_of(job.observations.begin(), job.observations.end(),
                                    [](const Observation& seen) { return seen.workers.has_value(); });

@@ -97,9 +97,8 @@ inline constexpr double k_prior_step_sd = 0.02;            ///< beside what the 
 inline constexpr double k_prior_prep_of_cached_sd = 0.10;  ///< CPU time is that of cached blocks, without the storage's
 inline constexpr double k_prior_prep_sd = 0.30;
 inline constexpr double k_prior_storage_sd = 0.50;
-/// units of Parameters::bandwidth: of a probed ceiling one is k_demand_step (model/setting)
-inline constexpr double k_prior_probed_ceiling_units = 1.0;
-/// the same of a guessed share, where one is a standard normal's. Chosen wide: nearly any share stays possible
+/// units of Parameters::bandwidth, of a guessed share: a standard normal's. Chosen wide: nearly any share stays
+/// possible
 inline constexpr double k_prior_guessed_ceiling_units = 1.4;
 /// of Parameters::beside where no block has fewer workers. Chosen: as good as fixed, as nothing tells it
 inline constexpr double k_untold_beside_sd = 1e-4;

@@ -56,6 +56,10 @@ StorageCost probed(const JobModel& job, const Parameters& parameters) {
 
 }  // namespace
 
+double probed_ceiling_units(const JobModel& job) {
+  return job.stream_demand_s ? 1.0 : std::max(1.0, job.storage_demand_sd / k_demand_step);
+}
+
 double saved_between_reads(const JobModel& job) {
   if (job.reads_ahead) return 1.0;
   return std::clamp((job.storage_saved - k_saved_by_noise) / (k_saved_surely - k_saved_by_noise), 0.0, 1.0);

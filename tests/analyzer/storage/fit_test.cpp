@@ -116,6 +116,12 @@ TEST_CASE("one low point does not hide a plateau, and a rise is none") {
   // What is hardly known of more in flight does not say that they bring no more.
   CHECK_FALSE(ceiling_of(std::vector<FlightRate>{{1.0, {700.0, 690.0, 710.0, 9}}, {4.0, {760.0, 100.0, 1400.0, 2}}}));
   CHECK(ceiling_of(std::vector<FlightRate>{{1.0, {700.0, 690.0, 710.0, 9}}, {4.0, {760.0, 500.0, 1000.0, 2}}}));
+  // The best of rates that are hardly known is the luckiest one.
+  const std::vector<FlightRate> lucky = {
+      {2.0, {5.98, 3.94, 8.03, 3}}, {4.0, {5.0, 3.23, 6.78, 4}}, {8.0, {5.0, 1.41, 8.58, 3}}};
+  REQUIRE(ceiling_of(lucky));
+  CHECK(ceiling_of(lucky)->mean == doctest::Approx(5.37).epsilon(0.01));
+  CHECK(ceiling_of(lucky)->ci95_low < 4.0);
   CHECK_FALSE(ceiling_of(series({100.0, 200.0, 400.0, 800.0})));
   CHECK_FALSE(ceiling_of(series({100.0})));
   const auto bends = ceiling_of(series({100.0, 190.0, 345.0, 300.0}));  // retrograde: the best is the ceiling

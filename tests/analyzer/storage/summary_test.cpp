@@ -117,6 +117,45 @@ TEST_CASE("what a job read cold: of one host, by all of its workers") {
   CHECK_FALSE(job_reading(profile));
 }
 
+TEST_CASE("a job that waited for the storage alone tells more of it than a noisy probe") {
+  Profile profile;
+  const auto rate = [](double mean) {
+    return Estimate<SamplesPerSecond>{SamplesPerSecond(mean), SamplesPerSecond(0.99 * mean),
+                                      SamplesPerSecond(1.01 * mean), 50};
+  };
+  profile.job.num_workers = std::int64_t{4};
+  profile.job.ranks_seen = 2;
+  profile.host.hosts_seen = 2;
+  profile.dataset.bytes_per_sample = BytesPerSample(100e3);
+  profile.resources.bytes_from_storage = Fraction(1.0);
+  profile.rates.as_is = rate(360.0);  // 180 a host: 18 MB/s, or 20 in the nine tenths of the time
+  profile.resources.read =
+      Estimate<SecondsPerSample>{SecondsPerSample(0.02), SecondsPerSample(0.019), SecondsPerSample(0.021), 50};
+  const auto seen = job_reading(profile);
+  REQUIRE(seen);
+  CHECK(seen->waiting);
+  CHECK(seen->in_flight == 4);
+  CHECK(seen->bandwidth.ci95_low.value() == doctest::Approx(0.99 * 18e6));
+  CHECK(seen->bandwidth.ci95_high.value() == doctest::Approx(1.01 * 20e6));
+
+  const auto as_found = [&](double stored, double samples_per_s) {
+    Profile other = profile;
+    other.resources.bytes_from_storage = Fraction(stored);
+    other.rates.as_is = rate(samples_per_s);
+    return job_reading(other);
+  };
+  CHECK_FALSE(as_found(0.8, 360.0));  // some came from memory
+  CHECK_FALSE(as_found(1.0, 300.0));  // a quarter of the time they did something else
+
+  SimulatedStorage flat = limited();
+  record::StorageRecording recording = simulate_probe(flat, 100e3, false);
+  const auto& alone = storage_summary(recording).ceiling_bandwidth;
+  const auto joined = storage_summary(recording, seen).ceiling_bandwidth;
+  REQUIRE(alone);
+  REQUIRE(joined);
+  CHECK(joined->mean.value() == doctest::Approx(alone->mean.value()).epsilon(0.05));
+}
+
 TEST_CASE("what one reader alone waits for a first byte, and gets from there on") {
   const Storage storage = probed({}, 0.0);  // 1 ms, then 200 MB/s; opening a file takes 1 us
   REQUIRE(storage.first_byte);

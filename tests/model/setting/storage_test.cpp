@@ -145,6 +145,20 @@ TEST_CASE("what the kernel reads ahead takes its part of the storage's bandwidth
   CHECK(at("storage_bandwidth=10MB/s") == doctest::Approx(before / 4.0).epsilon(0.05));
 }
 
+TEST_CASE("a ceiling that is hardly known gives answers that are hardly known") {
+  const TrueJob truth = at_the_disk();
+  Profile profile = made::profile_of(truth);
+  probe(profile, 1.2 * truth.sample_bytes / truth.disk_s, 0.0);
+  const Prediction sure = answer(profile, {"workers=8"});
+  const BytesPerSecond most = profile.storage.ceiling_bandwidth->mean;
+  profile.storage.ceiling_bandwidth = Estimate<BytesPerSecond>{most, 0.65 * most, 1.35 * most, 3};
+  const Prediction doubtful = answer(profile, {"workers=8"});
+  CHECK(half_width(doubtful) > 1.5 * half_width(sure));
+  TrueJob changed = truth;
+  changed.workers = 8;
+  CHECK(doubtful.throughput.ci90_low.value() < made::play(changed).rate);
+}
+
 TEST_CASE("a ceiling of gigabytes a second is a ceiling like any other") {
   const TrueJob truth = at_the_disk();
   Profile profile = made::profile_of(truth);
