@@ -127,7 +127,11 @@ void Recursion::fit(const ServiceDemands& as_found) {
   const bool starved = waited_s > k_starved_wait_share * measured_step_s_;
   double low = starved ? 1.0 / k_most_making_factor : k_least_hidden_making_factor;
   double high = starved ? k_most_making_factor : 1.0;
-  const bool limited = std::abs(as_found.limit_s - measured_step_s_) < k_near_ceiling * measured_step_s_;
+  // A ceiling that binds in the model is what is off, as far as it may be; else the consumer would be said to take what
+  // is missing, with all in memory too.
+  const bool binds = play_held_back(as_found, batch_, 0.0).step_s < as_found.limit_s;
+  const double near = binds ? k_near_binding_ceiling : k_near_ceiling;
+  const bool limited = std::abs(as_found.limit_s - measured_step_s_) < near * measured_step_s_;
   if (limited) limit_factor_ = measured_step_s_ / as_found.limit_s;
   double missing_s = 0.0;
   for (int i = 0; i < 20; ++i) {

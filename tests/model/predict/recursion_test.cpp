@@ -58,6 +58,23 @@ TEST_CASE("what the run as found told of its storage's limit says nothing of a l
   CHECK(recursion.play(input, job.batch).step_s == doctest::Approx(input.limit_s).epsilon(0.006));
 }
 
+TEST_CASE("where a ceiling alone makes the steps so long, it is what is off, and the consumer takes no longer") {
+  JobModel job = crowded();
+  ServiceDemands input = demands(job, as_found(job), {}, {});
+  const double free_s = Recursion(job).play(input, job.batch).step_s;
+  job.rate *= 0.5;
+  const double measured_s = job.batch / job.rate;
+  for (const double off : {0.9, 1.1}) {
+    CAPTURE(off);
+    Recursion recursion(job);
+    input.limit_s = off * measured_s;
+    recursion.fit(input);
+    CHECK(recursion.play(input, job.batch).step_s == doctest::Approx(measured_s).epsilon(0.006));
+    input.limit_s = 0.0;
+    CHECK(recursion.play(input, job.batch).step_s == doctest::Approx(free_s).epsilon(0.01));
+  }
+}
+
 /// W workers in turn, of which batch b begins only once batch b - n was handed over; when each batch is handed over.
 std::vector<double> at_a_time(std::size_t workers, std::size_t n, const std::vector<simulation::BatchWork>& work,
                               const std::vector<simulation::StepWork>& steps) {
