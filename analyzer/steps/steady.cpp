@@ -359,6 +359,27 @@ void drop_warm_up(SteadyWindow& window) {
   steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(last_slow));
 }
 
+/// Workers that take turns deliver in bunches, one long step and then short ones: part of a turn, before the others,
+/// would count its long steps or its short ones alone. Of each stretch of steps whole turns stay, where there are
+/// several.
+///
+/// Worked example. Two workers, steps of 1.2 and 0.1 s by turns: 25 steps that begin and end with a long one take 0.67
+/// s each, the last 24 of them 0.65.
+void keep_whole_turns(SteadyWindow& window) {
+  const auto turn = static_cast<std::size_t>(std::max<std::int64_t>(window.loader.num_workers, 1));
+  if (turn < 2 || window.loader.in_order == 0) return;
+  std::vector<SteadyStep> kept;
+  for (auto begin = window.steps.begin(); begin != window.steps.end();) {
+    auto end = begin + 1;
+    while (end != window.steps.end() && end->begin_ns == std::prev(end)->end_ns) ++end;
+    const auto steps = static_cast<std::size_t>(end - begin);
+    const std::size_t part = steps >= k_fewest_turns_kept_whole * turn ? steps % turn : 0;
+    kept.insert(kept.end(), begin + static_cast<std::ptrdiff_t>(part), end);
+    begin = end;
+  }
+  window.steps = std::move(kept);
+}
+
 }  // namespace
 
 SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>& found_again) {
@@ -384,6 +405,7 @@ SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>&
   for (const Pass* pass : training->passes) take_pass(*pass, training->facts, others, found, window);
   drop_interrupted(groups, training, window);
   drop_warm_up(window);
+  keep_whole_turns(window);
   return window;
 }
 

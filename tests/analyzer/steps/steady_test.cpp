@@ -33,12 +33,26 @@ TEST_CASE("the queue's start-up and the draining end are left out") {
     const RunData run = make_run(spec);
     const SteadyWindow window = window_of(run);
     const auto in_flight = static_cast<std::uint64_t>(2 * workers);
-    CHECK(first_batch(window) == in_flight);
+    const std::uint64_t part_of_turn = (200 - 2 * in_flight - 2) % static_cast<std::uint64_t>(workers);
+    CHECK(first_batch(window) == in_flight + part_of_turn);
     CHECK(last_batch(window) == 199 - in_flight - 2);
-    CHECK(window.steps.size() == 200 - 2 * in_flight - 2);
+    CHECK(window.steps.size() == 200 - 2 * in_flight - 2 - part_of_turn);
     CHECK(window.deliveries == 200);
     CHECK(window.loaders_seen == 1);
     CHECK(window.warm_up_steps == 0);
+  }
+}
+
+TEST_CASE("of workers that take turns whole turns count, as bunches come in them") {
+  for (const int batches : {60, 61, 62, 63}) {
+    CAPTURE(batches);
+    JobSpec spec = fetch_bound();
+    spec.loader.workers = 4;
+    spec.batches = batches;
+    const RunData run = make_run(spec);
+    const SteadyWindow window = window_of(run);
+    CHECK(window.steps.size() == (static_cast<std::size_t>(batches) - 18) / 4 * 4);
+    CHECK(last_batch(window) == static_cast<std::uint64_t>(batches) - 11);
   }
 }
 
