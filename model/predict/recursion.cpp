@@ -122,6 +122,14 @@ Played Recursion::play_held_back(const ServiceDemands& input, double batch, doub
   return played;
 }
 
+/// Whether making alone, of which a limit that binds tells nothing, would be too fast for the steps as found, having
+/// been corrected already, or too slow for them.
+std::pair<bool, bool> Recursion::making_beside_limit(const ServiceDemands& as_found) const {
+  const double alone_s = play_held_back(as_found, batch_, 0.0).step_s;
+  return {making_factor_ < 1.0 &&
+          alone_s<(1.0 - k_at_ceiling) * measured_step_s_, alone_s>(1.0 + k_at_ceiling) * measured_step_s_};
+}
+
 void Recursion::fit(const ServiceDemands& as_found) {
   const double waited_s = std::max(0.0, measured_step_s_ - measured_own_s_);
   const bool starved = waited_s > k_starved_wait_share * measured_step_s_;
@@ -142,12 +150,15 @@ void Recursion::fit(const ServiceDemands& as_found) {
       step_factor_ *= std::clamp(measured_own_s_ / played.own_s, k_least_correction, k_most_correction);
       continue;
     }
-    if (limited || std::abs(missing_s) < k_recursion_fits * measured_step_s_) {
+    const auto [too_fast, too_slow] = limited ? making_beside_limit(as_found)
+                                              : std::pair(missing_s > k_recursion_fits * measured_step_s_,
+                                                          missing_s < -k_recursion_fits * measured_step_s_);
+    if (!too_fast && !too_slow) {
       if (own_fits) break;
       continue;
     }
-    if (missing_s > 0.0 && making_factor_ >= high) break;
-    (missing_s < 0.0 ? high : low) = making_factor_;
+    if (too_fast && making_factor_ >= high) break;
+    (too_slow ? high : low) = making_factor_;
     making_factor_ = std::sqrt(low * high);
   }
   if (missing_s > k_recursion_fits * measured_step_s_ && as_found.workers > 0) more_receiving_s_ = missing_s;

@@ -75,6 +75,20 @@ TEST_CASE("where a ceiling alone makes the steps so long, it is what is off, and
   }
 }
 
+TEST_CASE("making that alone would take longer than the steps as found is too slow, although a ceiling is as near") {
+  JobModel job = crowded();
+  ServiceDemands input = demands(job, as_found(job), {}, {});
+  const double measured_s = job.batch / job.rate;
+  input.cpu_s *= 1.15;
+  input.limit_s = 0.98 * measured_s;
+  Recursion recursion(job);
+  REQUIRE(recursion.play(input, job.batch).step_s > 1.05 * measured_s);
+  recursion.fit(input);
+  CHECK(recursion.play(input, job.batch).step_s == doctest::Approx(measured_s).epsilon(0.01));
+  input.limit_s = 0.0;
+  CHECK(recursion.play(input, job.batch).step_s == doctest::Approx(measured_s).epsilon(0.02));
+}
+
 /// W workers in turn, of which batch b begins only once batch b - n was handed over; when each batch is handed over.
 std::vector<double> at_a_time(std::size_t workers, std::size_t n, const std::vector<simulation::BatchWork>& work,
                               const std::vector<simulation::StepWork>& steps) {

@@ -159,6 +159,15 @@ TEST_CASE("a ceiling that is hardly known gives answers that are hardly known") 
   CHECK(doubtful.throughput.ci90_low.value() < made::play(changed).rate);
 }
 
+TEST_CASE("a read of the idle storage is no longer than those of the job: more workers do not take longer") {
+  const TrueJob truth = at_the_disk();
+  Profile profile = made::profile_of(truth);
+  probe(profile, truth.sample_bytes / truth.disk_s, 1.0);
+  const double before = answer(profile, {"workers=4"}).throughput.mean.value();
+  profile.storage.idle_read = Seconds(0.1);  // the first read after a pause took long
+  CHECK(answer(profile, {"workers=4"}).throughput.mean.value() > 0.5 * before);
+}
+
 TEST_CASE("a ceiling of gigabytes a second is a ceiling like any other") {
   const TrueJob truth = at_the_disk();
   Profile profile = made::profile_of(truth);
