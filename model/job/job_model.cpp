@@ -259,13 +259,20 @@ void take_cpu_of_cached(const Profile& profile, JobModel& job) {
   job.cpu_of_cached = true;
 }
 
-/// Reads that are all equally slow wait for a latency; where some are fast, the slow ones waited for others.
-void guess_bandwidth_share(const Profile& profile, JobModel& job) {
+/// Seconds of a sample's reads, of which `share` of those that missed the cache took longer; none where few were seen.
+std::optional<double> fast_read(const Profile& profile, const JobModel& job, double share) {
   const auto reads = profile.resources.distributions.find("sample_read_s");
   if (reads == profile.resources.distributions.end() || reads->second.n < k_fewest_reads || !(reads->second.mean > 0.0))
-    return;
-  const double fast = reads->second.quantile(1.0 - k_surely_missed * std::max(job.miss, k_least_miss));
-  job.bandwidth_share = std::clamp(1.0 - fast / reads->second.mean, k_least_shared_waiting, k_most_shared_waiting);
+    return std::nullopt;
+  return reads->second.quantile(1.0 - share * std::max(job.miss, k_least_miss));
+}
+
+/// Reads that are all equally slow wait for a latency; where some are fast, the slow ones waited for others.
+void guess_bandwidth_share(const Profile& profile, JobModel& job) {
+  const auto fast_s = fast_read(profile, job, k_surely_missed);
+  if (!fast_s) return;
+  const double mean_s = profile.resources.distributions.find("sample_read_s")->second.mean;
+  job.bandwidth_share = std::clamp(1.0 - *fast_s / mean_s, k_least_shared_waiting, k_most_shared_waiting);
 }
 
 /// What a probe has shown of the storage's ceiling, which the ranks of its host share.
@@ -284,6 +291,8 @@ void read_storage(const Profile& profile, JobModel& job) {
   if (storage.idle_read && storage.read_size && plausible(storage.idle_read->value()) &&
       storage.read_size->value() > 0.0) {
     job.idle_read_s = storage.idle_read->value() * *bytes / storage.read_size->value();
+    if (const auto free_s = fast_read(profile, job, k_found_free))
+      job.idle_read_s = std::min(*job.idle_read_s, *free_s);
   }
 }
 

@@ -27,6 +27,13 @@ inline constexpr double k_with_or_without_workers_sd = 0.08;
 /// of the step's computing, beside workers where the run had none: a small model of transformers' Trainer on two cores
 /// took 0.98 to 1.17 times as long (three pairs, by hand), and its rate was 0 to 25 % below the prediction
 inline constexpr double k_untold_beside_step_sd = 0.1;
+/// Seconds of a batch, and of each byte of it, that a consumer takes to receive it from a worker, where the run had
+/// none. By hand, of profiles of jobs with workers on two cores: 0.95 to 1.4 ms with 0.13 MB in a batch (15
+/// profiles), 1.3 with 0.6, 1.6 to 2.8 with 1.3 to 2.6 MB (14)
+inline constexpr double k_untold_receiving_s = 1e-3;
+inline constexpr double k_untold_receiving_s_per_byte = 0.4e-9;
+/// of that. Chosen: a faster machine takes half of it
+inline constexpr double k_untold_receiving_sd = 0.3;
 /// of the step, for any change. Chosen small: a step is measured itself. Single runs of tests/bench/predictions in
 /// which the device binds lay -1.2 to +1.6 % off (arrays); half of that told intervals that held two of the five
 inline constexpr double k_step_sd = 0.008;

@@ -124,6 +124,10 @@ double setting_parts::changed_turns_s(const JobModel& job, const Setting& settin
   return std::max(most - found_s, of_one_core);
 }
 
+double setting_parts::untold_receiving_s(const JobModel& job, double batch) {
+  return k_untold_receiving_s + k_untold_receiving_s_per_byte * batch * job.prepared_bytes.value_or(0.0);
+}
+
 ServiceDemands demands(const JobModel& job, const Setting& setting, const Parameters& parameters,
                        const ModelError& error) {
   ServiceDemands in;
@@ -149,7 +153,9 @@ ServiceDemands demands(const JobModel& job, const Setting& setting, const Parame
     in.device_s += setting.exposed_s + setting.straggling * (in.device_s + in.step_cpu_s);
   }
   if (!setting.loads) return in;
-  if (setting.workers > 0) {
+  if (setting.workers > 0 && job.workers == 0) {
+    in.receive_s = in.receive_cpu_s = setting_parts::untold_receiving_s(job, setting.batch) / setting.echoes;
+  } else if (setting.workers > 0) {
     in.receive_s = job.receive_s * setting.batch / job.batch / setting.echoes;
     in.receive_cpu_s = job.receive_cpu_s * setting.batch / job.batch / setting.echoes;
   }

@@ -145,8 +145,23 @@ TEST_CASE("a step that computes is not known to do so as quickly beside workers 
   CHECK(half_width(beside) > 0.13);
   std::swap(truth.device_s, truth.step_cpu_s);  // a device does not mind
   const Prediction device = answer(profile_of(truth), {"workers=1"});
-  CHECK(device.step.value() < 1.02 * 0.041);
+  CHECK(device.step.value() < 1.02 * 0.041 + 0.001);  // and receiving, which the run had none of
   CHECK(half_width(device) < 0.06);
+}
+
+TEST_CASE("what a run without workers says of workers holds receiving, and doubts it where steps are short") {
+  TrueJob truth;
+  truth.workers = 0;
+  truth.device_s = 0.004;
+  truth.step_cpu_s = 0.0001;
+  truth.cpu_s = 0.001 / 32.0;
+  truth.other_s = 0.0;
+  Profile profile = profile_of(truth);
+  const Prediction small = answer(profile, {"workers=2"});
+  CHECK(small.step.value() > 0.0048);
+  CHECK(half_width(small) > 0.08);
+  profile.job.prepared = BytesPerSample(10e6 / 32.0);  // 4 ms more for ten megabytes
+  CHECK(answer(profile, {"workers=2"}).step.value() - small.step.value() == doctest::Approx(0.004).epsilon(0.2));
 }
 
 TEST_CASE("on several cores, it may do so until one of the others is done with its batch: that is not known") {

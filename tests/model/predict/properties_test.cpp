@@ -127,6 +127,8 @@ TEST_CASE("scaling all times by k scales rates by 1/k") {
     Predictor fast = predictor_of(profile);
     Predictor other = predictor_of(slowed);
     for (const Words& settings : {Words{"workers=3"}, Words{"cpus=2"}, Words{"cache=100%"}, Words{"gpu_speedup=2"}}) {
+      // What receiving takes, where the run did none, is taken from other jobs, and does not scale with this one.
+      if (job.workers == 0 && settings.front() == "workers=3") continue;
       const auto a = fast.predict(ask_for(settings));
       const auto b = other.predict(ask_for(settings));
       REQUIRE(a.ok());
