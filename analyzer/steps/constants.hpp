@@ -43,7 +43,8 @@ inline constexpr std::size_t k_fewest_turns_for_warm_up = 4;
 /// Times the median of the second half, from which a step at the beginning is clearly slower. Chosen: lower, usual
 /// scatter is cut off at the beginning alone, which biases the rate; higher, lazy initialisation counts as steady.
 inline constexpr double k_slow_warm_up_step = 1.5;
-/// Turns of the workers, from which a stretch of steps is cut to whole ones. Chosen: of fewer the cut would take a third.
+/// Turns of the workers, from which a stretch of steps is cut to whole ones. Chosen: of fewer the cut would take a
+/// third.
 inline constexpr std::size_t k_fewest_turns_kept_whole = 3;
 
 // makings.cpp: epochs whose samples took another time to make. Held by tests/analyzer/steps/makings_test.cpp.

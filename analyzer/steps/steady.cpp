@@ -359,6 +359,12 @@ void drop_warm_up(SteadyWindow& window) {
   steps.erase(steps.begin(), steps.begin() + static_cast<std::ptrdiff_t>(last_slow));
 }
 
+double length_of(const std::vector<SteadyStep>& steps) {
+  double sum = 0.0;
+  for (const SteadyStep& step : steps) sum += step.step_s();
+  return sum;
+}
+
 /// Workers that take turns deliver in bunches, one long step and then short ones: part of a turn, before the others,
 /// would count its long steps or its short ones alone. Of each stretch of steps whole turns stay, where there are
 /// several.
@@ -367,7 +373,7 @@ void drop_warm_up(SteadyWindow& window) {
 /// s each, the last 24 of them 0.65.
 void keep_whole_turns(SteadyWindow& window) {
   const auto turn = static_cast<std::size_t>(std::max<std::int64_t>(window.loader.num_workers, 1));
-  if (turn < 2 || window.loader.in_order == 0) return;
+  if (turn < 2 || window.loader.in_order == 0 || window.loader.composition == "overlapped") return;
   std::vector<SteadyStep> kept;
   for (auto begin = window.steps.begin(); begin != window.steps.end();) {
     auto end = begin + 1;
@@ -404,8 +410,10 @@ SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>&
   const Found found{consumer.phases_begin_ns, found_again};
   for (const Pass* pass : training->passes) take_pass(*pass, training->facts, others, found, window);
   drop_interrupted(groups, training, window);
+  const double all_s = length_of(window.steps);
   drop_warm_up(window);
   keep_whole_turns(window);
+  for (OtherLoader& other : window.others) other.wait_s *= length_of(window.steps) / all_s;
   return window;
 }
 

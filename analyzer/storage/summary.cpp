@@ -80,7 +80,7 @@ std::optional<JobReading> reading_as_found(const Profile& profile, double reader
   const auto of_host = [&](SamplesPerSecond of, double part) {
     return BytesPerSecond(of.value() * sample_bytes / hosts * part);
   };
-  const Estimate<BytesPerSecond> bandwidth{of_host(rate->mean, std::sqrt(least * most)), of_host(rate->ci95_low, least),
+  const Estimate<BytesPerSecond> bandwidth{of_host(rate->mean, 1.0), of_host(rate->ci95_low, least),
                                            of_host(rate->ci95_high, most), rate->n};
   return JobReading{std::llround(readers), bandwidth, true};
 }

@@ -36,7 +36,7 @@ struct JobReading {
 /// measured, or not what a sample reads.
 ///
 /// Worked example. Four workers, 32.4 samples/s of 152 kB as found, 122 ms of reading each: 3.95 of four are in reads,
-/// 99 % of the time, so that four at once get 4.91 to 4.96 MB/s.
+/// 99 % of the time. They got 4.92 MB/s, so that four at once get that and at most 4.98.
 [[nodiscard]] std::optional<JobReading> job_reading(const Profile& profile);
 
 /// Rates of whole files where they were read whole, else of large blocks. `job` counts as one more point of the curve

@@ -42,10 +42,12 @@ inline constexpr double k_whole_file_share = 0.99;
 inline constexpr double k_same_size_share = 0.95;
 /// of the share that missed. Chosen: the fastest of reads that surely did; the border itself is blurred
 inline constexpr double k_surely_missed = 0.9;
-/// the same, of reads that surely found the storage free. Chosen: what is quicker still is chance. The probe's come after
-/// pauses of all, 0.41 to 0.48 ms where a job's own lower quartile was 0.24 to 0.27 (by hand; 150 KB behind a limit of
-/// 40 and 80 MB/s)
+/// the same, of reads that surely found the storage free. Chosen: what is quicker still is chance. The probe's come
+/// after pauses of all, 0.41 to 0.48 ms where a job's own lower quartile was 0.24 to 0.27 (by hand; 150 KB behind a
+/// limit of 40 and 80 MB/s)
 inline constexpr double k_found_free = 0.75;
+/// of samples, from which the quickest quarter of their reads came from storage. Chosen
+inline constexpr double k_nearly_all_missed = 0.9;
 inline constexpr int k_fewest_reads = 50;  ///< of which a quantile is taken. Chosen: fewer tell none
 /// of the waiting for storage, that others' reading lengthens. Chosen: a guess by the shape of reads goes no further
 inline constexpr double k_least_shared_waiting = 0.3;

@@ -291,8 +291,9 @@ void read_storage(const Profile& profile, JobModel& job) {
   if (storage.idle_read && storage.read_size && plausible(storage.idle_read->value()) &&
       storage.read_size->value() > 0.0) {
     job.idle_read_s = storage.idle_read->value() * *bytes / storage.read_size->value();
-    if (const auto free_s = fast_read(profile, job, k_found_free))
-      job.idle_read_s = std::min(*job.idle_read_s, *free_s);
+    const bool all_missed = profile.resources.bytes_from_storage.has_value() && job.miss >= k_nearly_all_missed;
+    const auto free_s = all_missed ? fast_read(profile, job, k_found_free) : std::nullopt;
+    if (free_s) job.idle_read_s = std::min(*job.idle_read_s, *free_s);
   }
 }
 
@@ -307,6 +308,7 @@ bool is_network_filesystem(const std::string& name) {
 void read_data_and_memory(const Profile& profile, JobModel& job) {
   job.gradient_bytes = value_of(profile.job.gradient_bytes);
   job.prepared_bytes = value_of(profile.job.prepared);
+  job.pins = profile.job.pin_memory.value_or(false);
   if (!job.prepared_bytes) {
     miss_input(job, Input::prepared_bytes, profile.job.prepared.reason(), "a loader that delivers tensors or arrays");
   }

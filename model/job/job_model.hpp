@@ -106,6 +106,7 @@ struct JobModel {
   double compute_relative_sd = 0.0;
   std::optional<double> burst_s{};  ///< of one batch: a step of synthetic blocks; absent where a device was traced
   double receive_s = 0.0;           ///< of one batch: waiting even where it is ready (queue, unpickling, pinning)
+  bool pins = false;                ///< a thread of the consumer's receives batches, into pinned memory
   double receive_cpu_s = 0.0;       ///< of one batch: what the consumer computes to receive it
   double device_s = 0.0;            ///< of one batch: the part of it that needs no core
   double step_cpu_s = 0.0;          ///< of one batch: wall time of the rest when undisturbed

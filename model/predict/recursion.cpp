@@ -124,10 +124,10 @@ Played Recursion::play_held_back(const ServiceDemands& input, double batch, doub
 
 /// Whether making alone, of which a limit that binds tells nothing, would be too fast for the steps as found, having
 /// been corrected already, or too slow for them.
-std::pair<bool, bool> Recursion::making_beside_limit(const ServiceDemands& as_found) const {
-  const double alone_s = play_held_back(as_found, batch_, 0.0).step_s;
-  return {making_factor_ < 1.0 &&
-          alone_s<(1.0 - k_at_ceiling) * measured_step_s_, alone_s>(1.0 + k_at_ceiling) * measured_step_s_};
+Recursion::Making Recursion::making_beside_limit(const ServiceDemands& as_found) const {
+  const double off_s = play_held_back(as_found, batch_, 0.0).step_s - measured_step_s_;
+  const double least_s = k_at_ceiling * measured_step_s_;
+  return {.too_fast = making_factor_ < 1.0 && off_s<-least_s, .too_slow = off_s> least_s};
 }
 
 void Recursion::fit(const ServiceDemands& as_found) {
@@ -137,7 +137,7 @@ void Recursion::fit(const ServiceDemands& as_found) {
   double high = starved ? k_most_making_factor : 1.0;
   // A ceiling that binds in the model is what is off, as far as it may be; else the consumer would be said to take what
   // is missing, with all in memory too.
-  const bool binds = play_held_back(as_found, batch_, 0.0).step_s < as_found.limit_s;
+  const bool binds = std::max(play_held_back(as_found, batch_, 0.0).step_s, measured_own_s_) < as_found.limit_s;
   const double near = binds ? k_near_binding_ceiling : k_near_ceiling;
   const bool limited = std::abs(as_found.limit_s - measured_step_s_) < near * measured_step_s_;
   if (limited) limit_factor_ = measured_step_s_ / as_found.limit_s;
@@ -150,15 +150,14 @@ void Recursion::fit(const ServiceDemands& as_found) {
       step_factor_ *= std::clamp(measured_own_s_ / played.own_s, k_least_correction, k_most_correction);
       continue;
     }
-    const auto [too_fast, too_slow] = limited ? making_beside_limit(as_found)
-                                              : std::pair(missing_s > k_recursion_fits * measured_step_s_,
-                                                          missing_s < -k_recursion_fits * measured_step_s_);
-    if (!too_fast && !too_slow) {
+    const double least_s = k_recursion_fits * measured_step_s_;
+    const Making making = limited ? making_beside_limit(as_found) : Making{missing_s > least_s, missing_s < -least_s};
+    if (!making.too_fast && !making.too_slow) {
       if (own_fits) break;
       continue;
     }
-    if (too_fast && making_factor_ >= high) break;
-    (too_slow ? high : low) = making_factor_;
+    if (making.too_fast && making_factor_ >= high) break;
+    (making.too_slow ? high : low) = making_factor_;
     making_factor_ = std::sqrt(low * high);
   }
   if (missing_s > k_recursion_fits * measured_step_s_ && as_found.workers > 0) more_receiving_s_ = missing_s;

@@ -1,7 +1,6 @@
 /// The loader recursion fed by the measured distributions: the answer to single scenarios.
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include "model/setting/setting.hpp"
@@ -43,7 +42,12 @@ class Recursion {
   /// Nothing limits, but a worker waits for `held_back_s` in the making of each batch.
   [[nodiscard]] Played play_held_back(const ServiceDemands& input, double batch, double held_back_s) const;
 
-  [[nodiscard]] std::pair<bool, bool> making_beside_limit(const ServiceDemands& as_found) const;
+  /// What the workers do, beside the steps as found.
+  struct Making {
+    bool too_fast = false;
+    bool too_slow = false;
+  };
+  [[nodiscard]] Making making_beside_limit(const ServiceDemands& as_found) const;
 
   double batch_;
   double measured_step_s_;

@@ -32,6 +32,8 @@ inline constexpr double k_untold_beside_step_sd = 0.1;
 /// profiles), 1.3 with 0.6, 1.6 to 2.8 with 1.3 to 2.6 MB (14)
 inline constexpr double k_untold_receiving_s = 1e-3;
 inline constexpr double k_untold_receiving_s_per_byte = 0.4e-9;
+/// bytes of a batch: larger ones were not among those jobs (2.0 to 2.6 ms with 4.8 MB)
+inline constexpr double k_most_untold_received_bytes = 5e6;
 /// of that. Chosen: a faster machine takes half of it
 inline constexpr double k_untold_receiving_sd = 0.3;
 /// of the step, for any change. Chosen small: a step is measured itself. Single runs of tests/bench/predictions in

@@ -125,7 +125,9 @@ double setting_parts::changed_turns_s(const JobModel& job, const Setting& settin
 }
 
 double setting_parts::untold_receiving_s(const JobModel& job, double batch) {
-  return k_untold_receiving_s + k_untold_receiving_s_per_byte * batch * job.prepared_bytes.value_or(0.0);
+  const double bytes =
+      job.pins ? 0.0 : std::min(batch * job.prepared_bytes.value_or(0.0), k_most_untold_received_bytes);
+  return k_untold_receiving_s + k_untold_receiving_s_per_byte * bytes;
 }
 
 ServiceDemands demands(const JobModel& job, const Setting& setting, const Parameters& parameters,
@@ -154,7 +156,9 @@ ServiceDemands demands(const JobModel& job, const Setting& setting, const Parame
   }
   if (!setting.loads) return in;
   if (setting.workers > 0 && job.workers == 0) {
-    in.receive_s = in.receive_cpu_s = setting_parts::untold_receiving_s(job, setting.batch) / setting.echoes;
+    const double receive_s = setting_parts::untold_receiving_s(job, setting.batch);
+    in.receive_s = receive_s * std::exp(error.step * k_untold_receiving_sd) / setting.echoes;
+    in.receive_cpu_s = in.receive_s;
   } else if (setting.workers > 0) {
     in.receive_s = job.receive_s * setting.batch / job.batch / setting.echoes;
     in.receive_cpu_s = job.receive_cpu_s * setting.batch / job.batch / setting.echoes;

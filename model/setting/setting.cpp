@@ -40,7 +40,6 @@ Status apply_loader(const JobModel& job, const Scenario& scenario, Setting& sett
       if (job.workers == 0) {
         const double step_s = std::max(job.device_s + job.step_cpu_s, 1e-12);
         uncertain.step += squared(k_untold_beside_step_sd * job.step_cpu_s / step_s);
-        uncertain.step += squared(k_untold_receiving_sd * setting_parts::untold_receiving_s(job, job.batch) / step_s);
       }
       setting.notes.emplace_back(
           job.workers == 0 ? "this run had no workers: what handing batches over costs was not measured"

@@ -58,7 +58,8 @@ StorageCost probed(const JobModel& job, const Parameters& parameters) {
 }  // namespace
 
 double probed_ceiling_units(const JobModel& job) {
-  return job.stream_demand_s ? 1.0 : std::max(1.0, job.storage_demand_sd / k_demand_step);
+  const bool by_stream = job.stream_demand_s && job.stream_demand_s != job.storage_demand_s;
+  return by_stream ? 1.0 : std::max(1.0, job.storage_demand_sd / k_demand_step);
 }
 
 double saved_between_reads(const JobModel& job) {

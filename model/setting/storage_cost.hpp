@@ -15,8 +15,7 @@ struct StorageCost {
 [[nodiscard]] StorageCost storage_cost(const JobModel& job, const Setting& setting, const Parameters& parameters);
 
 /// Standard deviation of Parameters::bandwidth where a probe has shown the storage's ceiling: what its own interval
-/// says, and no less than one step of k_demand_step. Of a stream one step: the stream's own rate tells what storage
-/// gives.
+/// says, and no less than one step of k_demand_step. Of a stream whose own rate tells what storage gives, one step.
 [[nodiscard]] double probed_ceiling_units(const JobModel& job);
 
 /// Share of what storage could deliver while nobody reads that it has ready afterwards. The pauses that were measured

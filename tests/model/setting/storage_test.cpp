@@ -168,6 +168,18 @@ TEST_CASE("a read of the idle storage is no longer than those of the job: more w
   CHECK(answer(profile, {"workers=4"}).throughput.mean.value() > 0.5 * before);
 }
 
+TEST_CASE("the job's quickest reads tell of idle storage, where all of them came from there") {
+  Profile profile = made::profile_of(at_the_disk());
+  probe(profile, 55e6, 1.0);
+  profile.storage.idle_read = Seconds(0.002);
+  Distribution reads;
+  for (int i = 0; i < 100; ++i) reads.add(i < 40 ? 0.0005 : 0.01);
+  profile.resources.distributions["sample_read_s"] = reads;
+  CHECK(*job_model(profile).value().idle_read_s == doctest::Approx(0.0005).epsilon(0.1));
+  profile.resources.bytes_from_storage = Measured<Fraction>::absent("not counted");
+  CHECK(*job_model(profile).value().idle_read_s == doctest::Approx(0.002).epsilon(0.1));
+}
+
 TEST_CASE("a ceiling of gigabytes a second is a ceiling like any other") {
   const TrueJob truth = at_the_disk();
   Profile profile = made::profile_of(truth);
