@@ -35,6 +35,9 @@ inline constexpr std::size_t k_fewest_single_batch_passes = 8;
 inline constexpr std::int64_t k_fewest_steps_given_again = 16;
 /// of the steps' time, for batches of other loaders. Chosen: less would not show as a percent
 inline constexpr double k_least_other_wait = 0.01;
+
+// steady_turns.cpp
+
 /// Steps, below which no warm-up is looked for: neither its quarter nor the median of a half would say much. Chosen.
 inline constexpr std::size_t k_fewest_steps_for_warm_up = 16;
 /// Times as many steps as workers, likewise: lengths are averaged over a turn of the workers. Chosen: four turns put

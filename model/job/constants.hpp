@@ -40,6 +40,14 @@ inline constexpr double k_most_collating = 0.9;
 inline constexpr double k_whole_file_share = 0.99;
 /// of the files, in the bin of the largest. Chosen: all but a stray one or two, so they are of one size
 inline constexpr double k_same_size_share = 0.95;
+inline constexpr int k_fewest_of_spread = 8;  ///< values. Chosen: of fewer a distribution is not known
+inline constexpr double k_most_cv = 1.5;      ///< of the mean. Chosen: more is an outlier's, and curves end soon after
+/// of the mean, over the batches of a step. Chosen: steps vary by less; batches of which one has the step by 1 and more
+inline constexpr double k_unlike_batches_cv = 0.5;
+inline constexpr int k_fewest_waits = 20;        ///< of which a quantile is taken. Chosen: two lie below it
+inline constexpr double k_shortest_waits = 0.1;  ///< of the waits. Chosen: batches that lay ready are among them
+
+// storage_reads.cpp
 /// of the share that missed. Chosen: the fastest of reads that surely did; the border itself is blurred
 inline constexpr double k_surely_missed = 0.9;
 /// the same, of reads that surely found the storage free. Chosen: what is quicker still is chance. The probe's come
@@ -52,12 +60,6 @@ inline constexpr int k_fewest_reads = 50;  ///< of which a quantile is taken. Ch
 /// of the waiting for storage, that others' reading lengthens. Chosen: a guess by the shape of reads goes no further
 inline constexpr double k_least_shared_waiting = 0.3;
 inline constexpr double k_most_shared_waiting = 0.9;
-inline constexpr int k_fewest_of_spread = 8;  ///< values. Chosen: of fewer a distribution is not known
-inline constexpr double k_most_cv = 1.5;      ///< of the mean. Chosen: more is an outlier's, and curves end soon after
-/// of the mean, over the batches of a step. Chosen: steps vary by less; batches of which one has the step by 1 and more
-inline constexpr double k_unlike_batches_cv = 0.5;
-inline constexpr int k_fewest_waits = 20;        ///< of which a quantile is taken. Chosen: two lie below it
-inline constexpr double k_shortest_waits = 0.1;  ///< of the waits. Chosen: batches that lay ready are among them
 
 // access.cpp
 /// sizes over which requests are averaged. Chosen: enough for a mean

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "analyzer/profile/dataset_bytes.hpp"
 #include "analyzer/profile/profile.hpp"
 #include "model/job/constants.hpp"
 #include "model/job/job_model.hpp"
@@ -32,6 +33,17 @@ template <class Q>
   return std::isfinite(value) && value >= 0.0 && value <= k_most_plausible_bytes;
 }
 
+/// A value above zero; none where it is absent, or damage.
+template <class Q>
+[[nodiscard]] std::optional<double> value_of(const Measured<Q>& measured) {
+  if (!measured || !std::isfinite(measured->value()) || !(measured->value() > 0.0)) return std::nullopt;
+  return measured->value();
+}
+
+[[nodiscard]] inline std::optional<double> distinct_bytes(const Profile& profile) {
+  return value_of(distinct_bytes_per_sample(profile.dataset, profile.job.dataset_samples));
+}
+
 template <class Q>
 [[nodiscard]] bool known(const MeasuredEstimate<Q>& estimate) {
   return estimate.has_value() && plausible(estimate->mean.value());
@@ -56,6 +68,12 @@ template <class Q>
   return cold && profile.rates.as_is && cold->mean == profile.rates.as_is->mean &&
          profile.stalls.method == "differential";
 }
+
+/// Reads that are all equally slow wait for a latency; where some are fast, the slow ones waited for others.
+void guess_bandwidth_share(const Profile& profile, JobModel& job);
+
+/// What a probe has shown of the storage's ceiling, which the ranks of its host share.
+void read_storage(const Profile& profile, JobModel& job);
 
 /// Appends the rates that the model must reproduce: the one as found, and all that were measured by taking something
 /// away. Clears `attributed` where there are any of the latter.

@@ -49,8 +49,8 @@ inline constexpr double k_starved_wait_share = 0.1;  ///< of a step. Chosen: who
 /// of a step: a ceiling as near to the step as found binds it, and is fitted itself. Chosen: no
 /// probe knows one better
 inline constexpr double k_near_ceiling = 0.05;
-/// the same where nothing else that is known makes the step as long. Chosen: few batches at a ceiling come in turns of
-/// as many as there are workers, and an odd number of turns is off by as much
+/// the same where nothing else that is known makes the step as long. Chosen: a rate as found of few batches is off by
+/// as much
 inline constexpr double k_near_binding_ceiling = 0.1;
 /// of making as the model has it. Chosen: what a job that goes at the workers' pace may be fitted by, up or down; more
 /// is a wrong model

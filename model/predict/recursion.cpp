@@ -126,8 +126,8 @@ Played Recursion::play_held_back(const ServiceDemands& input, double batch, doub
 /// been corrected already, or too slow for them.
 Recursion::Making Recursion::making_beside_limit(const ServiceDemands& as_found) const {
   const double off_s = play_held_back(as_found, batch_, 0.0).step_s - measured_step_s_;
-  const double least_s = k_at_ceiling * measured_step_s_;
-  return {.too_fast = making_factor_ < 1.0 && off_s<-least_s, .too_slow = off_s> least_s};
+  const bool off = std::abs(off_s) > k_at_ceiling * measured_step_s_;
+  return {.too_fast = off && off_s < 0.0 && making_factor_ < 1.0, .too_slow = off && off_s > 0.0};
 }
 
 void Recursion::fit(const ServiceDemands& as_found) {

@@ -103,6 +103,13 @@ double waited_at_storage(const JobModel& job, const Setting& setting, const Serv
   return std::max(0.0, in.limit_s - saved * pauses_s);
 }
 
+/// Seconds that a consumer is taken to need for a batch of `batch` samples from a worker, where the run had no workers.
+double untold_receiving_s(const JobModel& job, double batch) {
+  const double bytes =
+      job.pins ? 0.0 : std::min(batch * job.prepared_bytes.value_or(0.0), k_most_untold_received_bytes);
+  return k_untold_receiving_s + k_untold_receiving_s_per_byte * bytes;
+}
+
 }  // namespace
 
 double setting_parts::changed_turns_s(const JobModel& job, const Setting& setting, const ServiceDemands& in) {
@@ -122,12 +129,6 @@ double setting_parts::changed_turns_s(const JobModel& job, const Setting& settin
     (longest_turn(turns, setting.cores) > turn_s ? least : most) = turn_s;
   }
   return std::max(most - found_s, of_one_core);
-}
-
-double setting_parts::untold_receiving_s(const JobModel& job, double batch) {
-  const double bytes =
-      job.pins ? 0.0 : std::min(batch * job.prepared_bytes.value_or(0.0), k_most_untold_received_bytes);
-  return k_untold_receiving_s + k_untold_receiving_s_per_byte * bytes;
 }
 
 ServiceDemands demands(const JobModel& job, const Setting& setting, const Parameters& parameters,
@@ -156,7 +157,7 @@ ServiceDemands demands(const JobModel& job, const Setting& setting, const Parame
   }
   if (!setting.loads) return in;
   if (setting.workers > 0 && job.workers == 0) {
-    const double receive_s = setting_parts::untold_receiving_s(job, setting.batch);
+    const double receive_s = untold_receiving_s(job, setting.batch);
     in.receive_s = receive_s * std::exp(error.step * k_untold_receiving_sd) / setting.echoes;
     in.receive_cpu_s = in.receive_s;
   } else if (setting.workers > 0) {

@@ -28,9 +28,6 @@ namespace stallcast::setting_parts {
 /// that the wait shorter.
 [[nodiscard]] double changed_turns_s(const JobModel& job, const Setting& setting, const ServiceDemands& in);
 
-/// Seconds that a consumer is taken to need for a batch of `batch` samples from a worker, where the run had no workers.
-[[nodiscard]] double untold_receiving_s(const JobModel& job, double batch);
-
 /// Adds up in squares what a scenario's departures cost in certainty: relative errors of making and of the step.
 struct Uncertainty {
   double making = 0.0;

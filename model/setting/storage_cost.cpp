@@ -50,7 +50,7 @@ StorageCost probed(const JobModel& job, const Parameters& parameters) {
   cost.demand_s = *job.storage_demand_s * std::exp(k_demand_step * parameters.bandwidth);
   cost.latency_s = std::max(k_least_latency_share * waiting, waiting - cost.demand_s * crowd(job, share));
   if (!job.idle_read_s) return cost;
-  // The probe's reads after a pause may be slower than the job's, which found the storage busy, and never faster alone.
+  // Idle storage takes no longer than the job's reads did, which found it busy; the probe's first after a pause may.
   cost.latency_s += saved_between_reads(job) * (std::min(*job.idle_read_s, waiting) - cost.latency_s);
   return cost;
 }

@@ -95,19 +95,25 @@ TEST_CASE("a ceiling that a short probe does not reach is told by what the job i
   CHECK_FALSE(with_job(4, 5e6));   // something else keeps the job
 }
 
-TEST_CASE("what a job read cold: of one host, by all of its workers") {
+Estimate<SamplesPerSecond> rate_within(double mean, double half) {
+  return {SamplesPerSecond(mean), SamplesPerSecond((1.0 - half) * mean), SamplesPerSecond((1.0 + half) * mean), 5};
+}
+
+/// Samples of 100 KB.
+Profile on_two_hosts(std::int64_t ranks, std::int64_t workers) {
   Profile profile;
-  CHECK_FALSE(job_reading(profile));
-  const auto rate = [](double mean) {
-    return Estimate<SamplesPerSecond>{SamplesPerSecond(mean), SamplesPerSecond(0.9 * mean),
-                                      SamplesPerSecond(1.1 * mean), 5};
-  };
-  profile.job.num_workers = std::int64_t{3};
-  profile.job.ranks_seen = 4;
+  profile.job.num_workers = workers;
+  profile.job.ranks_seen = static_cast<decltype(profile.job.ranks_seen)>(ranks);
   profile.host.hosts_seen = 2;
   profile.dataset.bytes_per_sample = BytesPerSample(100e3);
-  profile.rates.cold = rate(200.0);
-  profile.rates.supply_cold = rate(400.0);
+  return profile;
+}
+
+TEST_CASE("what a job read cold: of one host, by all of its workers") {
+  CHECK_FALSE(job_reading(Profile{}));
+  Profile profile = on_two_hosts(4, 3);
+  profile.rates.cold = rate_within(200.0, 0.1);
+  profile.rates.supply_cold = rate_within(400.0, 0.1);
   const auto seen = job_reading(profile);
   REQUIRE(seen);
   CHECK(seen->in_flight == 6);
@@ -118,17 +124,9 @@ TEST_CASE("what a job read cold: of one host, by all of its workers") {
 }
 
 TEST_CASE("a job that waited for the storage alone tells more of it than a noisy probe") {
-  Profile profile;
-  const auto rate = [](double mean) {
-    return Estimate<SamplesPerSecond>{SamplesPerSecond(mean), SamplesPerSecond(0.99 * mean),
-                                      SamplesPerSecond(1.01 * mean), 50};
-  };
-  profile.job.num_workers = std::int64_t{4};
-  profile.job.ranks_seen = 2;
-  profile.host.hosts_seen = 2;
-  profile.dataset.bytes_per_sample = BytesPerSample(100e3);
+  Profile profile = on_two_hosts(2, 4);
   profile.resources.bytes_from_storage = Fraction(1.0);
-  profile.rates.as_is = rate(360.0);  // 180 a host: 18 MB/s, or 20 in the nine tenths of the time
+  profile.rates.as_is = rate_within(360.0, 0.01);  // 180 a host: 18 MB/s, or 20 in the nine tenths of the time
   profile.resources.read =
       Estimate<SecondsPerSample>{SecondsPerSample(0.02), SecondsPerSample(0.019), SecondsPerSample(0.021), 50};
   const auto seen = job_reading(profile);
@@ -142,21 +140,19 @@ TEST_CASE("a job that waited for the storage alone tells more of it than a noisy
   const auto as_found = [&](double stored, double samples_per_s) {
     Profile other = profile;
     other.resources.bytes_from_storage = Fraction(stored);
-    other.rates.as_is = rate(samples_per_s);
+    other.rates.as_is = rate_within(samples_per_s, 0.01);
     return job_reading(other);
   };
   CHECK_FALSE(as_found(0.8, 360.0));  // some came from memory
   CHECK_FALSE(as_found(1.0, 300.0));  // a quarter of the time they did something else
 
   const record::StorageRecording recording = simulate_probe(limited(), 100e3, false);
-  const auto with = [&](bool waiting, double low) {
-    return *storage_summary(
-                recording,
-                JobReading{3, {BytesPerSecond(20e6), BytesPerSecond(low), BytesPerSecond(20.2e6), 50}, waiting})
-                .ceiling_bandwidth;
+  const Estimate<BytesPerSecond> of{BytesPerSecond(20e6), BytesPerSecond(19.8e6), BytesPerSecond(20.2e6), 50};
+  const auto with = [&](bool waiting) {
+    return *storage_summary(recording, JobReading{3, of, waiting}).ceiling_bandwidth;
   };
-  CHECK(with(true, 19.8e6).n == with(false, 19.8e6).n + 50);  // one more point of the curve
-  CHECK(with(true, 19.8e6).mean.value() == doctest::Approx(20e6).epsilon(0.02));
+  CHECK(with(true).n == with(false).n + 50);  // one more point of the curve
+  CHECK(with(true).mean.value() == doctest::Approx(20e6).epsilon(0.02));
 }
 
 TEST_CASE("what one reader alone waits for a first byte, and gets from there on") {

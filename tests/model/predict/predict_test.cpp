@@ -132,13 +132,19 @@ TEST_CASE("on one core, the worker that a delivery wakes computes before the con
   CHECK(step_s(0.01 / 32.0, {"cpus=4"}) <= step_s(0.01 / 32.0, {}));
 }
 
-TEST_CASE("a step that computes is not known to do so as quickly beside workers where the run had none") {
+/// Makes its batches itself, in `making_s` each.
+TrueJob without_workers(double device_s, double step_cpu_s, double making_s) {
   TrueJob truth;
   truth.workers = 0;
-  truth.device_s = 0.001;
-  truth.step_cpu_s = 0.04;
-  truth.cpu_s = 0.03 / 32.0;
+  truth.device_s = device_s;
+  truth.step_cpu_s = step_cpu_s;
+  truth.cpu_s = making_s / truth.batch;
   truth.other_s = 0.0;
+  return truth;
+}
+
+TEST_CASE("a step that computes is not known to do so as quickly beside workers where the run had none") {
+  TrueJob truth = without_workers(0.001, 0.04, 0.03);
   const Prediction beside = answer(profile_of(truth), {"workers=1"});
   CHECK(beside.step.value() > 1.012 * 0.041);
   CHECK(beside.step.value() < 1.10 * 0.041);
@@ -150,13 +156,7 @@ TEST_CASE("a step that computes is not known to do so as quickly beside workers 
 }
 
 TEST_CASE("what a run without workers says of workers holds receiving, and doubts it where steps are short") {
-  TrueJob truth;
-  truth.workers = 0;
-  truth.device_s = 0.004;
-  truth.step_cpu_s = 0.0001;
-  truth.cpu_s = 0.001 / 32.0;
-  truth.other_s = 0.0;
-  Profile profile = profile_of(truth);
+  Profile profile = profile_of(without_workers(0.004, 0.0001, 0.001));
   const Prediction small = answer(profile, {"workers=2"});
   CHECK(small.step.value() > 0.0048);
   CHECK(half_width(small) > 0.05);
