@@ -30,7 +30,7 @@ void prepare_elsewhere(const Setting& setting, double making, ServiceDemands& in
 }
 
 /// Others that compute beside a thread that prepares, as a share of the machine's other cores, at most 1: workers that
-/// always have something to do, and the steps.
+/// always have something to do, and the steps. Those that wait for a core of the setting's take none.
 double others_beside(const JobModel& job, const Setting& setting, double miss) {
   const double ranks = setting.ranks_per_node * setting.jobs;
   const double reading_s = miss * job.storage_s.value_or(0.0);
@@ -39,7 +39,8 @@ double others_beside(const JobModel& job, const Setting& setting, double miss) {
   const double stepping = job.compute_s > 0.0 ? job.step_threads * job.step_cpu_s / job.compute_s : 0.0;
   const double others =
       setting.workers > 0 ? ranks * (setting.workers * computing + stepping) - computing : ranks - 1.0;
-  return std::clamp(others / std::max(1.0, job.cores * job.ranks_per_host - 1.0), 0.0, 1.0);
+  const double at_once = std::clamp(others, 0.0, std::max(0.0, ranks * setting.cores - 1.0));
+  return std::min(1.0, at_once / std::max(1.0, job.cores * job.ranks_per_host - 1.0));
 }
 
 /// What computing for a sample takes in `setting`, of what it takes where that was measured.
@@ -65,7 +66,8 @@ double step_beside_factor(const JobModel& job, const Setting& setting, double be
   if (job.workers > 0 || setting.workers == 0) return 1.0;
   const double whole_s = job.cpu_s + job.other_s + setting.miss * job.storage_s.value_or(0.0);
   const double computing = whole_s > 0.0 ? job.cpu_s / whole_s : 0.0;
-  return 1.0 + beside * std::min(1.0, setting.workers * computing / std::max(1.0, setting.cores - 1.0));
+  const double other_cores = std::max(0.0, setting.cores - 1.0);
+  return 1.0 + beside * std::min({1.0, other_cores, setting.workers * computing / std::max(1.0, other_cores)});
 }
 
 /// What computes in workers beside a consumer, and how often it receives.

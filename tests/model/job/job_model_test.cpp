@@ -413,6 +413,11 @@ TEST_CASE("others are expected to slow computing down a little, until blocks wit
   Setting alone = as_found(job);
   alone.workers = 1;
   CHECK(demands(job, alone, beside, {}).cpu_s < 0.97 * demands(job, as_found(job), beside, {}).cpu_s);
+  // On one core of several nothing computes at the same time, whoever else wants that core.
+  Setting in_turn = as_found(job);
+  in_turn.cores = 1.0;
+  CHECK(demands(job, in_turn, beside, {}).cpu_s ==
+        doctest::Approx(demands(job, alone, beside, {}).cpu_s).epsilon(0.001));
 
   TrueJob one = truth;
   one.workers = 1;
