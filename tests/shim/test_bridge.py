@@ -313,6 +313,71 @@ if not sys.argv[1:]:
 """
         self.check(body)
 
+    def test_generators_that_have_begun(self):
+        body = """
+import functools
+def numbers(last):
+    for number in range(last):
+        yield number
+    return "the end"
+def run(generator):
+    seen.append("asked")
+    return next(generator)
+if calls.watch_generator is None:
+    assert sys.argv[1:] == ["fallback"]
+    sys.exit()
+before = list(numbers(3))
+one, other, seen = numbers(6), numbers(6), []
+next(one), next(other)
+count = sys.getrefcount(one)
+assert calls.watch_generator(one, run) == 1
+assert sys.getrefcount(one) == count
+assert (next(one), next(other), len(seen)) == (1, 1, 1)
+assert list(zip(map(str, one), other)) == [(str(number), number) for number in range(2, 6)]
+assert len(seen) == 6, seen  # with the end
+assert next(one, "over") == "over"
+
+def fails():
+    yield 1
+    raise KeyError("its own")
+failing = fails()
+next(failing)
+assert calls.watch_generator(failing, run) == 1
+try:
+    next(failing)
+except KeyError as error:
+    assert error.args == ("its own",)
+
+def inner():
+    try:
+        yield next(me)
+    except ValueError as error:
+        yield str(error)
+me = inner()
+assert calls.watch_generator(me, run) == 1
+assert next(me) == "generator already executing"
+
+third = numbers(1)
+assert calls.watch_generator(third, run) == 1
+assert calls.watch_generator(other, run) == 0  # no more at a time
+gone = []
+reference = weakref.ref(third, gone.append)
+places = [id(one), id(failing), id(me), id(third)]
+del third
+assert gone == [reference]
+del seen[:]
+for place in places + [12345]:
+    calls.forget_generator(place)
+assert list(numbers(3)) == before and list(me) == [] and seen == []
+for wrong in ((), (one,), (one, run, 1)):
+    try:
+        calls.watch_generator(*wrong)
+        sys.exit("taken")
+    except TypeError:
+        pass
+"""
+        self.check(body)
+
     def test_waits_and_steps(self):
         body = """
 calls.wait_begin()

@@ -1,5 +1,7 @@
 """Loops without a loader: the function of the script that makes the batches is found, and its calls are timed."""
 
+import sys
+
 import loop_job
 from harness import ShimTest, has_module, main
 from loop_job import HEAD
@@ -53,7 +55,7 @@ for step in range(20):
         self.assertEqual({wait.samples for wait in consumer.waits}, {4})
         self.assertEqual({(batch.worker, batch.samples) for batch in consumer.batches}, {(UNKNOWN, 4)})
 
-    def test_a_generator_is_timed_from_its_next_pass_on(self):
+    def test_a_generator_is_timed_in_the_pass_under_way_and_in_later_ones(self):
         consumer = self.both("""
 def batches():
     for start in range(0, 40, 4):
@@ -64,7 +66,155 @@ for epoch in range(3):
 """)
         (mark,) = self.marks(consumer, "batch function")
         self.assertEqual((mark["name"], mark["generator"]), ("batches", True))
-        self.assertEqual(len(consumer.deliveries()), 20)
+        # Seen in steps 4 and 5 of 10.
+        self.assertEqual(len(consumer.deliveries()), 25)
+        self.assertEqual({wait.samples for wait in consumer.deliveries()}, {4})
+        self.assertEqual(len(consumer.waits), 28)  # each pass has its end
+
+    def test_a_generator_that_is_never_made_anew(self):
+        consumer = self.both("""
+import gc, sys, traceback
+def batches(last):
+    try:
+        for start in range(last):
+            yield data[start:start + 4], torch.zeros(4, dtype=torch.long)
+        raise KeyError("no more")
+    finally:
+        print("closed")
+def run():
+    iterator = batches(12)
+    for step in range(20):
+        try:
+            x, y = next(iterator)
+        except KeyError as error:
+            print(error, sys.version_info < (3, 11) or [frame.name for frame in traceback.extract_tb(error.__traceback__)])
+            break
+        train(x, y)
+    print(next(iterator, "over"), sys.getrefcount(iterator), len(gc.get_referrers(iterator)))
+run()
+another = batches(50)
+for step in range(4):
+    train(*next(another))
+del another
+print("after it")
+""")
+        self.assertEqual(len(consumer.deliveries()), 11)  # seven of the one that had begun
+
+    def test_a_loader_that_only_evaluates(self):
+        consumer = self.both(GET_BATCH + """
+held = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(data), batch_size=20)
+def evaluate():
+    with torch.no_grad():
+        print(sum(model(x).sum().item() for x, in held))
+evaluate()  # before the first step, as Lightning does
+for step in range(40):
+    train(*get_batch("train"))
+    if step % 20 == 19:
+        evaluate()
+""")
+        self.assertEqual(self.marks(consumer, "batch function")[0]["name"], "get_batch")
+        number = {text["loader_id"]: text["dataset_type"] for text in consumer.texts["loader"]}
+        passes = {text["iterator_id"]: number[text["loader_id"]] for text in consumer.texts["iterator"]}
+        waits = [passes[wait.iterator_id] for wait in consumer.deliveries()]
+        self.assertGreater(waits.count("get_batch"), 20)
+        self.assertEqual(waits.count("TensorDataset"), 3 * 5)
+
+    def test_a_generator_that_no_function_makes(self):
+        consumer = self.both("""
+for epoch in range(2):
+    for x, y in ((data[start:start + 4], torch.zeros(4, dtype=torch.long)) for start in range(30)):
+        train(x, y)
+""")
+        if sys.version_info < (3, 12):  # those of later passes could not be timed
+            self.assertIn("cannot be timed", self.marks(consumer, "no batch function")[0]["reason"])
+            self.assertEqual(consumer.deliveries(), [])
+            return
+        (mark,) = self.marks(consumer, "batch function")
+        self.assertTrue(mark["generator"])
+        self.assertIn("genexpr", mark["name"])
+        self.assertEqual(len(consumer.deliveries()), 2 * 30 - 5)
+
+    def test_generators_of_one_code_that_ask_each_other_are_one(self):
+        consumer = self.both("""
+def rows():
+    for start in range(40):
+        yield data[start:start + 4]
+def mapped(function, source):
+    for item in source:
+        yield function(item)
+for x in mapped(lambda x: x + 1, mapped(lambda x: 2 * x, rows())):
+    train(x, torch.zeros(4, dtype=torch.long))
+""")
+        self.assertEqual(self.marks(consumer, "batch function")[0]["name"], "mapped")
+        self.assertEqual(len(consumer.deliveries()), 35)
+
+    def test_generators_in_another_thread_are_not_the_training_s(self):
+        consumer = self.both("""
+import threading
+def batches(last):
+    for start in range(last):
+        yield data[start:start + 4], torch.zeros(4, dtype=torch.long)
+iterator = batches(30)
+for step in range(30):
+    x, y = next(iterator)
+    train(x, y)
+    other = threading.Thread(target=list, args=(batches(3),))
+    other.start()
+    other.join()
+""")
+        self.assertEqual(len(consumer.deliveries()), 25)
+
+    def test_parameters_are_no_batches(self):
+        consumer = self.both("""
+penalty = torch.nn.Identity()
+def train(x, y):
+    (loss_of(x, y) + sum(penalty(p).square().sum() for p in model.parameters())).backward()
+    optimizer.step()
+    optimizer.zero_grad()
+for step in range(40):
+    train(data[step:step + 4], torch.zeros(4, dtype=torch.long))
+""")
+        self.assertEqual(self.marks(consumer, "batch function"), [])
+
+    def test_steps_of_batches_that_a_loader_gave_before(self):
+        consumer = self.both("""
+batches = list(torch.utils.data.DataLoader(torch.utils.data.TensorDataset(data), batch_size=4))
+def accuracy(x):
+    with torch.no_grad():
+        return (model(x) > 0).float()
+for x, in batches + batches:
+    train(x, torch.zeros(4, dtype=torch.long))
+    print(accuracy(x).mean().item())
+""")
+        self.assertEqual(self.marks(consumer, "batch function"), [])
+
+    def test_a_generator_of_a_library(self):
+        self.write("site-packages/shards.py", """
+class Shards:
+    def __init__(self, rows, count):
+        self.rows, self.count = rows, count
+    def __iter__(self):
+        for start in range(self.count):
+            yield self.rows[start:start + 4], (self.rows[start:start + 4, 0] > 0).long()
+class Fetcher:
+    def __init__(self, source):
+        self.iterator = iter(source)
+    def __iter__(self):
+        return self
+    def __next__(self):
+        return next(self.iterator), "of a batch"
+""")
+        consumer = self.both("""
+import os, sys
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "site-packages"))
+import shards
+for epoch in range(2):
+    for (x, y), _ in shards.Fetcher(shards.Shards(data, 12)):
+        train(x, y)
+""")
+        (mark,) = self.marks(consumer, "batch function")
+        self.assertEqual((mark["name"], mark["proven"]), ("Shards.__iter__", True))
+        self.assertEqual(len(consumer.deliveries()), 19)
 
     def test_an_iterator_of_the_script(self):
         consumer = self.both("""

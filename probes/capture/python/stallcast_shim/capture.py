@@ -19,7 +19,8 @@ class _Calls:
 
     enabled = False
     library = None
-    timed_operator = None  # only where the interpreter can be extended
+    timed_operator = None  # these only where the interpreter can be extended
+    watch_generator = forget_generator = None
 
 
 calls = _Calls()

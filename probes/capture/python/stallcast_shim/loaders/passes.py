@@ -50,6 +50,28 @@ def wait(current_pass, pull):
     """pull() is the loader's own next: one wait, recorded. Whoever calls has looked at current.busy. Raises what pull()
     does. What a wait mostly does stands here, as in torch_loader.wait.one, and what it seldom does is called."""
     known = current_pass.known
+    if not begin(current_pass):
+        return pull()
+    current.busy = True
+    try:
+        batch = pull()
+    except known.end:
+        end(current_pass)
+        raise
+    except BaseException:
+        if known.makes_here and calls.enabled:
+            calls.batch_end(0)
+        raise
+    else:
+        deliver(current_pass, batch)
+        return batch
+    finally:
+        current.busy = False
+
+
+def begin(current_pass):
+    """A batch is asked for; deliver() or end() follows. False where that could not be recorded."""
+    known = current_pass.known
     try:
         if jax_steps.state.active:
             jax_steps.before_wait()
@@ -60,29 +82,20 @@ def wait(current_pass, pull):
             phases.refuse_known(current_pass)
     except Exception as error:
         capture.fail("beginning a wait", error)
-        return pull()
+        return False
     if calls.enabled:
         calls.wait_begin()
         if known.makes_here:
             calls.batch_begin(current_pass.iterator_id, current_pass.delivered, capture.UNKNOWN)
-    current.busy = True
-    try:
-        batch = pull()
-    except known.end:
-        _ended(current_pass)
-        raise
-    except BaseException:
-        if known.makes_here and calls.enabled:
-            calls.batch_end(0)
-        raise
-    else:
-        if calls.enabled:
-            _delivered(current_pass, known, batch)
-        if jax_steps.state.active:
-            jax_steps.delivered(current_pass.loader)
-        return batch
-    finally:
-        current.busy = False
+    return True
+
+
+def deliver(current_pass, batch):
+    """The batch that was asked for is there."""
+    if calls.enabled:
+        _delivered(current_pass, current_pass.known, batch)
+    if jax_steps.state.active:
+        jax_steps.delivered(current_pass.loader)
 
 
 def _delivered(current_pass, known, batch):
@@ -100,7 +113,8 @@ def _delivered(current_pass, known, batch):
         capture.fail("ending a wait", error)
 
 
-def _ended(current_pass):
+def end(current_pass):
+    """There was no further batch."""
     current_pass.is_over = True
     current_pass.loader.whole = current_pass.delivered
     if not calls.enabled:

@@ -9,5 +9,6 @@
     watch      looks at two steps of a loop that no loader serves
     own_loop   times the function that makes its batches
     replace    code that calls something else
+    running    times generators that have begun
     handover   batches that come from another thread or process of the script
 """

@@ -47,13 +47,15 @@ _BLOCKING = (
 )
 
 _BLOCKED_NS = 500000  # a call that took less has not waited: get_nowait()
-_state = {"begun": False, "thread": None, "blocked": None, "told": False}
+_IDLE_STEPS = 8  # in which no loader gave a batch to anyone: it is one of evaluation. A batch may be given several times
+_state = {"begun": False, "thread": None, "blocked": None, "told": False, "idle": 0}
 
 
 def _enter_child():
     """What a forked child gets from queues is timed by nobody; its index queues are of this kind, too."""
     _state["thread"] = None
     _state["begun"] = False
+    _state["idle"] = 0
     thread.took.clear()
 
 
@@ -71,7 +73,10 @@ def taken_by():
         return UNKNOWN
     if here in thread.took:
         return TRAINING
-    return OTHER if thread.took else UNKNOWN
+    if thread.took:
+        return OTHER
+    _state["idle"] += 1
+    return UNKNOWN if _state["idle"] < _IDLE_STEPS else NOBODY
 
 
 def tell():

@@ -15,16 +15,16 @@ import sys
 import threading
 import types
 
-from .. import capture, sizes
+from .. import capture, sizes, thread
 from ..capture import calls
 from ..frames import leave_out, unseen
 from ..loaders import passes
 from ..thread import current
-from . import handover, replace, watch
+from . import handover, replace, running, watch
 
 PASSES = "backward passes"  # these step, where no optimizer does
 _WATCHED = (3, 10, 30)  # steps of the first optimizer after which the loop is watched, until a function is found
-_GENERATOR, _COROUTINES = 0x20, 0x80 | 0x100 | 0x200  # flags of code
+_COROUTINES = 0x80 | 0x100 | 0x200  # flags of code
 
 _state = {"optimizer": None, "steps": 0, "watch": None, "until": 0, "thread": None, "over": False, "at": "",
           "taken": handover.NOBODY}
@@ -122,9 +122,8 @@ def _time_found(seen, codes, is_proven, is_taken):
     if handed:
         handover.time_sources(handed)
         return True
-    functions = [function for function in (_function_of(code) for code in codes) if function is not None]
-    if len(functions) == 1 and len(codes) == 1:
-        _time(functions[0], is_proven, seen.is_without_gradients(codes[0]), is_taken)
+    may_be_else = not is_proven and thread.process.delivers  # batches of a loader, of which several steps are made
+    if len(codes) == 1 and not may_be_else and _time(codes[0], is_proven, seen.is_without_gradients(codes[0]), is_taken):
         return True
     if is_taken and seen.blocked:
         handover.time_blocking(seen.blocked)
@@ -164,37 +163,40 @@ def _caller():
 
 
 def _place(code):
-    return "%s (%s:%d)" % (getattr(code, "co_qualname", code.co_name), code.co_filename, code.co_firstlineno)
+    return "%s (%s:%d)" % (_name(code), code.co_filename, code.co_firstlineno)
 
 
 def _function_of(code):
-    """The one function object of this code; None where there is none, or several, or its calls are coroutines."""
-    if code.co_flags & _COROUTINES:
+    """The one function object of this code; None where there is none, or several, or its calls are coroutines. That of a
+    generator expression is called once, and made anew for each pass."""
+    if code.co_flags & _COROUTINES or code.co_name == "<genexpr>":
         return None
     found = [one for one in gc.get_referrers(code) if type(one) is types.FunctionType and one.__code__ is code]
     return found[0] if len(found) == 1 else None
 
 
 class _Timed:
-    """Calls of the original function, timed."""
+    """Calls of the original function, timed; or items of generators of its code, where none is known."""
 
     def __init__(self, original, code, is_without_gradients, is_taken):
-        known = functools.partial(_known, original, code)
-        if is_taken:
-            known = functools.partial(handover.known, original.__qualname__)
+        name = _name(code) if original is None else original.__qualname__
+        known = functools.partial(handover.known, name) if is_taken else functools.partial(_known, name, code)
         self._original = original
-        self._training = known("").pass_over(original)
+        self._training = known("").pass_over(original or _Source())
         self._evaluation = known(" without gradients").pass_over(_Source())
         self._thread = threading.get_ident()
         self._is_without_gradients = is_without_gradients
 
     @unseen
     def wait(self, pull):
-        if current.busy or not calls.enabled or threading.get_ident() != self._thread:
+        if current.busy or not self.counts():
             return pull()
-        return passes.wait(self._pass(), pull)
+        return passes.wait(self.pass_now(), pull)
 
-    def _pass(self):
+    def counts(self):
+        return calls.enabled and threading.get_ident() == self._thread
+
+    def pass_now(self):
         trains = self._is_without_gradients or sys.modules["torch"].is_grad_enabled()
         return self._training if trains else self._evaluation
 
@@ -233,20 +235,30 @@ def _through(generator, wait):
             pull = generator.__next__ if sent is None else functools.partial(generator.send, sent)
 
 
-def _known(original, code, suffix):
+def _name(code):
+    return getattr(code, "co_qualname", code.co_name)
+
+
+def _known(name, code, suffix):
     text = passes.loader_text(
-        "function", composition="serial", num_workers=0,
-        dataset_type=(original.__qualname__ + suffix)[:200], function=original.__qualname__[:200],
+        "function", composition="serial", num_workers=0, dataset_type=(name + suffix)[:200], function=name[:200],
         function_file=code.co_filename[:400], function_line=code.co_firstlineno)
     return passes.Known("pytorch", text, sizes.of_batch, makes_here=True)
 
 
-def _time(function, is_proven, is_without_gradients, is_taken):
-    """From here on each call of the function is a wait for a batch."""
-    code = function.__code__
-    original = replace.copy_of(function)
+def _time(code, is_proven, is_without_gradients, is_taken):
+    """From here on each call of the function of this code is a wait for a batch, or each item of its generators, also of
+    those that have begun. Whether there is such a function or generator."""
+    function = _function_of(code)
+    is_generator = bool(code.co_flags & watch.GENERATOR)
+    original = None if function is None else replace.copy_of(function)
     timed = _Timed(original, code, is_without_gradients, is_taken)
-    capture.text(capture.TEXT_MARK, {"what": "batch function", "name": function.__qualname__, "file": code.co_filename,
-                                     "line": code.co_firstlineno, "proven": is_proven,
-                                     "generator": bool(code.co_flags & _GENERATOR)})
-    replace.call_instead(function, original, timed.generate if code.co_flags & _GENERATOR else timed.call)
+    has_begun = is_generator and running.time(code, timed, function is None)
+    if function is None and not has_begun:
+        return False
+    name = _name(code) if function is None else function.__qualname__
+    capture.text(capture.TEXT_MARK, {"what": "batch function", "name": name, "file": code.co_filename,
+                                     "line": code.co_firstlineno, "proven": is_proven, "generator": is_generator})
+    if function is not None:
+        replace.call_instead(function, original, timed.generate if is_generator else timed.call)
+    return True

@@ -24,6 +24,7 @@ from . import compilers
 STEPS = 2
 _MOST_CALLS = 400000  # of two steps; more and the watching costs too much
 _NEGLIGIBLE = 0.2  # of the time of what is proven to make batches
+GENERATOR = 0x20  # a flag of code
 _DEPTH = 3  # of lists and dicts in a batch
 
 
@@ -188,10 +189,26 @@ class Watch:
         return number
 
     def makers(self):
-        """(code objects that make batches, whether a forward pass was given what they made). Empty: none was found."""
-        found = self._found
+        """(code objects that make batches, whether a forward pass was given what they made). Empty: none was found. A
+        generator of a library is one where no function of the script is proven to be."""
+        codes, is_proven = self._makers(is_script)
+        if not is_proven:
+            of_script = self._found
+            of_library, is_proven = self._makers(_is_generator_of_library)
+            made = [code for code in of_library if not any(self._is_of_model(node) for node in self._found[code])]
+            if is_proven and made:
+                return made, True
+            is_proven, self._found = False, of_script
+        return codes, is_proven
+
+    def _is_of_model(self, node):
+        """Whether it gave parameters, or what a module returned."""
+        return node.needs_gradients or bool(node.made & self._gave)
+
+    def _makers(self, may_be):
+        self._found = found = {}
         for root in self._roots:
-            self._look(root, found)
+            self._look(root, found, may_be)
         proven = [code for code, nodes in found.items() if any(node.made & self._given for node in nodes)]
         if proven:
             least = _NEGLIGIBLE * sum(_seconds(found[code]) for code in proven)
@@ -232,18 +249,22 @@ class Watch:
         """Whether gradients were off in all calls of one of the makers."""
         return not any(node.is_graded for node in self._found[code])
 
-    def _look(self, node, found):
-        if not node.trains and not node.is_open and node.made and is_script(node.code):
+    def _look(self, node, found, may_be):
+        if not node.trains and not node.is_open and node.made and may_be(node.code):
             found.setdefault(node.code, []).append(node)
             return
         for child in node.children:
-            self._look(child, found)
+            self._look(child, found, may_be)
 
 
 def _below(node):
     for child in node.children:
         yield child
         yield from _below(child)
+
+
+def _is_generator_of_library(code):
+    return bool(code.co_flags & GENERATOR) and not is_script(code)
 
 
 def _makes_too(nodes, made, least):
