@@ -437,6 +437,47 @@ for step in range(10):
 gc.callbacks.clear()
 """)
 
+    def test_generators_that_are_watched_while_garbage_is_collected(self):
+        """Python 3.11.2 ends with it where the locals of their frames were asked for."""
+        path = self.write("script.py", HEAD + GET_BATCH + """
+import gc, random
+from stallcast_shim.steps import watch
+def modules(module, memo=None, prefix=""):
+    if memo is None:
+        memo = set()
+    if module not in memo:
+        memo.add(module)
+        yield prefix, module
+        for name, child in module._modules.items():
+            for item in modules(child, memo, prefix + name):
+                yield item
+def members(of, get):
+    memo = set()
+    for prefix, module in modules(of):
+        for name, value in get(module):
+            if value is not None and value not in memo:
+                memo.add(value)
+                yield prefix + name, value
+def parameters(of):
+    for name, value in members(of, lambda module: module._parameters.items()):
+        yield value
+model = torch.nn.Sequential(torch.nn.Sequential(model, torch.nn.ReLU()), torch.nn.Linear(2, 2))
+random.seed(1)
+for step in range(60):
+    gc.set_threshold(random.choice([1, 2, 3, 5, 11, 50, 200, 700]), random.choice([1, 2, 10]), random.choice([1, 2, 10]))
+    seen = watch.Watch(torch)
+    assert seen.begin()
+    for part in range(2):
+        train(*get_batch("train"))
+        for parameter in parameters(model):
+            parameter.grad = None
+    seen.end()
+    assert not seen.is_lost
+print("done")
+""")
+        result = self.python(path)
+        self.assertEqual((result.status, result.out, result.err), (0, "done\n", ""))
+
     def test_two_optimizers(self):
         consumer = self.both(GET_BATCH + """
 other = torch.optim.SGD(model.parameters(), lr=0.001)

@@ -25,6 +25,9 @@ STEPS = 2
 _MOST_CALLS = 400000  # of two steps; more and the watching costs too much
 _NEGLIGIBLE = 0.2  # of the time of what is proven to make batches
 GENERATOR = 0x20  # a flag of code
+# Generators and coroutines. Whoever asks for the locals of such a frame has Python 3.11.2 crash, where garbage is collected
+# while it gives something.
+_RESUMED = GENERATOR | 0x80 | 0x100 | 0x200
 _DEPTH = 3  # of lists and dicts in a batch
 
 
@@ -118,7 +121,7 @@ class Watch:
         node = Node(code, self._is_early)
         (self._stack[-1].children if self._stack else self._roots).append(node)
         self._stack.append(node)
-        if is_script(code):
+        if is_script(code) and not code.co_flags & _RESUMED:
             self._note(list(frame.f_locals.values()), node.taken)
         if code in self._forward:
             if not self._forwards:
