@@ -69,6 +69,7 @@ PROGRAMS = {
     "accelerate-dispatch": (small_data.pictures, "accelerate", lambda: program("accelerate_loop", "dispatch", start=torchrun)),
     "lightning": (small_data.pictures, "lightning", lambda: program("lightning_fit")),
     "lightning-combined": (small_data.pictures, "lightning", lambda: program("lightning_fit", "combined")),
+    "lightning-iterable": (small_data.pictures, "lightning", lambda: program("lightning_fit", "iterable")),
     "ultralytics": (small_data.detection, "ultralytics", yolo),
     "timm-multi-epochs": (small_data.pictures, "timm", lambda: program("timm_loaders", "multi_epochs")),
     "timm-prefetch": (small_data.pictures, "timm", lambda: program("timm_loaders", "prefetch")),

@@ -47,15 +47,18 @@ _BLOCKING = (
 )
 
 _BLOCKED_NS = 500000  # a call that took less has not waited: get_nowait()
-_IDLE_STEPS = 8  # in which no loader gave a batch to anyone: it is one of evaluation. A batch may be given several times
-_state = {"begun": False, "thread": None, "blocked": None, "told": False, "idle": 0}
+# Steps before which no loader gave a batch to anyone. After a few, one that gives some now may be one of evaluation; after
+# more, loaders are. Steps of batches that were given several times are such, too.
+_FEW_IDLE, _MANY_IDLE = 4, 8
+_SURELY_TAKEN = 3  # steps before which one gave a batch all the same
+_state = {"begun": False, "thread": None, "blocked": None, "told": False, "idle": 0, "taken": 0}
 
 
 def _enter_child():
     """What a forked child gets from queues is timed by nobody; its index queues are of this kind, too."""
     _state["thread"] = None
     _state["begun"] = False
-    _state["idle"] = 0
+    _state["idle"] = _state["taken"] = 0
     thread.took.clear()
 
 
@@ -72,11 +75,13 @@ def taken_by():
         thread.took.pop(here, None)  # the first batch may have been taken otherwise
         return UNKNOWN
     if here in thread.took:
-        return TRAINING
+        del thread.took[here]
+        _state["taken"] += 1
+        return TRAINING if _state["idle"] < _FEW_IDLE or _state["taken"] >= _SURELY_TAKEN else UNKNOWN
     if thread.took:
         return OTHER
     _state["idle"] += 1
-    return UNKNOWN if _state["idle"] < _IDLE_STEPS else NOBODY
+    return UNKNOWN if _state["idle"] < _MANY_IDLE else NOBODY
 
 
 def tell():
