@@ -1,5 +1,7 @@
 """What the scripts of loops begin and end with: a small model, its step, and what it has become."""
 
+from harness import ShimTest
+
 HEAD = """
 import torch
 torch.manual_seed(3)
@@ -15,6 +17,11 @@ def train(x, y):
     optimizer.step()
     optimizer.zero_grad(set_to_none=True)
 """
+GET_BATCH = """
+def get_batch(split, *, size=4):
+    ix = torch.randint(100, (size,))
+    return data[ix], (ix % 2)
+"""
 TAIL = """
 print(sum(float(p.detach().sum()) for p in model.parameters()).hex(), torch.rand(1).item())
 """
@@ -28,3 +35,17 @@ def both(test, content):
     test.assert_fine(result)
     test.assertEqual((result.out, result.err), (plain.out, plain.err))
     return result.run.recordings
+
+
+class LoopTest(ShimTest):
+    """Of scripts that train in one process."""
+
+    NEEDS = "torch"
+    maxDiff = None
+
+    def both(self, content):
+        (recording,) = both(self, content)
+        return recording
+
+    def marks(self, consumer, what):
+        return [mark for mark in consumer.texts["mark"] if mark["what"] == what]

@@ -48,7 +48,7 @@ def loader_text(kind, **facts):
 @unseen
 def wait(current_pass, pull):
     """pull() is the loader's own next: one wait, recorded. Whoever calls has looked at current.busy. Raises what pull()
-    does. What a wait mostly does stands here, as in torch_loader.wait.one, and what it seldom does is called."""
+    does."""
     known = current_pass.known
     if not begin(current_pass):
         return pull()

@@ -66,12 +66,14 @@ class _Monitored:
         self._frame = 0  # id of the generator's
 
     def asked(self, frame):
-        if current.busy or not self._timed.counts():
+        if not self._timed.counts():
             return
         if self._open is not None:
             if self._is_within(frame.f_back):
                 return
             self._drop()
+        if current.busy:
+            return
         self._open, self._frame = self._timed.pass_now(), id(frame)
         if not passes.begin(self._open):
             self._open = None
@@ -87,7 +89,7 @@ class _Monitored:
             passes.end(found)
 
     def _close(self, frame):
-        if self._open is None or id(frame) != self._frame or not self._timed.counts():
+        if self._open is None or id(frame) != self._frame:
             return None
         found, self._open = self._open, None
         return found
@@ -100,7 +102,8 @@ class _Monitored:
         return False
 
     def _drop(self):
-        if self._open.known.makes_here:
+        """Its frame may be gone, and another one lie where it lay."""
+        if self._open.known.makes_here and not current.busy:  # else another batch has begun
             calls.batch_end(0)
         self._open = None
 
@@ -112,14 +115,20 @@ def _monitor(code, timed):
     _monitoring.use_tool_id(tool, "stallcast")
     monitored = _Monitored(timed)
     events = _monitoring.events
-    wanted = 0
-    for event, call in ((events.PY_START, monitored.asked), (events.PY_RESUME, monitored.asked),
-                        (events.PY_YIELD, monitored.given), (events.PY_RETURN, monitored.ended)):
+    called = {events.PY_START: monitored.asked, events.PY_RESUME: monitored.asked, events.PY_YIELD: monitored.given,
+              events.PY_RETURN: monitored.ended}
+    for event, call in called.items():
         _monitoring.register_callback(tool, event, _guarded(call))
-        wanted |= event
-    _monitoring.set_local_events(tool, code, wanted)
-    atexit.register(_monitoring.free_tool_id, tool)
+    _monitoring.set_local_events(tool, code, sum(called))
+    atexit.register(_leave, tool, list(called))
     return True
+
+
+def _leave(tool, events):
+    """At the interpreter's very end they would be called without their modules."""
+    for event in events:
+        _monitoring.register_callback(tool, event, None)
+    _monitoring.free_tool_id(tool)
 
 
 def _guarded(call):
