@@ -1,6 +1,7 @@
 """What the current thread is in the middle of: keeps what happens inside a wait or a batch from being counted twice."""
 
 import os
+import sys
 import threading
 
 
@@ -17,6 +18,7 @@ class _Process:
 
     generation = 0  # a forked child has a recording of its own, in which nothing is announced yet
     delivers = False  # a loader was seen
+    gives_to_train = False  # one gave a batch where torch keeps gradients
     optimizes = False  # torch's optimizers step
     steps_told = False  # the script calls stallcast.step()
     settled = set()  # optimizers by id, of whose steps there is nothing more to find: they are counted alone
@@ -31,6 +33,14 @@ current = _Thread()
 process = _Process()
 os.register_at_fork(after_in_child=_enter_child)
 took = {}  # thread that waited for batches of a loader -> samples of its last one
+
+
+def took_batch(samples):
+    """This thread got a batch of a loader."""
+    took[threading.get_ident()] = samples
+    if not process.gives_to_train:
+        keeps_gradients = getattr(sys.modules.get("torch"), "is_grad_enabled", None)
+        process.gives_to_train = keeps_gradients is not None and keeps_gradients()
 
 
 def enter_worker(worker):

@@ -3,14 +3,12 @@
     pass begins -> its loader is described -> wait_begin -> the loader's own next -> wait_end
 """
 
-from threading import get_ident
-
 from .. import capture, sizes
 from ..capture import calls
 from ..frames import unseen
 from ..states import jax_steps, phases
 from ..states.segment_run import run
-from ..thread import current, process, took
+from ..thread import current, process, took_batch
 from ..torch_loader import loader
 
 
@@ -106,7 +104,7 @@ def _delivered(current_pass, known, batch):
         if known.makes_here:
             calls.batch_end(samples)
         calls.wait_end(current_pass.iterator_id, number, samples, capture.UNKNOWN, 0 if number else capture.FIRST)
-        took[get_ident()] = samples
+        took_batch(samples)
         current_pass.delivered = number + 1
         current_pass.loader.delivered += 1
     except Exception as error:

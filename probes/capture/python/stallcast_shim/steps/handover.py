@@ -47,18 +47,15 @@ _BLOCKING = (
 )
 
 _BLOCKED_NS = 500000  # a call that took less has not waited: get_nowait()
-# Steps before which no loader gave a batch to anyone. After a few, one that gives some now may be one of evaluation; after
-# more, loaders are. Steps of batches that were given several times are such, too.
-_FEW_IDLE, _MANY_IDLE = 4, 8
-_SURELY_TAKEN = 3  # steps before which one gave a batch all the same
-_state = {"begun": False, "thread": None, "blocked": None, "told": False, "idle": 0, "taken": 0}
+_IDLE_STEPS = 4  # before which no loader gave a batch to anyone: those that did without gradients evaluate
+_state = {"begun": False, "thread": None, "blocked": None, "told": False, "idle": 0}
 
 
 def _enter_child():
     """What a forked child gets from queues is timed by nobody; its index queues are of this kind, too."""
     _state["thread"] = None
     _state["begun"] = False
-    _state["idle"] = _state["taken"] = 0
+    _state["idle"] = 0
     thread.took.clear()
 
 
@@ -74,14 +71,14 @@ def taken_by():
         _state["begun"] = True
         thread.took.pop(here, None)  # the first batch may have been taken otherwise
         return UNKNOWN
+    may_train = thread.process.gives_to_train or _state["idle"] < _IDLE_STEPS
     if here in thread.took:
         del thread.took[here]
-        _state["taken"] += 1
-        return TRAINING if _state["idle"] < _FEW_IDLE or _state["taken"] >= _SURELY_TAKEN else UNKNOWN
+        return TRAINING if may_train else UNKNOWN
     if thread.took:
         return OTHER
     _state["idle"] += 1
-    return UNKNOWN if _state["idle"] < _MANY_IDLE else NOBODY
+    return UNKNOWN if may_train else NOBODY
 
 
 def tell():

@@ -5,7 +5,6 @@ looks like; only iterable data sets, which have no indices, are counted by looki
 """
 
 import functools
-from threading import get_ident
 from time import monotonic_ns
 
 from .. import capture, describe, sizes
@@ -13,7 +12,7 @@ from ..capture import calls
 from ..frames import leave_out, unseen
 from ..states import jax_steps, phases
 from ..states.segment_run import run
-from ..thread import current, process, took
+from ..thread import current, process, took_batch
 
 ATTRIBUTE = phases.PASS
 
@@ -77,7 +76,8 @@ def one(real, asked, iterator, announce):
             measured.failed()
         raise
     else:
-        samples = took[get_ident()] = _delivered(iterator, current_pass, ready, numbers, batch)
+        samples = _delivered(iterator, current_pass, ready, numbers, batch)
+        took_batch(samples)
         if measured is not None:
             _tell(measured, iterator, batch, samples)
         if jax_steps.state.active:
