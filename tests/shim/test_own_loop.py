@@ -67,6 +67,18 @@ for x, in batches + batches:
 """)
         self.assertEqual(self.marks(consumer, "batch function"), [])
 
+    def test_steps_of_parts_of_a_loader_s_batch(self):
+        consumer = self.both("""
+def part(x, number):
+    return x[4 * number:4 * number + 4], torch.zeros(4, dtype=torch.long)
+for epoch in range(2):
+    for x, in torch.utils.data.DataLoader(torch.utils.data.TensorDataset(data), batch_size=50):
+        for number in range(12):
+            train(*part(x, number))
+""")
+        self.assertEqual(self.marks(consumer, "batch function"), [])
+        self.assertEqual([wait.samples for wait in consumer.deliveries()], [50] * 4)
+
     def test_an_iterator_of_the_script(self):
         consumer = self.both("""
 class Batches:
