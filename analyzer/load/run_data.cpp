@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/load/batch_parts.hpp"
 #include "analyzer/load/constants.hpp"
 #include "analyzer/load/marks.hpp"
 #include "analyzer/load/no_files.hpp"
@@ -40,6 +41,7 @@ LoaderFacts loader_facts(const json& text) {
   LoaderFacts facts;
   facts.loader_id = id_of(text, "loader_id");
   facts.kind = word(text, "kind");
+  facts.part_of = id_of(text, "part_of");
   const std::string composition = word(text, "composition");
   if (composition == "overlapped" || composition == "unknown") facts.composition = composition;
   facts.dataset_type = word(text, "dataset_type");
@@ -242,6 +244,7 @@ Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid
   attach_workers(passes, process.info.host, by_pid);
   attach_own(passes, process);
   for (auto& [id, pass] : passes) consumer.passes.push_back(std::move(pass));
+  join_parts(consumer);
   std::stable_sort(consumer.passes.begin(), consumer.passes.end(), [](const Pass& a, const Pass& b) {
     const auto first = [](const Pass& p) { return p.deliveries.empty() ? UINT64_MAX : p.deliveries[0].wait.begin_ns; };
     return first(a) < first(b);

@@ -43,6 +43,14 @@ for step in range(400):
     train(x)
 print(sum(waited[10:]) / len(waited[10:]))
 """
+SEVERAL = FUNCTION.replace("""    return x / 65536
+waited""", """    return x
+def scaled(x):
+    end = time.perf_counter() + 0.002
+    while time.perf_counter() < end:
+        scaled = x / 65536
+    return scaled
+waited""").replace("x = get_batch()", "x = scaled(get_batch())")
 INLINE = HEAD + """
 for step in range(60):
     train(torch.rand(16, 64))
@@ -71,6 +79,15 @@ class OwnLoop(CliTest):
         self.assert_status(answer, 0)
         report = self.cli("report", out).stdout
         self.assertIn(b"get_batch", report)
+
+    def test_of_several_functions_that_make_a_batch_all_is_told(self):
+        profile, output, out = self.profile(SEVERAL)
+        self.assertEqual(profile["job"]["dataset_type"], "get_batch + scaled")
+        told_s = profile["stalls"]["as_is_wait_frac"]["mean"] * profile["resources"]["step_s"]["mean"]
+        self.assertLess(abs(told_s - float(output)), 0.02 * float(output) + 200e-6)
+        rate, step_s = profile["rates"]["as_is_samples_per_s"]["mean"], profile["resources"]["step_s"]["mean"]
+        self.assertAlmostEqual(rate * step_s, 16, delta=0.5)
+        self.assert_status(self.cli("whatif", out, "--set", "workers=1", "--json"), 0)
 
     def test_no_states_are_made_of_its_batches(self):
         profile, _, _ = self.profile(FUNCTION, phases="cold,cached,synthetic")

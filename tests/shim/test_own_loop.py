@@ -142,7 +142,15 @@ print(seen() == before)
 """)
         self.assertEqual(self.marks(consumer, "batch function")[0]["name"], "get_batch")
 
-    def test_several_functions_are_told_and_not_timed(self):
+    def parts_of(self, consumer):
+        """(the loader that gives batches, names of the functions of its parts)"""
+        loaders = consumer.texts["loader"]
+        (main,) = [text for text in loaders if text.get("part_of") is None]
+        parts = [text for text in loaders if text.get("part_of") is not None]
+        self.assertEqual({part["part_of"] for part in parts}, {main["loader_id"]})
+        return main, [part["function"] for part in parts]
+
+    def test_several_functions_that_make_a_batch(self):
         consumer = self.both("""
 def inputs():
     return data[:4]
@@ -151,9 +159,75 @@ def targets():
 for step in range(40):
     train(inputs(), targets())
 """)
+        main, parts = self.parts_of(consumer)
+        self.assertEqual((main["function"], main["dataset_type"], parts), ("targets", "inputs + targets", ["inputs"]))
+        self.assertEqual(len(consumer.deliveries()), 2 * 35)
+
+    def test_functions_that_pass_a_batch_on(self):
+        consumer = self.both("""
+def load(number):
+    return data[number % 25 * 4:][:4].numpy(), torch.arange(4) % 2
+def normalised(x):
+    return torch.from_numpy(x) / 255
+def flipped(x):
+    return x.flip(0)
+for step in range(40):
+    x, y = load(step)
+    train(flipped(normalised(x)), y)
+""")
+        main, parts = self.parts_of(consumer)
+        self.assertEqual(main["dataset_type"], "load + normalised + flipped")
+        self.assertEqual(sorted(parts), ["load", "normalised"])
+        self.assertEqual([wait.samples for wait in consumer.deliveries()], [0, 0, 4] * 35)
+
+    def test_what_is_called_for_each_of_a_batch_gives_none(self):
+        consumer = self.both("""
+def read(number):
+    return data[number % 100]
+def stacked(rows):
+    return torch.stack(rows)
+def noise():
+    return torch.rand(4, 8)
+for step in range(40):
+    x = stacked([read(step + number) for number in range(4)])
+    train(x, torch.zeros(4, dtype=torch.long))
+    loss_of(noise(), torch.zeros(4, dtype=torch.long))
+    loss_of(noise(), torch.zeros(4, dtype=torch.long))
+""")
+        main, parts = self.parts_of(consumer)
+        self.assertEqual((main["function"], sorted(set(parts))), ("stacked", ["noise", "read"]))
+
+    def test_functions_whose_arrays_are_copied(self):
+        """As a copy to a device is: what the model is given is as long as what they make."""
+        consumer = self.both("""
+def load():
+    return data[:4].double()
+def normalised(x):
+    return x / 255
+def weights():
+    return torch.ones(2)
+for step in range(40):
+    x = normalised(load()).float()
+    train(x, (weights().sum() * torch.zeros(4)).long())
+""")
+        main, parts = self.parts_of(consumer)
+        self.assertEqual((main["dataset_type"], parts), ("load + normalised", ["load"]))
+        self.assertEqual({mark["proven"] for mark in self.marks(consumer, "batch function")}, {False})
+
+    def test_several_functions_that_are_not_called_in_each_step_are_told_and_not_timed(self):
+        consumer = self.both("""
+def load():
+    return data[:8]
+def shuffled(x):
+    return x[torch.randperm(8)]
+for step in range(40):
+    if step % 2 == 0:
+        rows = shuffled(load())
+    train(rows[step % 2 * 4:][:4].clone(), torch.zeros(4, dtype=torch.long))
+""")
         (mark,) = self.marks(consumer, "no batch function")
-        self.assertIn("inputs", mark["reason"])
-        self.assertIn("targets", mark["reason"])
+        self.assertIn("load", mark["reason"])
+        self.assertIn("shuffled", mark["reason"])
         self.assertIn("script.py:", mark["at"])
         self.assertEqual(consumer.waits, [])
 

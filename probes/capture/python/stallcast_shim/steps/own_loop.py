@@ -123,7 +123,7 @@ def _time_found(seen, codes, is_proven, is_taken):
         handover.time_sources(handed)
         return True
     may_be_else = not is_proven and thread.process.delivers  # batches of a loader, of which several steps are made
-    if len(codes) == 1 and not may_be_else and _time(codes[0], is_proven, seen.is_without_gradients(codes[0]), is_taken):
+    if not may_be_else and _time_functions(seen, codes, is_proven, is_taken):
         return True
     if is_taken and seen.blocked:
         handover.time_blocking(seen.blocked)
@@ -176,16 +176,36 @@ def _function_of(code):
 
 
 class _Timed:
-    """Calls of the original function, timed; or items of generators of its code, where none is known."""
+    """Calls of the function of a code, timed; or items of generators of it, where no function is known."""
 
-    def __init__(self, original, code, is_without_gradients, is_taken):
-        name = _name(code) if original is None else original.__qualname__
-        known = functools.partial(handover.known, name) if is_taken else functools.partial(_known, name, code)
-        self._original = original
-        self._training = known("").pass_over(original or _Source())
+    def __init__(self, code, is_without_gradients, is_taken, names=""):
+        """`names`: all that make a batch, if it is made by several."""
+        self.code = code
+        self.function = _function_of(code)
+        self.name = _name(code) if self.function is None else self.function.__qualname__
+        self._original = None if self.function is None else replace.copy_of(self.function)
+        names = names or self.name
+        known = functools.partial(handover.known, names) if is_taken else functools.partial(_known, self.name, names, code)
+        self._training = known("").pass_over(self._original or _Source())
         self._evaluation = known(" without gradients").pass_over(_Source())
         self._thread = threading.get_ident()
         self._is_without_gradients = is_without_gradients
+
+    def belongs_to(self, main):
+        """What this gives is a part of the batches of another one, whose samples are counted there."""
+        for part, whole in ((self._training, main._training), (self._evaluation, main._evaluation)):
+            part.loader.text["part_of"] = whole.loader.loader_id
+            part.known.count = _none
+
+    def begin(self):
+        """From here on each call is a wait for a batch, or each item of its generators, also of those that have begun.
+        Whether there is such a function or generator."""
+        function, self.function = self.function, None  # it lives no longer because of us
+        is_generator = bool(self.code.co_flags & watch.GENERATOR)
+        has_begun = is_generator and running.time(self.code, self, function is None)
+        if function is not None:
+            replace.call_instead(function, self._original, self.generate if is_generator else self.call)
+        return function is not None or has_begun
 
     @unseen
     def wait(self, pull):
@@ -235,30 +255,43 @@ def _through(generator, wait):
             pull = generator.__next__ if sent is None else functools.partial(generator.send, sent)
 
 
+def _none(batch):
+    return 0
+
+
 def _name(code):
     return getattr(code, "co_qualname", code.co_name)
 
 
-def _known(name, code, suffix):
+def _known(name, names, code, suffix):
     text = passes.loader_text(
-        "function", composition="serial", num_workers=0, dataset_type=(name + suffix)[:200], function=name[:200],
+        "function", composition="serial", num_workers=0, dataset_type=(names + suffix)[:200], function=name[:200],
         function_file=code.co_filename[:400], function_line=code.co_firstlineno)
     return passes.Known("pytorch", text, sizes.of_batch, makes_here=True)
 
 
-def _time(code, is_proven, is_without_gradients, is_taken):
-    """From here on each call of the function of this code is a wait for a batch, or each item of its generators, also of
-    those that have begun. Whether there is such a function or generator."""
-    function = _function_of(code)
-    is_generator = bool(code.co_flags & watch.GENERATOR)
-    original = None if function is None else replace.copy_of(function)
-    timed = _Timed(original, code, is_without_gradients, is_taken)
-    has_begun = is_generator and running.time(code, timed, function is None)
-    if function is None and not has_begun:
+def _time_functions(seen, codes, is_proven, is_taken):
+    """Whether the functions (or generators) of these codes are timed from here on. Of several that make a batch one after the
+    other, one gives it, and the others are parts of its making."""
+    main = codes[0] if len(codes) == 1 else None
+    if len(codes) > 1 and not is_taken:
+        codes, main = seen.in_turn(codes, is_proven)
+    if main is None:
         return False
-    name = _name(code) if function is None else function.__qualname__
-    capture.text(capture.TEXT_MARK, {"what": "batch function", "name": name, "file": code.co_filename,
-                                     "line": code.co_firstlineno, "proven": is_proven, "generator": is_generator})
-    if function is not None:
-        replace.call_instead(function, original, timed.generate if is_generator else timed.call)
+    names = " + ".join(_name(code) for code in codes) if len(codes) > 1 else ""
+    timed = {code: _Timed(code, seen.is_without_gradients(code), is_taken, names if code is main else "") for code in codes}
+    for code, part in timed.items():
+        if code is not main:
+            part.belongs_to(timed[main])
+    # What is no function may be found not to be possible, before anything has begun.
+    in_order = sorted(timed.values(), key=lambda one: one.function is not None)
+    if len(in_order) > 1 and in_order[1].function is None:
+        return False
+    for one in in_order:
+        if not one.begin():
+            return False
+    for code, one in timed.items():
+        capture.text(capture.TEXT_MARK, {
+            "what": "batch function", "name": one.name, "file": code.co_filename, "line": code.co_firstlineno,
+            "proven": is_proven, "generator": bool(code.co_flags & watch.GENERATOR)})
     return True

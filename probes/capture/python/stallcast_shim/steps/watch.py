@@ -28,17 +28,20 @@ GENERATOR = 0x20  # a flag of code
 # Generators and coroutines. Whoever asks for the locals of such a frame has Python 3.11.2 crash, where garbage is collected
 # while it gives something.
 _RESUMED = GENERATOR | 0x80 | 0x100 | 0x200
+_LISTS = ("<listcomp>", "<setcomp>", "<dictcomp>")
+_EXPRESSIONS = (*_LISTS, "<genexpr>")
 _DEPTH = 3  # of lists and dicts in a batch
 
 
 class Node:
     """One call. `made`: numbers of the arrays that it returned."""
 
-    __slots__ = ("code", "children", "made", "needs_gradients", "is_graded", "trains", "is_open", "is_early",
+    __slots__ = ("code", "number", "children", "made", "needs_gradients", "is_graded", "trains", "is_open", "is_early",
                  "seconds", "taken", "is_batch")
 
-    def __init__(self, code, is_early):
+    def __init__(self, code, number, is_early):
         self.code = code
+        self.number = number  # of all calls
         self.is_early = is_early  # no module was called yet in this step
         self.seconds = time.perf_counter()
         self.taken = set()  # numbers of the arrays that it was called with
@@ -70,6 +73,7 @@ class Watch:
         self._is_graded = torch.is_grad_enabled
         self._found = {}  # code -> its calls that made arrays
         self._numbers = {}  # id of an array -> (weak reference to it, its number): none lives longer because of us
+        self._lengths = {}  # number of an array -> its leading dimension
         self._given = set()  # numbers of the arrays that modules were given
         self._gave = set()  # and of those that they returned
         self._forwards = 0  # modules whose call is open
@@ -118,7 +122,7 @@ class Watch:
             self._lose()
             return
         code = frame.f_code
-        node = Node(code, self._is_early)
+        node = Node(code, self._calls, self._is_early)
         (self._stack[-1].children if self._stack else self._roots).append(node)
         self._stack.append(node)
         if is_script(code) and not code.co_flags & _RESUMED:
@@ -189,6 +193,7 @@ class Watch:
             self._count += 1
             number = self._count
             self._numbers[id(array)] = weakref.ref(array), number
+            self._lengths[number] = int(array.shape[0])
         return number
 
     def makers(self):
@@ -217,7 +222,7 @@ class Watch:
             least = _NEGLIGIBLE * sum(_seconds(found[code]) for code in proven)
             made = set().union(*(node.made for code in proven for node in found[code]))
             beside = [code for code, nodes in found.items() if code not in proven and _makes_too(nodes, made, least)]
-            return self._sources_among(proven + beside), True
+            return self._with_what_they_take(self._sources_among(proven + beside)), True
         return [code for code, nodes in found.items() if not any(node.needs_gradients for node in nodes)], False
 
     def _sources_among(self, codes):
@@ -225,6 +230,34 @@ class Watch:
         there, all."""
         fresh = [code for code in codes if not any(node.taken & self._gave for node in self._found[code])]
         return fresh or codes
+
+    def in_turn(self, codes, is_proven):
+        """(these makers of one batch in the order of their calls, the one that gives it); nothing and None where no one is
+        called in each step. Where several are, it is the one that is called least often, the last of such: others are called
+        for each of its parts. What is not proven has to make arrays as long as those that modules were given."""
+        if not is_proven:
+            codes = [code for code in codes if all(self._is_like_given(node) for node in self._found[code])]
+        codes = sorted(codes, key=lambda code: self._found[code][-1].number)
+        calls = {code: len(self._trained_with(code)) for code in codes}
+        in_each = [code for code in reversed(codes) if calls[code] >= STEPS]
+        if not in_each:
+            return [], None
+        return codes, min(in_each, key=calls.get)
+
+    def _is_like_given(self, node):
+        given = {self._lengths[number] for number in self._given}
+        return node.is_early and any(self._lengths[number] in given for number in node.made)
+
+    def _trained_with(self, code):
+        nodes = self._found[code]
+        return [node for node in nodes if node.is_graded] or nodes
+
+    def _with_what_they_take(self, codes):
+        """These, and what makes the arrays that they are called with."""
+        nodes = [node for code in codes for node in self._found[code]]
+        taken = set().union(*(node.taken for node in nodes))
+        before = [code for code, nodes in self._found.items() if code not in codes and any(node.made & taken for node in nodes)]
+        return self._with_what_they_take(codes + before) if before else codes
 
     def handed_over(self):
         """Code that handed over what looks like batches."""
@@ -253,11 +286,16 @@ class Watch:
         return not any(node.is_graded for node in self._found[code])
 
     def _look(self, node, found, may_be):
-        if not node.trains and not node.is_open and node.made and may_be(node.code):
+        is_maker = not node.trains and not node.is_open and node.made and may_be(node.code)
+        if is_maker and node.code.co_name not in _EXPRESSIONS:
             found.setdefault(node.code, []).append(node)
             return
+        before = sum(map(len, found.values()))
         for child in node.children:
             self._look(child, found, may_be)
+        # An expression is the loop's own line, if functions make what it gives, and a list of arrays made within it is one.
+        if is_maker and node.code.co_name not in _LISTS and before == sum(map(len, found.values())):
+            found.setdefault(node.code, []).append(node)
 
 
 def _below(node):
