@@ -50,8 +50,10 @@ std::string steps_seen(std::span<const RunData> nodes, const json& loop) {
   }
   if (steps == 0) {
     const std::string at = word(mark_of(nodes, "jax gradient"), "at");
-    return at.empty() ? k_no_steps_seen
-                      : "those of JAX are not seen without a loader; a gradient is first taken for " + at;
+    return at.empty()
+               ? k_no_steps_seen
+               : "those of JAX are seen where a jitted function takes the gradient in each; one is first taken for " +
+                     at;
   }
   std::string text = fmt::format("{} optimizer steps", steps);
   if (seconds > 0.0) text += fmt::format(", {:.3g} a second", static_cast<double>(steps - 1) / seconds);

@@ -87,6 +87,10 @@ std::string loader_line(const Profile& profile, const LoaderChoice& choice) {
   const std::string maker = own_loop ? job.dataset_type : "";
   const bool changes = job.num_workers && *job.num_workers != choice.workers;
   if (!maker.empty() && choice.workers == 0 && !changes) return maker + " as it is, in the training process";
+  if (!maker.empty() && choice.workers > 0 && job.framework == "jax") {
+    return maker + " behind grain's IterDataset.mp_prefetch(grain.MultiprocessingOptions(num_workers=" +
+           std::to_string(choice.workers) + ", per_worker_buffer_size=" + std::to_string(choice.prefetch) + "))";
+  }
   std::string line = maker.empty() ? "DataLoader(dataset" : maker + " behind DataLoader(dataset";
   if (job.batch_size) line += ", batch_size=" + std::to_string(*job.batch_size);
   if (job.shuffled.value_or(false)) line += ", shuffle=True";

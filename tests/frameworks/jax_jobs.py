@@ -7,6 +7,7 @@ next(): when it began and ended, as the script itself saw it.
 """
 import os
 import sys
+import time
 
 import numpy
 
@@ -73,6 +74,29 @@ def jax_wrapped(folder, seen, epochs):
     train_jax(lambda epoch: wrap(batches(epoch), workers=0), seen, epochs)
 
 
+def jax_function(folder, seen, epochs):
+    """No loader: a function of the script's makes a batch between two steps, also those of an evaluation by another jitted
+    function."""
+    import jax
+
+    arrays, random = Arrays(folder), numpy.random.default_rng(7)
+    step, evaluate = jax_step(), jax.jit(lambda values: values.mean())
+
+    def get_batch():
+        return numpy.stack([arrays[index] for index in random.integers(0, len(arrays), BATCH).tolist()])
+
+    for epoch in range(epochs):
+        for number in range(len(arrays) // BATCH + 4):
+            begin_ns = time.monotonic_ns()
+            values = get_batch()
+            seen.took(begin_ns)
+            if number < 4:
+                evaluate(values).block_until_ready()
+            else:
+                step(values)
+                seen.batch(epoch, values)
+
+
 def jax_compiling(folder, seen, epochs):
     """A step that takes long to compile, at the first batch and again at a batch of another size."""
     import jax
@@ -95,7 +119,7 @@ def jax_compiling(folder, seen, epochs):
 # name: (job, module that it needs beyond numpy)
 JOBS = {"jax_torch": (jax_torch, "optax"), "jax_torch_evaluating": (jax_torch_evaluating, "optax"),
         "jax_tf_data": (jax_tf_data, "tensorflow"), "jax_wrapped": (jax_wrapped, "optax"),
-        "jax_compiling": (jax_compiling, "jax")}
+        "jax_compiling": (jax_compiling, "jax"), "jax_function": (jax_function, "optax")}
 
 
 def main():

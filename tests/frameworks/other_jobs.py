@@ -36,6 +36,11 @@ class Seen:
         self.file.flush()
         time.sleep(STEP_S)
 
+    def took(self, begin_ns):
+        """A batch that was asked for then is there."""
+        self.waits.write("%d %d\n" % (begin_ns, time.monotonic_ns()))
+        self.waits.flush()
+
     def timed(self, batches):
         """The batches themselves."""
         iterator = iter(batches)
@@ -45,8 +50,7 @@ class Seen:
                 batch = next(iterator)
             except StopIteration:
                 return
-            self.waits.write("%d %d\n" % (begin_ns, time.monotonic_ns()))
-            self.waits.flush()
+            self.took(begin_ns)
             yield batch
             del batch  # it is the script's when it lets go of a batch
 

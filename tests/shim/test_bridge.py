@@ -378,6 +378,58 @@ for wrong in ((), (one,), (one, run, 1)):
 """
         self.check(body)
 
+    def test_calls_of_objects_that_keep_what_they_do(self):
+        body = """
+import functools
+def scaled(value, *, by=2):
+    if value == 3:
+        raise KeyError(value)
+    return value * by
+def other(value):
+    return -value
+def before(*args, **kwargs):
+    seen.append((args, kwargs))
+def after(callable, result):
+    seen.append((callable, result))
+    raise ValueError("dropped")
+if calls.watch_calls is None:
+    assert sys.argv[1:] == ["fallback"]
+    sys.exit()
+seen, count = [], sys.getrefcount(scaled)
+if not calls.watch_calls(scaled, before, after):
+    assert sys.version_info < (3, 9)
+    sys.exit()
+assert calls.watch_calls(scaled, before, after) == 1  # once more
+assert calls.watch_calls(other, after, before) == 0  # others are watched by other functions
+assert calls.watch_calls(other, before, after) == 1
+assert sys.getrefcount(scaled) == count
+assert list(map(scaled, [1, 2])) == [2, 4] and list(map(other, [5])) == [-5]
+assert seen == [((1,), {}), (scaled, 2), ((2,), {}), (scaled, 4), ((5,), {}), (other, -5)], seen
+del seen[:]
+assert functools.partial(scaled, by=5)(1) == 5
+assert seen == [((1,), {"by": 5}), (scaled, 5)], seen
+del seen[:]
+try:
+    list(map(scaled, [3]))
+    sys.exit("nothing was raised")
+except KeyError as error:
+    assert error.args == (3,)
+assert seen == [((3,), {})], seen
+del seen[:]
+for nothing_to_watch in (1, "text", len, object(), dict, functools.partial(scaled, 1)):
+    assert calls.watch_calls(nothing_to_watch, before, after) == 0, nothing_to_watch
+calls.forget_calls()
+calls.forget_calls()
+assert list(map(scaled, [1, 2])) == [2, 4] and seen == []
+for wrong in ((), (scaled,), (scaled, before, after, 1)):
+    try:
+        calls.watch_calls(*wrong)
+        sys.exit("taken")
+    except TypeError:
+        pass
+"""
+        self.check(body)
+
     def test_waits_and_steps(self):
         body = """
 calls.wait_begin()

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "probes/capture/bridge/callables.hpp"
 #include "probes/capture/bridge/calls.hpp"
 #include "probes/capture/bridge/generators.hpp"
 #include "probes/capture/bridge/operators.hpp"
@@ -260,7 +261,7 @@ extern "C" __attribute__((visibility("default"))) void* stallcast_python_types(s
   if (python::add_factory(names, 0, "dataset_proxy", python::dataset_proxy_type()) &&
       python::add_factory(names, 1, "timed_collate", python::timed_call_type()) &&
       python::add_factory(names, 2, "subset_proxy", python::subset_proxy_type()) && python::add_calls(names) &&
-      python::add_operators(names) && python::add_generators(names)) {
+      python::add_operators(names) && python::add_generators(names) && python::add_callables(names)) {
     return names;
   }
   python::g_api.dec_ref(names);

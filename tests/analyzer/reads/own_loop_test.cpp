@@ -129,5 +129,5 @@ TEST_CASE("a run without a loader tells what was seen instead") {
   CHECK(failed.seen_instead[1].words == "none of an optimizer of PyTorch or Keras, and none marked");
   trainer.texts.push_back({record::TextKind::mark, R"({"what":"jax gradient","at":"train.py:9"})"});
   CHECK(analyze_run(run).seen_instead[1].words ==
-        "those of JAX are not seen without a loader; a gradient is first taken for train.py:9");
+        "those of JAX are seen where a jitted function takes the gradient in each; one is first taken for train.py:9");
 }

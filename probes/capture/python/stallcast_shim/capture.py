@@ -20,7 +20,7 @@ class _Calls:
     enabled = False
     library = None
     timed_operator = None  # these only where the interpreter can be extended
-    watch_generator = forget_generator = None
+    watch_generator = forget_generator = watch_calls = forget_calls = None
 
 
 calls = _Calls()

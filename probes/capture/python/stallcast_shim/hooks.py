@@ -28,7 +28,7 @@ _PATCHES = {
     "spdl.pipeline._build": "loaders.spdl",
     "torch_geometric.loader.base": "loaders.graphs",
     "dgl.dataloading.dataloader": "loaders.graphs",
-    "jax._src.api": "states.jax_steps",
+    "jax._src.api": "steps.jax_loop",
     "spdl.pipeline._iter_utils._subprocess": "loaders.spdl",
 }
 

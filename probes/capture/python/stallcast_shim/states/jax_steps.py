@@ -26,6 +26,7 @@ class _State:
     active = False  # JAX is there
     told = False
     placed = False  # it was said where a gradient is taken
+    without_loader = None  # called with the frame that takes a gradient where no loader gave the batch
 
 
 state = _State()
@@ -40,7 +41,7 @@ _thread = _Thread()
 
 
 def patch(module):
-    """Called with jax._src.api just imported. What looks at the value that a gradient is taken of is called once for
+    """With jax._src.api just imported. What looks at the value that a gradient is taken of is called once for
     each, and is over before anything else is traced: no frame of ours is in what JAX keeps of the stack."""
     real = getattr(module, "_check_scalar", None)
     if real is None:
@@ -52,24 +53,26 @@ def patch(module):
         loader = _thread.loader
         if loader is not None:
             loader.trains = True
-        elif not state.placed:
-            state.placed = True
-            _tell_place(sys._getframe(1))
+        else:
+            _tell_without_loader(sys._getframe(1))
         return real(*args, **kwargs)
 
     module._check_scalar = _check_scalar
     state.active = True
 
 
-def _tell_place(frame):
+def _tell_without_loader(frame):
     """Where the script calls what takes a gradient: the outermost of its frames that calls a library. Where no loader is
     ever seen, the page says it."""
     try:
         from ..scripts import caller_of_library  # here: the waits of loaders import this module, also in workers
 
-        place = caller_of_library(frame)
+        place = None if state.placed else caller_of_library(frame)
+        state.placed = True
         if place and calls.enabled:
             capture.text(capture.TEXT_MARK, {"what": "jax gradient", "at": place[:400]})
+        if state.without_loader is not None and calls.enabled:
+            state.without_loader(frame)
     except Exception as error:
         capture.fail("telling where JAX takes a gradient", error)
 

@@ -7,7 +7,8 @@
     exchange   what DistributedDataParallel timed of an exchange
     gpu        lets torch.profiler have CUPTI
     watch      looks at two steps of a loop that no loader serves
-    own_loop   times the function that makes its batches
+    own_loop   times the functions that make its batches
+    jax_loop   sees the calls of a jitted function that trains
     replace    code that calls something else
     running    times generators that have begun
     handover   batches that come from another thread or process of the script

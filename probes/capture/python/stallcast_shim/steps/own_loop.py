@@ -23,11 +23,12 @@ from ..thread import current
 from . import handover, replace, running, watch
 
 PASSES = "backward passes"  # these step, where no optimizer does
+PYTORCH, JAX = "pytorch", "jax"  # what steps
 _WATCHED = (3, 10, 30)  # steps of the first optimizer after which the loop is watched, until a function is found
 _COROUTINES = 0x80 | 0x100 | 0x200  # flags of code
 
 _state = {"optimizer": None, "steps": 0, "watch": None, "until": 0, "thread": None, "over": False, "at": "",
-          "taken": handover.NOBODY}
+          "taken": handover.NOBODY, "timed": None, "library": PYTORCH, "made": 0}
 
 
 def _enter_child():
@@ -43,11 +44,27 @@ def is_over():
     return _state["over"]
 
 
-def count(stepped):
-    """An optimizer stepped, or what stands for one. What fails here is said, and ends the looking alone: steps and waits are recorded on."""
+def is_timed(library):
+    """Whether what gives the batches to steps of this library is timed."""
+    return _state["timed"] == library
+
+
+def step_begins(values):
+    """A jitted function that trains is called with these."""
+    if _state["watch"] is not None and _state["thread"] == threading.get_ident():
+        _state["watch"].step_begins(values)
+
+
+def count(stepped, library=PYTORCH, result=None):
+    """An optimizer stepped, or what stands for one and gave the result. What fails here is said, and ends the looking alone:
+    steps and waits are recorded on."""
+    _state["made"] += 1
     if _state["over"]:
         return
+    _state["library"] = library
     try:
+        if _state["watch"] is not None and result is not None:
+            _state["watch"].step_gave(result)
         _count(stepped)
     except Exception as error:
         _state["over"] = True
@@ -82,7 +99,7 @@ def _count(stepped):
 
 
 def _begin_watch():
-    torch = sys.modules.get("torch")
+    torch = sys.modules.get("torch") if _state["library"] == PYTORCH else None
     new = watch.Watch(torch, handover.sources(), handover.blocking(), _state["optimizer"] == id(PASSES))
     if new.begin():
         atexit.register(_end_watch)  # at the interpreter's very end, it would be called without its modules
@@ -109,7 +126,7 @@ def _judge():
         handover.tell()
     codes, is_proven = ([], False) if seen.is_lost else seen.makers()
     if not seen.is_lost and _time_found(seen, codes, is_proven, is_taken):
-        _state["over"] = True
+        _state.update(over=True, timed=_state["library"])
     elif _state["steps"] >= _WATCHED[-1]:
         _find_none(_why(seen, codes))
 
@@ -178,18 +195,23 @@ def _function_of(code):
 class _Timed:
     """Calls of the function of a code, timed; or items of generators of it, where no function is known."""
 
-    def __init__(self, code, is_without_gradients, is_taken, names=""):
-        """`names`: all that make a batch, if it is made by several."""
+    def __init__(self, code, seen, is_taken, names=""):
+        """`seen`: the Watch that found it. `names`: all that make a batch, if it is made by several."""
         self.code = code
         self.function = _function_of(code)
         self.name = _name(code) if self.function is None else self.function.__qualname__
         self._original = None if self.function is None else replace.copy_of(self.function)
         names = names or self.name
-        known = functools.partial(handover.known, names) if is_taken else functools.partial(_known, self.name, names, code)
+        if is_taken:
+            known = functools.partial(handover.known, names)
+        else:
+            known = functools.partial(_known, self.name, names, code, _state["library"])
         self._training = known("").pass_over(self._original or _Source())
         self._evaluation = known(" without gradients").pass_over(_Source())
         self._thread = threading.get_ident()
-        self._is_without_gradients = is_without_gradients
+        self._is_without_gradients = seen.is_without_gradients(code)
+        self._calls_each = seen.calls_each(code) if _state["library"] == JAX else None
+        self._step = self._calls = 0  # the step under way, and its calls
 
     def belongs_to(self, main):
         """What this gives is a part of the batches of another one, whose samples are counted there."""
@@ -217,8 +239,19 @@ class _Timed:
         return calls.enabled and threading.get_ident() == self._thread
 
     def pass_now(self):
-        trains = self._is_without_gradients or sys.modules["torch"].is_grad_enabled()
+        if self._calls_each is not None:
+            trains = self._is_one_of_step()
+        else:
+            trains = self._is_without_gradients or sys.modules["torch"].is_grad_enabled()
         return self._training if trains else self._evaluation
+
+    def _is_one_of_step(self):
+        """JAX has no mode without gradients: more batches than a step takes, before it comes, are those of an evaluation. Of
+        these the first counts as the step's in the place of its own, which comes last."""
+        if self._step != _state["made"]:
+            self._step, self._calls = _state["made"], 0
+        self._calls += 1
+        return self._calls <= self._calls_each
 
     @unseen
     def call(self, *args, **kwargs):
@@ -263,11 +296,11 @@ def _name(code):
     return getattr(code, "co_qualname", code.co_name)
 
 
-def _known(name, names, code, suffix):
+def _known(name, names, code, library, suffix):
     text = passes.loader_text(
         "function", composition="serial", num_workers=0, dataset_type=(names + suffix)[:200], function=name[:200],
         function_file=code.co_filename[:400], function_line=code.co_firstlineno)
-    return passes.Known("pytorch", text, sizes.of_batch, makes_here=True)
+    return passes.Known(library, text, sizes.of_batch, makes_here=True)
 
 
 def _time_functions(seen, codes, is_proven, is_taken):
@@ -279,7 +312,7 @@ def _time_functions(seen, codes, is_proven, is_taken):
     if main is None:
         return False
     names = " + ".join(_name(code) for code in codes) if len(codes) > 1 else ""
-    timed = {code: _Timed(code, seen.is_without_gradients(code), is_taken, names if code is main else "") for code in codes}
+    timed = {code: _Timed(code, seen, is_taken, names if code is main else "") for code in codes}
     for code, part in timed.items():
         if code is not main:
             part.belongs_to(timed[main])

@@ -58,19 +58,19 @@ class Watch:
     """Sees the calls of this thread from begin() to end()."""
 
     def __init__(self, torch, sources=(), blocking=(), passes_are_steps=False):
-        """`sources`: code that hands batches over; `blocking`: code that waits for other threads; `passes_are_steps`: a
-        step ends with its backward pass, as no optimizer is there."""
+        """`torch`: None where others train (step_begins). `sources`: code that hands batches over; `blocking`: code that
+        waits for other threads; `passes_are_steps`: a step ends with its backward pass, as no optimizer is there."""
         self._sources, self._blocking = sources, blocking
         self._handed = []  # calls of sources
         self.blocked = {}  # blocking code -> {(code of the script, line)} that called it before a forward pass
         self.is_training = False  # a module was called, or a backward pass made
-        self._forward, backward, self._optimizing = _training_code(torch)
+        self._forward, backward, self._optimizing = _training_code(torch) if torch is not None else (set(), set(), set())
         self._steps = backward if passes_are_steps else self._optimizing
         self._training = self._forward | backward | self._optimizing
         self._is_early = True
         self._roots = []
         self._stack = []
-        self._is_graded = torch.is_grad_enabled
+        self._is_graded = torch.is_grad_enabled if torch is not None else _always
         self._found = {}  # code -> its calls that made arrays
         self._numbers = {}  # id of an array -> (weak reference to it, its number): none lives longer because of us
         self._lengths = {}  # number of an array -> its leading dimension
@@ -95,6 +95,17 @@ class Watch:
             sys.setprofile(None)
         else:
             self.is_lost = True  # the script has set one of its own meanwhile
+
+    def step_begins(self, values):
+        """A step that is one call, which no profile function sees, is made with these."""
+        self.is_training = True
+        self._forward_calls += 1
+        for open_node in self._stack:
+            open_node.trains = True
+        self._note(list(values), self._given)
+
+    def step_gave(self, value):
+        self._note([value], self._gave)
 
     def _event(self, frame, event, argument):
         # A collection of garbage in here goes through the frame of a generator that is about to give something, and
@@ -285,6 +296,10 @@ class Watch:
         """Whether gradients were off in all calls of one of the makers."""
         return not any(node.is_graded for node in self._found[code])
 
+    def calls_each(self, code):
+        """Calls of one of the makers in a step, at least."""
+        return max(1, len(self._found[code]) // STEPS)
+
     def _look(self, node, found, may_be):
         is_maker = not node.trains and not node.is_open and node.made and may_be(node.code)
         if is_maker and node.code.co_name not in _EXPRESSIONS:
@@ -296,6 +311,10 @@ class Watch:
         # An expression is the loop's own line, if functions make what it gives, and a list of arrays made within it is one.
         if is_maker and node.code.co_name not in _LISTS and before == sum(map(len, found.values())):
             found.setdefault(node.code, []).append(node)
+
+
+def _always():
+    return True
 
 
 def _below(node):
@@ -326,8 +345,9 @@ def is_array(value):
     """A tensor or an array with a dimension. Other things of these libraries (modules) are not asked: they may run anything."""
     kind = type(value)
     try:
-        is_theirs = kind.__module__.partition(".")[0] in ("torch", "numpy", "jaxlib", "jax") and hasattr(kind, "shape")
-        return is_theirs and len(value.shape) > 0
+        library = kind.__module__.partition(".")[0]
+        is_theirs = library in ("torch", "numpy") or (library in ("jaxlib", "jax") and kind.__name__ == "ArrayImpl")
+        return is_theirs and hasattr(kind, "shape") and len(value.shape) > 0
     except Exception:
         return False
 
