@@ -88,6 +88,7 @@ void take_mark(const json& text, Consumer& consumer, PassMap& passes) {
   if (what == "nested loader")
     consumer.nested[id_of(text, "loader_id")] = {integer(text, "num_workers"), integer(text, "batches"),
                                                  word(text, "dataset_type")};
+  if (what == "batch function lost") consumer.lost_loaders.insert(id_of(text, "loader_id"));
   if (what == "works in next") consumer.loaders[id_of(text, "loader_id")].works_in_next = true;
   if (what != "sampler" && what != "given up") return;
   Pass& pass = passes[id_of(text, "iterator_id")];
@@ -245,6 +246,7 @@ Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid
   attach_own(passes, process);
   for (auto& [id, pass] : passes) consumer.passes.push_back(std::move(pass));
   join_parts(consumer);
+  std::erase_if(consumer.passes, [&](const Pass& pass) { return consumer.lost_loaders.contains(pass.loader_id); });
   std::stable_sort(consumer.passes.begin(), consumer.passes.end(), [](const Pass& a, const Pass& b) {
     const auto first = [](const Pass& p) { return p.deliveries.empty() ? UINT64_MAX : p.deliveries[0].wait.begin_ns; };
     return first(a) < first(b);

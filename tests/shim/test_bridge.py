@@ -320,6 +320,9 @@ def numbers(last):
     for number in range(last):
         yield number
     return "the end"
+def others(last):
+    for number in range(last):
+        yield number
 def run(generator):
     seen.append("asked")
     return next(generator)
@@ -330,7 +333,7 @@ before = list(numbers(3))
 one, other, seen = numbers(6), numbers(6), []
 next(one), next(other)
 count = sys.getrefcount(one)
-assert calls.watch_generator(one, run) == 1
+assert calls.watch_generator(one, run, None) == 1
 assert sys.getrefcount(one) == count
 assert (next(one), next(other), len(seen)) == (1, 1, 1)
 assert list(zip(map(str, one), other)) == [(str(number), number) for number in range(2, 6)]
@@ -342,7 +345,7 @@ def fails():
     raise KeyError("its own")
 failing = fails()
 next(failing)
-assert calls.watch_generator(failing, run) == 1
+assert calls.watch_generator(failing, run, None) == 1
 try:
     next(failing)
 except KeyError as error:
@@ -354,12 +357,12 @@ def inner():
     except ValueError as error:
         yield str(error)
 me = inner()
-assert calls.watch_generator(me, run) == 1
+assert calls.watch_generator(me, run, None) == 1
 assert next(me) == "generator already executing"
 
 third = numbers(1)
-assert calls.watch_generator(third, run) == 1
-assert calls.watch_generator(other, run) == 0  # no more at a time
+assert calls.watch_generator(third, run, None) == 1
+assert calls.watch_generator(other, run, None) == 0  # no more at a time
 gone = []
 reference = weakref.ref(third, gone.append)
 places = [id(one), id(failing), id(me), id(third)]
@@ -369,7 +372,14 @@ del seen[:]
 for place in places + [12345]:
     calls.forget_generator(place)
 assert list(numbers(3)) == before and list(me) == [] and seen == []
-for wrong in ((), (one,), (one, run, 1)):
+
+code = numbers.__code__
+assert calls.watch_generator((nothing for nothing in ()), run, code) == 1  # any of them shows how they are laid out
+assert list(numbers(2)) == [0, 1] and len(seen) == 3
+assert list(others(2)) == [0, 1] and len(seen) == 3
+calls.forget_generator(id(code))
+assert list(numbers(2)) == [0, 1] and len(seen) == 3
+for wrong in ((), (one,), (one, run), (one, run, None, 1)):
     try:
         calls.watch_generator(*wrong)
         sys.exit("taken")

@@ -58,14 +58,69 @@ for epoch in range(2):
     for x, y in ((data[start:start + 4], torch.zeros(4, dtype=torch.long)) for start in range(30)):
         train(x, y)
 """)
-        if sys.version_info < (3, 12):  # those of later passes could not be timed
-            self.assertIn("cannot be timed", self.marks(consumer, "no batch function")[0]["reason"])
-            self.assertEqual(consumer.deliveries(), [])
-            return
         (mark,) = self.marks(consumer, "batch function")
         self.assertTrue(mark["generator"])
         self.assertIn("genexpr", mark["name"])
         self.assertEqual(len(consumer.deliveries()), 2 * 30 - 5)
+
+    def test_generators_of_a_function_that_is_made_anew_for_each_pass(self):
+        consumer = self.both("""
+def epoch():
+    def batches():
+        for start in range(20):
+            yield data[start:start + 4], torch.zeros(4, dtype=torch.long)
+    for x, y in batches():
+        train(x, y)
+for number in range(3):
+    epoch()
+""")
+        self.assertEqual(len(consumer.deliveries()), 3 * 20 - 5)
+        self.assertEqual(len(consumer.waits), len(consumer.deliveries()) + 3)  # an end of each pass
+
+    def test_a_function_that_is_made_anew_for_each_pass(self):
+        """Until Python 3.12 it is found again once some steps in a row were made without it."""
+        consumer = self.both("""
+def epoch(scale):
+    def get():
+        return scale * data[:4], torch.zeros(4, dtype=torch.long)
+    for step in range(20):
+        train(*get())
+for number in range(3):
+    epoch(number)
+""")
+        missed = 5 if sys.version_info >= (3, 12) else 5 + 2 * 2
+        self.assertEqual(len(consumer.deliveries()), 3 * 20 - missed)
+        self.assertEqual(self.marks(consumer, "batch function lost"), [])
+
+    def test_a_function_that_is_made_anew_for_each_step(self):
+        consumer = self.both("""
+def one(scale):
+    def get():
+        return scale * data[:4], torch.zeros(4, dtype=torch.long)
+    train(*get())
+for number in range(40):
+    one(number)
+""")
+        if sys.version_info >= (3, 12):
+            self.assertEqual(len(consumer.deliveries()), 35)
+            return
+        self.assertEqual(len(self.marks(consumer, "batch function lost")), 1)
+        self.assertEqual(consumer.deliveries(), [])
+        self.assertIn("made anew in each step", self.marks(consumer, "no batch function")[0]["reason"])
+
+    def test_a_nested_function_that_is_made_once_is_followed_no_further(self):
+        consumer = self.both("""
+def main():
+    def load(number):
+        return data[number:number + 4]
+    def normalised(x):
+        return x / 255
+    for step in range(40):
+        train(normalised(load(step)), torch.zeros(4, dtype=torch.long))
+main()
+""")
+        self.assertEqual([wait.samples for wait in consumer.deliveries()], [0, 4] * 35)
+        self.assertEqual(self.marks(consumer, "batch function lost"), [])
 
     def test_generators_of_one_code_that_ask_each_other_are_one(self):
         consumer = self.both("""

@@ -9,9 +9,10 @@
 
 namespace stallcast::capture::python {
 
-/// Adds watch_generator(generator, run) and forget_generator(id of a generator). run(generator) is called for each item
-/// in the place of the generator's own step, and takes it by next(generator). The first returns whether that is
-/// possible here.
+/// Adds watch_generator(generator, run, code) and forget_generator(id). run(generator) is called for each item in the
+/// place of the generator's own step, and takes it by next(generator). With code (instead of None), all generators of
+/// that code are watched, the given one only shows how they are laid out, and the id to forget is the code's. The first
+/// returns whether that is possible here.
 bool add_generators(Object* names);
 
 }  // namespace stallcast::capture::python

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "analyzer/load/run_data.hpp"
 #include "tests/analyzer/run_builder.hpp"
@@ -83,6 +84,17 @@ TEST_CASE("batches that the consumer made itself join by the iterator's own id")
   CHECK(run.processes.size() == 1);
   REQUIRE(run.consumers.size() == 1);
   for (const Pass& pass : run.consumers[0].passes) check_joined(pass, k_start_ns);
+}
+
+TEST_CASE("passes over a function that was lost are left out") {
+  const std::uint64_t loader = make_run(fetch_bound()).consumers.at(0).passes.at(0).loader_id;
+  for (const std::uint64_t lost : {loader, loader + 1}) {
+    RunData run = make_recordings(fetch_bound());
+    const std::string text = R"({"what":"batch function lost","loader_id":)" + std::to_string(lost) + "}";
+    run.processes.at(0).texts.push_back({record::TextKind::mark, text});
+    join_run(run);
+    CHECK(run.consumers.at(0).passes.empty() == (lost == loader));
+  }
 }
 
 TEST_CASE("a lost worker recording leaves its batches unknown and the others joined") {

@@ -14,6 +14,7 @@ import os
 import sys
 import threading
 import types
+import weakref
 
 from .. import capture, sizes, thread
 from ..capture import calls
@@ -26,9 +27,12 @@ PASSES = "backward passes"  # these step, where no optimizer does
 PYTORCH, JAX = "pytorch", "jax"  # what steps
 _WATCHED = (3, 10, 30)  # steps of the first optimizer after which the loop is watched, until a function is found
 _COROUTINES = 0x80 | 0x100 | 0x200  # flags of code
+_MISSED = 2  # steps in a row without a call, after which a function that may be made anew is looked for
+_MOST_IN_VAIN = 4  # such looks, one after the other
 
 _state = {"optimizer": None, "steps": 0, "watch": None, "until": 0, "thread": None, "over": False, "at": "",
-          "taken": handover.NOBODY, "timed": None, "library": PYTORCH, "made": 0}
+          "taken": handover.NOBODY, "timed": None, "library": PYTORCH, "made": 0,
+          "parts": [], "followed": []}  # all that is timed, and what of it may be made anew
 
 
 def _enter_child():
@@ -41,7 +45,7 @@ os.register_at_fork(after_in_child=_enter_child)
 
 def is_over():
     """Whether nothing is looked for any more."""
-    return _state["over"]
+    return _state["over"] and not _state["followed"]
 
 
 def is_timed(library):
@@ -59,15 +63,18 @@ def count(stepped, library=PYTORCH, result=None):
     """An optimizer stepped, or what stands for one and gave the result. What fails here is said, and ends the looking alone:
     steps and waits are recorded on."""
     _state["made"] += 1
-    if _state["over"]:
+    if is_over():
         return
-    _state["library"] = library
     try:
+        if _state["over"]:
+            _follow()
+            return
+        _state["library"] = library
         if _state["watch"] is not None and result is not None:
             _state["watch"].step_gave(result)
         _count(stepped)
     except Exception as error:
-        _state["over"] = True
+        _state.update(over=True, followed=[])
         _end_watch()
         _say_none("looking for it failed: %s: %s" % (type(error).__name__, str(error)[:200]))
 
@@ -96,6 +103,16 @@ def _count(stepped):
             _judge()
     elif state["steps"] in _WATCHED:
         _begin_watch()
+
+
+def _follow():
+    """Functions that may be made anew (for each pass) are found again, or given up with all that is told of them."""
+    if _state["thread"] == threading.get_ident() and not all(timed.follow() for timed in _state["followed"]):
+        for timed in _state["parts"]:
+            timed.give_up()
+        _state["followed"] = []
+        _say_none("functions that make the batches are made anew in each step, or called no longer: "
+                  + ", ".join(_place(timed.code) for timed in _state["parts"]))
 
 
 def _begin_watch():
@@ -183,12 +200,13 @@ def _place(code):
     return "%s (%s:%d)" % (_name(code), code.co_filename, code.co_firstlineno)
 
 
-def _function_of(code):
-    """The one function object of this code; None where there is none, or several, or its calls are coroutines. That of a
-    generator expression is called once, and made anew for each pass."""
+def _function_of(code, copies=()):
+    """The one function object of this code, but for copies of ours; None where there is none, or several, or its calls are
+    coroutines. That of a generator expression is called once, and made anew for each pass."""
     if code.co_flags & _COROUTINES or code.co_name == "<genexpr>":
         return None
-    found = [one for one in gc.get_referrers(code) if type(one) is types.FunctionType and one.__code__ is code]
+    found = [one for one in gc.get_referrers(code)
+             if type(one) is types.FunctionType and one.__code__ is code and not any(one is copy for copy in copies)]
     return found[0] if len(found) == 1 else None
 
 
@@ -198,20 +216,22 @@ class _Timed:
     def __init__(self, code, seen, is_taken, names=""):
         """`seen`: the Watch that found it. `names`: all that make a batch, if it is made by several."""
         self.code = code
-        self.function = _function_of(code)
+        self.is_by_code = running.can_follow(code)
+        self.function = None if self.is_by_code else _function_of(code)
         self.name = _name(code) if self.function is None else self.function.__qualname__
-        self._original = None if self.function is None else replace.copy_of(self.function)
+        self._copies = weakref.WeakSet()  # of functions, that do what these did
         names = names or self.name
         if is_taken:
             known = functools.partial(handover.known, names)
         else:
             known = functools.partial(_known, self.name, names, code, _state["library"])
-        self._training = known("").pass_over(self._original or _Source())
+        self._training = known("").pass_over(_Source())
         self._evaluation = known(" without gradients").pass_over(_Source())
         self._thread = threading.get_ident()
         self._is_without_gradients = seen.is_without_gradients(code)
         self._calls_each = seen.calls_each(code) if _state["library"] == JAX else None
         self._step = self._calls = 0  # the step under way, and its calls
+        self._asked = self._asked_before = self._missed = self._in_vain = 0
 
     def belongs_to(self, main):
         """What this gives is a part of the batches of another one, whose samples are counted there."""
@@ -223,16 +243,48 @@ class _Timed:
         """From here on each call is a wait for a batch, or each item of its generators, also of those that have begun.
         Whether there is such a function or generator."""
         function, self.function = self.function, None  # it lives no longer because of us
+        if self.is_by_code:
+            return running.follow(self.code, self)
         is_generator = bool(self.code.co_flags & watch.GENERATOR)
         has_begun = is_generator and running.time(self.code, self, function is None)
         if function is not None:
-            replace.call_instead(function, self._original, self.generate if is_generator else self.call)
+            self._replace(function)
         return function is not None or has_begun
+
+    def _replace(self, function):
+        original = replace.copy_of(function)
+        self._copies.add(original)
+        run = self.generate if self.code.co_flags & watch.GENERATOR else self.call
+        replace.call_instead(function, original, functools.partial(run, original))
+
+    def may_be_made_anew(self):
+        return bool(self.code.co_flags & watch.NESTED) and not self.is_by_code
+
+    def follow(self):
+        """After each step. False where it is called no longer, and no other function of its code is found."""
+        if self._asked != self._asked_before:
+            self._asked_before, self._missed, self._in_vain = self._asked, 0, 0
+            return True
+        self._missed += 1
+        if self._missed < _MISSED:
+            return True
+        self._missed = 0
+        self._in_vain += 1
+        function = _function_of(self.code, self._copies)
+        if function is not None:
+            self._replace(function)
+        return self._in_vain < _MOST_IN_VAIN
+
+    def give_up(self):
+        """What was told is not what it was taken for."""
+        self._thread = None
+        capture.text(capture.TEXT_MARK, {"what": "batch function lost", "loader_id": self._training.loader.loader_id})
 
     @unseen
     def wait(self, pull):
         if current.busy or not self.counts():
             return pull()
+        self._asked += 1
         return passes.wait(self.pass_now(), pull)
 
     def counts(self):
@@ -254,11 +306,11 @@ class _Timed:
         return self._calls <= self._calls_each
 
     @unseen
-    def call(self, *args, **kwargs):
-        return self.wait(functools.partial(self._original, *args, **kwargs))
+    def call(self, original, *args, **kwargs):
+        return self.wait(functools.partial(original, *args, **kwargs))
 
-    def generate(self, *args, **kwargs):
-        return _through(self._original(*args, **kwargs), self.wait)
+    def generate(self, original, *args, **kwargs):
+        return _through(original(*args, **kwargs), self.wait)
 
 
 class _Source:
@@ -317,8 +369,8 @@ def _time_functions(seen, codes, is_proven, is_taken):
         if code is not main:
             part.belongs_to(timed[main])
     # What is no function may be found not to be possible, before anything has begun.
-    in_order = sorted(timed.values(), key=lambda one: one.function is not None)
-    if len(in_order) > 1 and in_order[1].function is None:
+    in_order = sorted(timed.values(), key=lambda one: one.function is not None or one.is_by_code)
+    if len(in_order) > 1 and in_order[1].function is None and not in_order[1].is_by_code:
         return False
     for one in in_order:
         if not one.begin():
@@ -327,4 +379,6 @@ def _time_functions(seen, codes, is_proven, is_taken):
         capture.text(capture.TEXT_MARK, {
             "what": "batch function", "name": one.name, "file": code.co_filename, "line": code.co_firstlineno,
             "proven": is_proven, "generator": bool(code.co_flags & watch.GENERATOR)})
+    _state["parts"] = list(timed.values())
+    _state["followed"] = [one for one in timed.values() if one.may_be_made_anew()]
     return True

@@ -1,5 +1,5 @@
 """Generators that a loop goes through already when they are found to make its batches: calling their function anew
-would time the next pass over the data, which may never come.
+would time the next pass over the data, which may never come. And nested functions, which are made anew for each pass.
 
 Up to Python 3.11 the capture library stands in the place of the generator's own step (bridge/generators.cpp). Later ones go
 on with its frame, and sys.monitoring tells of that code alone: when an item is asked for, when it is given, when there is no
@@ -18,9 +18,13 @@ from ..capture import calls
 from ..frames import leave_out, unseen
 from ..loaders import passes
 from ..thread import current
+from . import watch
 
+_COROUTINES = 0x80 | 0x100 | 0x200  # flags of code
 _TOOLS = (4, 3)  # identifiers of sys.monitoring that have no use of their own
 _monitoring = getattr(sys, "monitoring", None)
+_NAME = "stallcast"  # of the tool
+_monitored = {}  # code -> its _Monitored
 _kept = []  # weak references to generators
 
 
@@ -35,10 +39,27 @@ def time(code, timed, is_only_way):
         return _monitor(code, timed)
     if is_only_way or calls.watch_generator is None:
         return False
-    return [_watch(one, timed) for one in generators].count(False) == 0
+    return [_watch(one, None, timed) for one in generators].count(False) == 0
 
 
-def _watch(generator, timed):
+def can_follow(code):
+    """Whether what is made of this code is timed by the code alone. A nested function is made anew for each call of the one
+    around it, an expression's for each pass."""
+    is_made_anew = code.co_flags & watch.NESTED or code.co_name == "<genexpr>"
+    if not is_made_anew or code.co_flags & _COROUTINES:
+        return False
+    return _monitoring is not None or bool(code.co_flags & watch.GENERATOR and calls.watch_generator)
+
+
+def follow(code, timed):
+    """From here on each call of functions of this code is a wait, or each item of their generators. Whether that is possible."""
+    if _monitoring is not None:
+        return _monitor(code, timed)
+    return _watch((nothing for nothing in ()), code, timed)
+
+
+def _watch(generator, code, timed):
+    """All generators of that code, or the one alone."""
     @unseen
     def run(one):
         try:
@@ -47,11 +68,11 @@ def _watch(generator, timed):
             leave_out(error)
             raise
 
-    forget = functools.partial(calls.forget_generator, id(generator))
-    reference = weakref.ref(generator, lambda _: forget())
-    if not calls.watch_generator(generator, run):
+    forget = functools.partial(calls.forget_generator, id(generator if code is None else code))
+    if not calls.watch_generator(generator, run, code):
         return False
-    _kept.append(reference)
+    if code is None:
+        _kept.append(weakref.ref(generator, lambda _: forget()))
     atexit.register(forget)
     return True
 
@@ -109,19 +130,47 @@ class _Monitored:
 
 
 def _monitor(code, timed):
-    tool = next((one for one in _TOOLS if _monitoring.get_tool(one) is None), None)
+    tool = _tool()
     if tool is None:
         return False
-    _monitoring.use_tool_id(tool, "stallcast")
-    monitored = _Monitored(timed)
     events = _monitoring.events
-    called = {events.PY_START: monitored.asked, events.PY_RESUME: monitored.asked, events.PY_YIELD: monitored.given,
-              events.PY_RETURN: monitored.ended}
-    for event, call in called.items():
-        _monitoring.register_callback(tool, event, _guarded(call))
-    _monitoring.set_local_events(tool, code, sum(called))
-    atexit.register(_leave, tool, list(called))
+    wanted = events.PY_START | events.PY_RETURN
+    if code.co_flags & watch.GENERATOR:
+        wanted |= events.PY_RESUME | events.PY_YIELD
+    _monitored[code] = _Monitored(timed)
+    _monitoring.set_local_events(tool, code, wanted)
     return True
+
+
+def _tool():
+    """The identifier that is used here; None where others have all."""
+    for one in _TOOLS:
+        if _monitoring.get_tool(one) == _NAME:
+            return one
+    tool = next((one for one in _TOOLS if _monitoring.get_tool(one) is None), None)
+    if tool is not None:
+        _monitoring.use_tool_id(tool, _NAME)
+        events = _monitoring.events
+        called = {events.PY_START: _asked, events.PY_RESUME: _asked, events.PY_YIELD: _given, events.PY_RETURN: _returned}
+        for event, call in called.items():
+            _monitoring.register_callback(tool, event, _guarded(call))
+        atexit.register(_leave, tool, list(called))
+    return tool
+
+
+def _asked(code, frame):
+    _monitored[code].asked(frame)
+
+
+def _given(code, frame, item):
+    _monitored[code].given(frame, item)
+
+
+def _returned(code, frame, value):
+    if code.co_flags & watch.GENERATOR:
+        _monitored[code].ended(frame, value)
+    else:
+        _monitored[code].given(frame, value)
 
 
 def _leave(tool, events):
@@ -136,8 +185,8 @@ def _guarded(call):
 
     def guarded(code, offset, *item):
         try:
-            call(sys._getframe(1), *item)
+            call(code, sys._getframe(1), *item)
         except Exception as error:
-            capture.fail("timing a generator", error)
+            capture.fail("timing what makes batches", error)
 
     return guarded
