@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <vector>
 
 namespace stallcast {
@@ -58,20 +59,20 @@ std::vector<Delivery*> deliveries_of(std::uint64_t loader_id, Consumer& consumer
 }  // namespace
 
 void join_parts(Consumer& consumer) {
-  const auto part_of = [&consumer](const Pass& pass) -> std::uint64_t {
+  const auto part_of = [&consumer](const Pass& pass) -> std::optional<std::uint64_t> {
     const auto loader = consumer.loaders.find(pass.loader_id);
-    return loader == consumer.loaders.end() ? 0 : loader->second.part_of;
+    return loader == consumer.loaders.end() ? std::nullopt : loader->second.part_of;
   };
   for (const Pass& pass : consumer.passes) {
-    const std::uint64_t whole = part_of(pass);
-    if (whole == 0) continue;
-    const std::vector<Delivery*> wholes = deliveries_of(whole, consumer);
+    const std::optional<std::uint64_t> whole = part_of(pass);
+    if (!whole) continue;
+    const std::vector<Delivery*> wholes = deliveries_of(*whole, consumer);
     for (const Delivery& part : pass.deliveries) {
       if (Delivery* const next = first_after(wholes, part.wait.end_ns)) add_part(part, *next);
     }
   }
-  std::erase_if(consumer.passes, [&part_of](const Pass& pass) { return part_of(pass) != 0; });
-  std::erase_if(consumer.loaders, [](const auto& loader) { return loader.second.part_of != 0; });
+  std::erase_if(consumer.passes, [&part_of](const Pass& pass) { return part_of(pass).has_value(); });
+  std::erase_if(consumer.loaders, [](const auto& loader) { return loader.second.part_of.has_value(); });
 }
 
 }  // namespace stallcast

@@ -41,7 +41,7 @@ LoaderFacts loader_facts(const json& text) {
   LoaderFacts facts;
   facts.loader_id = id_of(text, "loader_id");
   facts.kind = word(text, "kind");
-  facts.part_of = id_of(text, "part_of");
+  if (text.contains("part_of")) facts.part_of = id_of(text, "part_of");
   const std::string composition = word(text, "composition");
   if (composition == "overlapped" || composition == "unknown") facts.composition = composition;
   facts.dataset_type = word(text, "dataset_type");

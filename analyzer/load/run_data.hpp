@@ -23,7 +23,7 @@ namespace stallcast {
 struct LoaderFacts {
   std::uint64_t loader_id = 0;
   std::string kind = "c_api";
-  std::uint64_t part_of = 0;  ///< loader_id of what its batches are parts of (load/batch_parts.hpp); 0: of none
+  std::optional<std::uint64_t> part_of{};  ///< loader_id of what its batches are parts of (load/batch_parts.hpp)
   /// As the loader says: serial, overlapped or unknown (Job::composition). Who says nothing makes each batch in one
   /// thread, as torch's workers do and as the marks of a batch suppose.
   std::string composition = "serial";

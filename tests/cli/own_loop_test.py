@@ -83,6 +83,7 @@ class OwnLoop(CliTest):
     def test_of_several_functions_that_make_a_batch_all_is_told(self):
         profile, output, out = self.profile(SEVERAL)
         self.assertEqual(profile["job"]["dataset_type"], "get_batch + scaled")
+        self.assertNotIn("several-loaders", [issue["id"] for issue in profile["issues"]])
         told_s = profile["stalls"]["as_is_wait_frac"]["mean"] * profile["resources"]["step_s"]["mean"]
         self.assertLess(abs(told_s - float(output)), 0.02 * float(output) + 200e-6)
         rate, step_s = profile["rates"]["as_is_samples_per_s"]["mean"], profile["resources"]["step_s"]["mean"]

@@ -180,6 +180,35 @@ for step in range(40):
         self.assertEqual(sorted(parts), ["load", "normalised"])
         self.assertEqual([wait.samples for wait in consumer.deliveries()], [0, 0, 4] * 35)
 
+    def test_batches_of_a_class_of_the_script_s(self):
+        fields = ":\n    x: object\n    y: object"
+        by_key = 'batch["x"], batch["y"]'
+        kinds = {
+            "class Batch(typing.NamedTuple)" + fields: ("Batch(x, y)", "batch.x, batch.y"),
+            "@dataclasses.dataclass\nclass Batch" + fields: ("Batch(x, y)", "batch.x, batch.y"),
+            "class Batch(dict): pass": ("Batch(x=x, y=y)", by_key),
+            "class Batch(collections.UserDict): pass": ("Batch(x=x, y=y)", by_key),
+        }
+        for definition, (make, parts_of) in kinds.items():
+            with self.subTest(definition):
+                consumer = self.both("""
+import collections, dataclasses, typing
+DEFINITION
+def normalised(batch):
+    x, y = PARTS
+    x = x / 2
+    return MAKE
+def load(number):
+    x, y = data[number % 25 * 4:][:4], torch.zeros(4, dtype=torch.long)
+    return MAKE
+for step in range(40):
+    batch = normalised(load(step))
+    train(*(PARTS))
+""".replace("DEFINITION", definition).replace("MAKE", make).replace("PARTS", parts_of))
+                main, parts = self.parts_of(consumer)
+                self.assertEqual((main["dataset_type"], parts), ("load + normalised", ["load"]))
+                self.assertEqual([wait.samples for wait in consumer.deliveries()], [0, 4] * 35)
+
     def test_what_is_called_for_each_of_a_batch_gives_none(self):
         consumer = self.both("""
 def read(number):

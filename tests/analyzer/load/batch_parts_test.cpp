@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <limits>
+#include <optional>
 
 using namespace stallcast;
 
@@ -23,7 +24,7 @@ Delivery delivery(std::uint64_t begin_ms, std::uint64_t end_ms, std::uint32_t sa
   return made;
 }
 
-Pass& pass_over(Consumer& consumer, std::uint64_t loader_id, std::uint64_t part_of) {
+Pass& pass_over(Consumer& consumer, std::uint64_t loader_id, std::optional<std::uint64_t> part_of = {}) {
   LoaderFacts& facts = consumer.loaders[loader_id];
   facts.loader_id = loader_id;
   facts.part_of = part_of;
@@ -34,8 +35,8 @@ Pass& pass_over(Consumer& consumer, std::uint64_t loader_id, std::uint64_t part_
 /// load() and normalise(), which gives the batch, as in the header's example.
 Consumer two_functions() {
   Consumer consumer;
-  pass_over(consumer, 2, 1).deliveries = {delivery(100, 130, 1), delivery(200, 230, 1), delivery(300, 330, 1)};
-  pass_over(consumer, 1, 0).deliveries = {delivery(131, 141, 8), delivery(231, 241, 8)};
+  pass_over(consumer, 2, 0).deliveries = {delivery(100, 130, 1), delivery(200, 230, 1), delivery(300, 330, 1)};
+  pass_over(consumer, 0).deliveries = {delivery(131, 141, 8), delivery(231, 241, 8)};
   return consumer;
 }
 
@@ -86,8 +87,8 @@ TEST_CASE("of what is not known of a part, nothing is known of the batch") {
 
 TEST_CASE("loaders that nothing is a part of stay as they are") {
   Consumer consumer;
-  pass_over(consumer, 2, 0).deliveries = {delivery(100, 130, 1)};
-  pass_over(consumer, 1, 0).deliveries = {delivery(131, 141, 8)};
+  pass_over(consumer, 2).deliveries = {delivery(100, 130, 1)};
+  pass_over(consumer, 0).deliveries = {delivery(131, 141, 8)};
   join_parts(consumer);
   CHECK(consumer.passes.size() == 2);
   CHECK(consumer.passes[1].deliveries[0].wait.begin_ns == 131 * k_ms);

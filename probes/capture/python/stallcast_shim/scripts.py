@@ -3,8 +3,10 @@
 import os
 import sysconfig
 
+# What is typed in, given by -c, or a notebook's cell. Other code of no file is made by libraries (attrs, Equinox's modules).
+_OF_NO_FILE = ("<stdin>", "<string>", "<ipython-input", "<python-input", "<console>")
 _scripts = {}  # file -> whether it is the user's. No code: what torch.compile made is not to live longer because of us
-_LIBRARIES = tuple({os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<frozen", "<__array"} |
+_LIBRARIES = tuple({os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep, "<"} |
                    {sysconfig.get_paths()[name] + os.sep for name in ("stdlib", "platstdlib")})
 
 
@@ -14,7 +16,8 @@ def is_script(code):
     name = code.co_filename
     known = _scripts.get(name)
     if known is None:
-        known = not name.startswith(_LIBRARIES) and "-packages" + os.sep not in name and "(importlib._boot" not in name
+        known = name.startswith(_OF_NO_FILE) or (
+            not name.startswith(_LIBRARIES) and "-packages" + os.sep not in name and "(importlib._boot" not in name)
         _scripts[name] = known
     return known
 

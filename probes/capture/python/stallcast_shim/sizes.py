@@ -1,5 +1,6 @@
 """How many samples a delivered batch holds, where nobody counted the indices that it was made from, and its bytes."""
 
+import collections
 
 LEADING = "leading dimension"
 ITEM = "item"
@@ -129,6 +130,8 @@ def _parts(batch):
         return batch.values()
     if isinstance(batch, (list, tuple)):
         return batch
+    if isinstance(batch, collections.UserDict):
+        return batch.data.values()
     if hasattr(batch, "__dataclass_fields__"):
         return [getattr(batch, name, None) for name in batch.__dataclass_fields__]
     return ()

@@ -12,6 +12,7 @@ arrays and does not train may be. Arrays that a forward pass is then given prove
 
 import collections
 import gc
+import itertools
 import os
 import sys
 import time
@@ -31,6 +32,7 @@ _RESUMED = GENERATOR | 0x80 | 0x100 | 0x200
 _LISTS = ("<listcomp>", "<setcomp>", "<dictcomp>")
 _EXPRESSIONS = (*_LISTS, "<genexpr>")
 _DEPTH = 3  # of lists and dicts in a batch
+_MOST_PARTS = 64
 
 
 class Node:
@@ -67,6 +69,7 @@ class Watch:
         self._forward, backward, self._optimizing = _training_code(torch) if torch is not None else (set(), set(), set())
         self._steps = backward if passes_are_steps else self._optimizing
         self._training = self._forward | backward | self._optimizing
+        self._asks_libraries = torch is not None  # whether a generator of a library's may make the batches
         self._is_early = True
         self._roots = []
         self._stack = []
@@ -102,10 +105,18 @@ class Watch:
         self._forward_calls += 1
         for open_node in self._stack:
             open_node.trains = True
-        self._note(list(values), self._given)
+        self._note_leaves(values, self._given)
 
     def step_gave(self, value):
-        self._note([value], self._gave)
+        self._note_leaves(value, self._gave)
+
+    def _note_leaves(self, values, into):
+        """Of a pytree of JAX's. What nodes of the script's own do, to be taken apart, makes no batches."""
+        sys.setprofile(None)
+        try:
+            self._note(sys.modules["jax"].tree_util.tree_leaves(values), into)
+        finally:
+            sys.setprofile(self._event)
 
     def _event(self, frame, event, argument):
         # A collection of garbage in here goes through the frame of a generator that is about to give something, and
@@ -137,7 +148,7 @@ class Watch:
         (self._stack[-1].children if self._stack else self._roots).append(node)
         self._stack.append(node)
         if is_script(code) and not code.co_flags & _RESUMED:
-            self._note(list(frame.f_locals.values()), node.taken)
+            self._note(list(frame.f_locals.values()), node.taken, are_fields=False)
         if code in self._forward:
             if not self._forwards:
                 self._note(list(frame.f_locals.values()), self._given)
@@ -183,15 +194,14 @@ class Watch:
         """Whether this is within a model, a backward pass or an optimizer."""
         return any(node.code in self._training for node in self._stack)
 
-    def _note(self, values, into, depth=_DEPTH):
-        """Adds the numbers of arrays with at least one dimension; whether one of them needs gradients."""
+    def _note(self, values, into, depth=_DEPTH, are_fields=True):
+        """Adds the numbers of arrays with at least one dimension, also those of objects' fields where `are_fields`; whether
+        one of them needs gradients."""
         needs = False
         for value in values:
-            kind = type(value)
-            if kind in (list, tuple) and depth:
-                needs = self._note(value[:64], into, depth - 1) or needs
-            elif kind is dict and depth:
-                needs = self._note(list(value.values())[:64], into, depth - 1) or needs
+            parts = _parts(value, are_fields) if depth else None
+            if parts is not None:
+                needs = self._note(parts, into, depth - 1, are_fields) or needs
             elif is_array(value):
                 into.add(self._number(value))
                 needs = needs or getattr(value, "requires_grad", False) is True
@@ -211,7 +221,7 @@ class Watch:
         """(code objects that make batches, whether a forward pass was given what they made). Empty: none was found. A
         generator of a library is one where no function of the script is proven to be."""
         codes, is_proven = self._makers(is_script)
-        if not is_proven:
+        if not is_proven and self._asks_libraries:
             of_script = self._found
             of_library, is_proven = self._makers(_is_generator_of_library)
             made = [code for code in of_library if not any(self._is_of_model(node) for node in self._found[code])]
@@ -311,6 +321,23 @@ class Watch:
         # An expression is the loop's own line, if functions make what it gives, and a list of arrays made within it is one.
         if is_maker and node.code.co_name not in _LISTS and before == sum(map(len, found.values())):
             found.setdefault(node.code, []).append(node)
+
+
+def _parts(value, are_fields):
+    """Of a list, a tuple, a dict, or a dataclass; None of all else. Calls nothing of the script's."""
+    kind = type(value)
+    if issubclass(kind, tuple):
+        return tuple.__getitem__(value, slice(_MOST_PARTS))
+    if issubclass(kind, list):
+        return list.__getitem__(value, slice(_MOST_PARTS))
+    if issubclass(kind, dict):
+        return list(itertools.islice(dict.values(value), _MOST_PARTS))
+    if are_fields and (issubclass(kind, collections.UserDict) or any("__dataclass_fields__" in vars(one) for one in kind.__mro__)):
+        try:
+            return list(object.__getattribute__(value, "__dict__").values())[:_MOST_PARTS]
+        except AttributeError:  # of slots
+            return None
+    return None
 
 
 def _always():
