@@ -82,13 +82,14 @@ def jax_function(folder, seen, epochs):
     arrays, random = Arrays(folder), numpy.random.default_rng(7)
     step, evaluate = jax_step(), jax.jit(lambda values: values.mean())
 
-    def get_batch():
-        return numpy.stack([arrays[index] for index in random.integers(0, len(arrays), BATCH).tolist()])
+    def get_batch(size):
+        return numpy.stack([arrays[index] for index in random.integers(0, len(arrays), size).tolist()])
 
     for epoch in range(epochs):
         for number in range(len(arrays) // BATCH + 4):
+            size = BATCH if number > 4 else BATCH - 1  # another one is compiled for
             begin_ns = time.monotonic_ns()
-            values = get_batch()
+            values = get_batch(size)
             seen.took(begin_ns)
             if number < 4:
                 evaluate(values).block_until_ready()

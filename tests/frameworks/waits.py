@@ -16,6 +16,11 @@ def _recordings(folder):
     return module.Run(str(folder)).recordings
 
 
+def steps(recordings):
+    """How many steps were recorded."""
+    return sum(len(recording.steps) for recording in _recordings(recordings))
+
+
 def compare(recordings, own, late=0):
     """(ratio of the recorded waiting to the script's own, why they disagree or None). `own`: the file SEEN.waits.
 

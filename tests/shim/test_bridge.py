@@ -401,7 +401,8 @@ def before(*args, **kwargs):
     seen.append((args, kwargs))
 def after(callable, result):
     seen.append((callable, result))
-    raise ValueError("dropped")
+    if result == 40:
+        raise KeyboardInterrupt  # as a signal that came meanwhile
 if calls.watch_calls is None:
     assert sys.argv[1:] == ["fallback"]
     sys.exit()
@@ -425,6 +426,11 @@ try:
 except KeyError as error:
     assert error.args == (3,)
 assert seen == [((3,), {})], seen
+try:
+    list(map(scaled, [20]))
+    sys.exit("nothing was raised")
+except KeyboardInterrupt:
+    pass
 del seen[:]
 for nothing_to_watch in (1, "text", len, object(), dict, functools.partial(scaled, 1)):
     assert calls.watch_calls(nothing_to_watch, before, after) == 0, nothing_to_watch

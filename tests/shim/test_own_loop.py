@@ -226,6 +226,22 @@ for step in range(40):
         main, parts = self.parts_of(consumer)
         self.assertEqual((main["function"], sorted(set(parts))), ("stacked", ["noise", "read"]))
 
+    def test_functions_of_which_each_may_give_the_batch(self):
+        consumer = self.both(GET_BATCH + """
+class Masked(torch.nn.Module):
+    def forward(self, x, mask):
+        return x + 0 * mask.sum()
+masked = Masked()
+def causal_mask(length):
+    return torch.tril(torch.ones(length, length))
+for step in range(40):
+    x, y = get_batch("train")
+    train(masked(x, causal_mask(5)), y)
+""")
+        (mark,) = self.marks(consumer, "no batch function")
+        self.assertIn("causal_mask", mark["reason"])
+        self.assertEqual(consumer.waits, [])
+
     def test_functions_whose_arrays_are_copied(self):
         """As a copy to a device is: what the model is given is as long as what they make."""
         consumer = self.both("""
@@ -320,6 +336,31 @@ model = torch.compile(model, backend="eager")
 for step in range(16):
     train(*get_batch("train"))
 print(sorted(torch._dynamo.utils.counters["frames"].items()))
+""")
+
+    def test_what_is_compiled_while_it_is_watched_stays_dynamic(self):
+        """A size that a compiler has a symbol for is not asked."""
+        if not has_module("torch._dynamo.convert_frame"):
+            self.skipTest("torch.compile of this version counts no frames")
+        self.both("""
+import torch._dynamo
+weights = model[0].weight
+@torch.compile(backend="eager")
+def penalty(x):
+    return (x @ weights).square().mean()
+def get_batch(size):
+    ix = torch.randint(100, (size,))
+    return data[ix], ix % 2
+for step in range(12):
+    x, y = get_batch(4 + step % 3)
+    loss = loss_of(x, y)
+    if step >= 3:
+        torch._dynamo.mark_dynamic(x, 0)
+        loss = loss + penalty(x)
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+print(torch._dynamo.utils.counters["stats"])
 """)
 
     def test_a_compiled_step_may_call_the_function(self):

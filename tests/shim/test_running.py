@@ -104,9 +104,65 @@ for number in range(40):
         if sys.version_info >= (3, 12):
             self.assertEqual(len(consumer.deliveries()), 35)
             return
-        self.assertEqual(len(self.marks(consumer, "batch function lost")), 1)
+        self.assertEqual(len(self.marks(consumer, "batch function lost")), 2)  # with its evaluation
         self.assertEqual(consumer.deliveries(), [])
         self.assertIn("made anew in each step", self.marks(consumer, "no batch function")[0]["reason"])
+
+    def test_an_evaluation_s_calls_are_none_of_the_steps(self):
+        consumer = self.both("""
+def one(scale):
+    def get():
+        return scale * data[:4], torch.zeros(4, dtype=torch.long)
+    train(*get())
+    if scale % 3 == 0:
+        with torch.no_grad():
+            for number in range(3):
+                model(get()[0])
+for number in range(40):
+    one(number)
+""")
+        if sys.version_info < (3, 12):
+            self.assertEqual(len(self.marks(consumer, "batch function lost")), 2)
+
+    def test_a_nested_function_that_calls_another_one_is_one(self):
+        consumer = self.both("""
+def main():
+    def load(number):
+        return data[number:number + 4]
+    def labels(number):
+        load(number)
+        return torch.randint(2, (4,))
+    for step in range(40):
+        y = labels(step)
+        train(load(step), y)
+main()
+""")
+        self.assertEqual([wait.samples for wait in consumer.deliveries()], [0, 4] * 35)
+
+    def test_a_nested_function_that_fails_is_not_taken_for_another_thread_s(self):
+        consumer = self.both("""
+import threading
+def main():
+    fails = [False]
+    def get(size):
+        if fails[0]:
+            raise OSError("its own")
+        return data[:size], torch.zeros(size, dtype=torch.long)
+    for step in range(30):
+        if step >= 10:
+            fails[0] = True
+            try:
+                get(4)
+            except OSError:
+                pass
+            fails[0] = False
+            other = threading.Thread(target=get, args=(7,))
+            other.start()
+            other.join()
+        train(*get(4))
+main()
+""")
+        self.assertEqual([wait.samples for wait in consumer.deliveries()], [4] * 25)
 
     def test_a_nested_function_that_is_made_once_is_followed_no_further(self):
         consumer = self.both("""

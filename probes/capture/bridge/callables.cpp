@@ -44,29 +44,26 @@ void* field_of(Object* callable) {
   return reinterpret_cast<char*>(callable) + offset;
 }
 
-void drop(Object* result) {
-  if (result == nullptr) {
-    g_api.err_clear();
-  } else {
-    g_api.dec_ref(result);
-  }
+/// Whether the call of ours returned. It raises what handlers of signals do, that came during the call that is watched.
+bool returned(Object* function, Object* result) {
+  g_api.dec_ref(function);
+  if (result == nullptr) return false;
+  g_api.dec_ref(result);
+  return true;
 }
 
 Object* seen_call(Object* callable, Object* const* arguments, std::size_t count, Object* names) {
-  if (g_before != nullptr) {
-    Object* const before = g_before;  // may be forgotten meanwhile
-    g_api.inc_ref(before);
-    drop(g_call(before, arguments, count & ~k_arguments_offset, names));
-    g_api.dec_ref(before);
+  if (Object* const before = g_before; before != nullptr) {
+    g_api.inc_ref(before);  // may be forgotten meanwhile
+    if (!returned(before, g_call(before, arguments, count & ~k_arguments_offset, names))) return nullptr;
   }
   Object* const result = g_real(callable, arguments, count, names);
-  if (result != nullptr && g_after != nullptr) {
-    Object* const after = g_after;
-    g_api.inc_ref(after);
-    drop(g_api.call_with(after, callable, result, nullptr));
-    g_api.dec_ref(after);
-  }
-  return result;
+  Object* const after = g_after;
+  if (result == nullptr || after == nullptr) return result;
+  g_api.inc_ref(after);
+  if (returned(after, g_api.call_with(after, callable, result, nullptr))) return result;
+  g_api.dec_ref(result);
+  return nullptr;
 }
 
 bool is_code_of_a_library(Vectorcall function) {

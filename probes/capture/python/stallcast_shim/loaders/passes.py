@@ -15,12 +15,13 @@ from ..torch_loader import loader
 class Known:
     """What is told of a loader of another library. `text` is its loader text without the id."""
 
-    def __init__(self, framework, text, count=sizes.of_batch, end=StopIteration, makes_here=False):
+    def __init__(self, framework, text, count=sizes.of_batch, end=StopIteration, makes_here=False, are_steps_seen=False):
         self.framework = framework
         self.text = text
         self.count = count  # samples of a batch
         self.end = end  # the exception that means the end of the pass, or a tuple of such
         self.makes_here = makes_here  # a batch is made inside the wait for it, by the same thread
+        self.are_steps_seen = are_steps_seen  # of JAX: none is made of a batch that is given
 
     def pass_over(self, source):
         """A new pass over `source`, the object that stands for the loader over all its passes."""
@@ -71,7 +72,7 @@ def begin(current_pass):
     """A batch is asked for; deliver() or end() follows. False where that could not be recorded."""
     known = current_pass.known
     try:
-        if jax_steps.state.active:
+        if jax_steps.state.active and not known.are_steps_seen:
             jax_steps.before_wait()
         if current_pass.generation != process.generation:
             loader.announce(None, current_pass, known.framework)
@@ -92,7 +93,7 @@ def deliver(current_pass, batch):
     """The batch that was asked for is there."""
     if calls.enabled:
         _delivered(current_pass, current_pass.known, batch)
-    if jax_steps.state.active:
+    if jax_steps.state.active and not current_pass.known.are_steps_seen:
         jax_steps.delivered(current_pass.loader)
 
 

@@ -13,6 +13,7 @@ import gc
 import os
 import sys
 import threading
+import time
 import types
 import weakref
 
@@ -29,6 +30,7 @@ _WATCHED = (3, 10, 30)  # steps of the first optimizer after which the loop is w
 _COROUTINES = 0x80 | 0x100 | 0x200  # flags of code
 _MISSED = 2  # steps in a row without a call, after which a function that may be made anew is looked for
 _MOST_IN_VAIN = 4  # such looks, one after the other
+_MOST_LOOKING_S, _MOST_LOOKING = 1.0, 0.002  # seconds that they may take, and the part of the time since that they may
 
 _state = {"optimizer": None, "steps": 0, "watch": None, "until": 0, "thread": None, "over": False, "at": "",
           "taken": handover.NOBODY, "timed": None, "library": PYTORCH, "made": 0,
@@ -53,10 +55,14 @@ def is_timed(library):
     return _state["timed"] == library
 
 
+def is_watching():
+    """Whether this thread's step is being watched."""
+    return _state["watch"] is not None and _state["thread"] == threading.get_ident()
+
+
 def step_begins(values):
     """A jitted function that trains is called with these."""
-    if _state["watch"] is not None and _state["thread"] == threading.get_ident():
-        _state["watch"].step_begins(values)
+    _state["watch"].step_begins(values)
 
 
 def count(stepped, library=PYTORCH, result=None):
@@ -67,7 +73,8 @@ def count(stepped, library=PYTORCH, result=None):
         return
     try:
         if _state["over"]:
-            _follow()
+            if id(stepped) == _state["optimizer"]:
+                _follow()
             return
         _state["library"] = library
         if _state["watch"] is not None and result is not None:
@@ -231,7 +238,9 @@ class _Timed:
         self._is_without_gradients = seen.is_without_gradients(code)
         self._calls_each = seen.calls_each(code) if _state["library"] == JAX else None
         self._step = self._calls = 0  # the step under way, and its calls
+        self._replaced = (_nothing, _nothing)  # references to the function and to the copy that it calls
         self._asked = self._asked_before = self._missed = self._in_vain = 0
+        self._looking_s, self._begun = 0.0, time.monotonic()
 
     def belongs_to(self, main):
         """What this gives is a part of the batches of another one, whose samples are counted there."""
@@ -254,8 +263,15 @@ class _Timed:
     def _replace(self, function):
         original = replace.copy_of(function)
         self._copies.add(original)
+        self._replaced = weakref.ref(function), weakref.ref(original)
         run = self.generate if self.code.co_flags & watch.GENERATOR else self.call
         replace.call_instead(function, original, functools.partial(run, original))
+
+    def _put_back(self):
+        """A function that is called no longer may hold what holds it, through code of ours that no collection sees."""
+        function, original = self._replaced[0](), self._replaced[1]()
+        if function is not None and original is not None:
+            replace.put_back(function, original)
 
     def may_be_made_anew(self):
         return bool(self.code.co_flags & watch.NESTED) and not self.is_by_code
@@ -270,27 +286,41 @@ class _Timed:
             return True
         self._missed = 0
         self._in_vain += 1
+        begin = time.monotonic()
         function = _function_of(self.code, self._copies)
         if function is not None:
+            self._put_back()
             self._replace(function)
-        return self._in_vain < _MOST_IN_VAIN
+        now = time.monotonic()
+        self._looking_s += now - begin
+        is_affordable = self._looking_s < _MOST_LOOKING_S + _MOST_LOOKING * (now - self._begun)
+        return is_affordable and self._in_vain < _MOST_IN_VAIN
 
     def give_up(self):
         """What was told is not what it was taken for."""
+        self._put_back()
         self._thread = None
-        capture.text(capture.TEXT_MARK, {"what": "batch function lost", "loader_id": self._training.loader.loader_id})
+        for given in (self._training, self._evaluation):
+            capture.text(capture.TEXT_MARK, {"what": "batch function lost", "loader_id": given.loader.loader_id})
 
     @unseen
     def wait(self, pull):
-        if current.busy or not self.counts():
+        if current.busy or not self.counts() or running.is_within_wait(sys._getframe(1)):
             return pull()
-        self._asked += 1
-        return passes.wait(self.pass_now(), pull)
+        return passes.wait(self.pass_for_wait(), pull)
+
+    def is_its_thread(self):
+        return threading.get_ident() == self._thread
 
     def counts(self):
-        return calls.enabled and threading.get_ident() == self._thread
+        return calls.enabled and self.is_its_thread()
 
-    def pass_now(self):
+    def pass_for_wait(self):
+        found = self._pass_now()
+        self._asked += found is self._training
+        return found
+
+    def _pass_now(self):
         if self._calls_each is not None:
             trains = self._is_one_of_step()
         else:
@@ -344,6 +374,10 @@ def _none(batch):
     return 0
 
 
+def _nothing():
+    return None
+
+
 def _name(code):
     return getattr(code, "co_qualname", code.co_name)
 
@@ -352,7 +386,7 @@ def _known(name, names, code, library, suffix):
     text = passes.loader_text(
         "function", composition="serial", num_workers=0, dataset_type=(names + suffix)[:200], function=name[:200],
         function_file=code.co_filename[:400], function_line=code.co_firstlineno)
-    return passes.Known(library, text, sizes.of_batch, makes_here=True)
+    return passes.Known(library, text, sizes.of_batch, makes_here=True, are_steps_seen=True)
 
 
 def _time_functions(seen, codes, is_proven, is_taken):

@@ -87,16 +87,16 @@ class _Monitored:
         self._frame = 0  # id of the generator's
 
     def asked(self, frame):
-        if not self._timed.counts():
+        if not self._timed.counts() or is_within_wait(frame.f_back):
             return
-        if self._open is not None:
-            if self._is_within(frame.f_back):
-                return
-            self._drop()
+        if _under_way:
+            _under_way[0].drop()
         if current.busy:
             return
-        self._open, self._frame = self._timed.pass_now(), id(frame)
-        if not passes.begin(self._open):
+        self._open, self._frame = self._timed.pass_for_wait(), id(frame)
+        if passes.begin(self._open):
+            _under_way[:] = [self]
+        else:
             self._open = None
 
     def given(self, frame, item):
@@ -110,23 +110,34 @@ class _Monitored:
             passes.end(found)
 
     def _close(self, frame):
-        if self._open is None or id(frame) != self._frame:
+        if self._open is None or id(frame) != self._frame or not self._timed.is_its_thread():
             return None
         found, self._open = self._open, None
+        del _under_way[:]
         return found
 
-    def _is_within(self, frame):
-        while frame is not None:
-            if id(frame) == self._frame:
-                return True
-            frame = frame.f_back
-        return False
+    def has(self, frame):
+        """Whether the wait under way is for what that frame gives."""
+        return id(frame) == self._frame
 
-    def _drop(self):
+    def drop(self):
         """Its frame may be gone, and another one lie where it lay."""
         if self._open.known.makes_here and not current.busy:  # else another batch has begun
             calls.batch_end(0)
         self._open = None
+        del _under_way[:]
+
+
+_under_way = []  # the _Monitored whose wait the training thread is in
+
+
+def is_within_wait(frame):
+    """Whether that frame is called by one that is waited for. Asked by the training thread."""
+    while _under_way and frame is not None:
+        if _under_way[0].has(frame):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _monitor(code, timed):

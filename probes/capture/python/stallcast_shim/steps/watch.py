@@ -69,7 +69,9 @@ class Watch:
         self._forward, backward, self._optimizing = _training_code(torch) if torch is not None else (set(), set(), set())
         self._steps = backward if passes_are_steps else self._optimizing
         self._training = self._forward | backward | self._optimizing
-        self._asks_libraries = torch is not None  # whether a generator of a library's may make the batches
+        self._is_torch = torch is not None
+        self._is_apart = False  # what is called now is called for us
+        self._step_calls = []  # numbers of the calls that were the last before each step that is one call
         self._is_early = True
         self._roots = []
         self._stack = []
@@ -103,6 +105,7 @@ class Watch:
         """A step that is one call, which no profile function sees, is made with these."""
         self.is_training = True
         self._forward_calls += 1
+        self._step_calls.append(self._calls)
         for open_node in self._stack:
             open_node.trains = True
         self._note_leaves(values, self._given)
@@ -112,13 +115,15 @@ class Watch:
 
     def _note_leaves(self, values, into):
         """Of a pytree of JAX's. What nodes of the script's own do, to be taken apart, makes no batches."""
-        sys.setprofile(None)
+        self._is_apart = True
         try:
             self._note(sys.modules["jax"].tree_util.tree_leaves(values), into)
         finally:
-            sys.setprofile(self._event)
+            self._is_apart = False
 
     def _event(self, frame, event, argument):
+        if self._is_apart:
+            return
         # A collection of garbage in here goes through the frame of a generator that is about to give something, and
         # Python 3.11 ends with it: it comes as soon as the script goes on.
         collects = gc.isenabled()
@@ -214,14 +219,15 @@ class Watch:
             self._count += 1
             number = self._count
             self._numbers[id(array)] = weakref.ref(array), number
-            self._lengths[number] = int(array.shape[0])
+            length = array.shape[0]
+            self._lengths[number] = length if type(length) is int else 0  # of a compiler's, asking would fix a symbol
         return number
 
     def makers(self):
         """(code objects that make batches, whether a forward pass was given what they made). Empty: none was found. A
         generator of a library is one where no function of the script is proven to be."""
         codes, is_proven = self._makers(is_script)
-        if not is_proven and self._asks_libraries:
+        if not is_proven and self._is_torch:
             of_script = self._found
             of_library, is_proven = self._makers(_is_generator_of_library)
             made = [code for code in of_library if not any(self._is_of_model(node) for node in self._found[code])]
@@ -243,6 +249,8 @@ class Watch:
             least = _NEGLIGIBLE * sum(_seconds(found[code]) for code in proven)
             made = set().union(*(node.made for code in proven for node in found[code]))
             beside = [code for code, nodes in found.items() if code not in proven and _makes_too(nodes, made, least)]
+            if not self._is_torch:  # where the forward pass begins is not seen: an evaluation may lie before it, too
+                beside = [code for code in beside if len(found[code]) >= STEPS and all(map(self._is_like_given, found[code]))]
             return self._with_what_they_take(self._sources_among(proven + beside)), True
         return [code for code, nodes in found.items() if not any(node.needs_gradients for node in nodes)], False
 
@@ -253,17 +261,26 @@ class Watch:
         return fresh or codes
 
     def in_turn(self, codes, is_proven):
-        """(these makers of one batch in the order of their calls, the one that gives it); nothing and None where no one is
-        called in each step. Where several are, it is the one that is called least often, the last of such: others are called
-        for each of its parts. What is not proven has to make arrays as long as those that modules were given."""
+        """(these makers of one batch in the order of their calls, the one that gives it); nothing and None where that is not
+        known. Where several are called in each step, it is the one that is called least often, the last of such: others are
+        called for each of its parts. Those that may be it have to make arrays of one length; what is not proven, as long as
+        those that modules were given."""
         if not is_proven:
             codes = [code for code in codes if all(self._is_like_given(node) for node in self._found[code])]
         codes = sorted(codes, key=lambda code: self._found[code][-1].number)
         calls = {code: len(self._trained_with(code)) for code in codes}
-        in_each = [code for code in reversed(codes) if calls[code] >= STEPS]
-        if not in_each:
+        fewest = min((count for count in calls.values() if count >= STEPS), default=None)
+        taken = set().union(*(node.taken for code in codes for node in self._found[code]))
+        may_give = [code for code in codes if calls[code] == fewest and not self._made_by(code) <= taken]
+        if not may_give or not set.intersection(*map(self._lengths_of, may_give)):
             return [], None
-        return codes, min(in_each, key=calls.get)
+        return codes, may_give[-1]
+
+    def _made_by(self, code):
+        return set().union(*(node.made for node in self._found[code]))
+
+    def _lengths_of(self, code):
+        return {self._lengths[number] for number in self._made_by(code)}
 
     def _is_like_given(self, node):
         given = {self._lengths[number] for number in self._given}
@@ -307,8 +324,12 @@ class Watch:
         return not any(node.is_graded for node in self._found[code])
 
     def calls_each(self, code):
-        """Calls of one of the makers in a step, at least."""
-        return max(1, len(self._found[code]) // STEPS)
+        """Calls of one of the makers in a step; more are those of an evaluation."""
+        numbers, calls, before = [node.number for node in self._found[code]], [], -1
+        for last in self._step_calls:
+            calls.append(sum(1 for number in numbers if before < number <= last))
+            before = last
+        return max(1, min(calls, default=1))
 
     def _look(self, node, found, may_be):
         is_maker = not node.trains and not node.is_open and node.made and may_be(node.code)
