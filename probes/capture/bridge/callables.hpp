@@ -10,8 +10,9 @@
 namespace stallcast::capture::python {
 
 /// Adds watch_calls(callable, before, after) and forget_calls(). before(*args, **kwargs) is called before each call of
-/// it with the same arguments, after(callable, result) once it has returned; what these raise, the call raises. The first
-/// returns whether that is possible here: all objects that are watched have the same field, and the same two functions.
+/// it with the same arguments, after(callable, result) once it has returned; what these raise, the call raises. The
+/// first returns whether that is possible here: all objects that are watched have the same field, and the same two
+/// functions.
 bool add_callables(Object* names);
 
 }  // namespace stallcast::capture::python
