@@ -53,7 +53,7 @@ void* slot() {
 
 Object* code_of(Object* generator) {
   Object* code = nullptr;
-  std::memcpy(&code, reinterpret_cast<char*>(generator) + g_code_offset, sizeof code);
+  std::memcpy(&code, reinterpret_cast<char*>(generator) + g_code_offset, sizeof(void*));
   return code;
 }
 
@@ -72,7 +72,7 @@ bool find_code_offset(Object* generator) {
   for (std::size_t i = 0; i < k_most_code_words && g_code_offset == 0; ++i) {
     const std::size_t offset = g_api.base_size + i * sizeof(void*);
     Object* word = nullptr;
-    std::memcpy(&word, reinterpret_cast<char*>(generator) + offset, sizeof word);
+    std::memcpy(&word, reinterpret_cast<char*>(generator) + offset, sizeof(void*));
     if (word == code) g_code_offset = offset;
   }
   g_api.dec_ref(code);
