@@ -1,8 +1,9 @@
-"""Loops without a loader: batches that a function of the script makes between two steps (nanoGPT's get_batch).
+"""Loops without a loader: batches that functions of the script make between two steps (nanoGPT's get_batch).
 
-Where optimizers step (or backward.py counts) and no loader delivers to their thread, two steps are watched (watch.py), and the function that makes
-the batches has its calls timed from then on: each is a wait, and the making of a batch by the training thread itself, as
-those of `stallcast.wrap(loader, workers=0)` are. The function stays the script's own object; its code calls what it was.
+Where optimizers step (or backward.py or jax_loop.py counts) and no loader delivers to their thread, two steps are watched
+(watch.py), and the functions that make the batches have their calls timed from then on: each is a wait, and the making of a
+batch, or of a part of it, by the training thread itself, as those of `stallcast.wrap(loader, workers=0)` are. A function
+stays the script's own object; its code calls what it was.
 Calls without gradients are evaluation, unless all are: these are told as a loader of their own.
 Batches that others make, and hand over, are those of handover.py.
 """
@@ -27,7 +28,6 @@ from . import handover, replace, running, watch
 PASSES = "backward passes"  # these step, where no optimizer does
 PYTORCH, JAX = "pytorch", "jax"  # what steps
 _WATCHED = (3, 10, 30)  # steps of the first optimizer after which the loop is watched, until a function is found
-_COROUTINES = 0x80 | 0x100 | 0x200  # flags of code
 _MISSED = 2  # steps in a row without a call, after which a function that may be made anew is looked for
 _MOST_IN_VAIN = 4  # such looks, one after the other
 _MOST_LOOKING_S, _MOST_LOOKING = 1.0, 0.002  # seconds that they may take, and the part of the time since that they may
@@ -210,7 +210,7 @@ def _place(code):
 def _function_of(code, copies=()):
     """The one function object of this code, but for copies of ours; None where there is none, or several, or its calls are
     coroutines. That of a generator expression is called once, and made anew for each pass."""
-    if code.co_flags & _COROUTINES or code.co_name == "<genexpr>":
+    if code.co_flags & watch.COROUTINES or code.co_name == "<genexpr>":
         return None
     found = [one for one in gc.get_referrers(code)
              if type(one) is types.FunctionType and one.__code__ is code and not any(one is copy for copy in copies)]

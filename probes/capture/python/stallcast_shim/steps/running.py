@@ -20,7 +20,6 @@ from ..loaders import passes
 from ..thread import current
 from . import watch
 
-_COROUTINES = 0x80 | 0x100 | 0x200  # flags of code
 _TOOLS = (4, 3)  # identifiers of sys.monitoring that have no use of their own
 _monitoring = getattr(sys, "monitoring", None)
 _NAME = "stallcast"  # of the tool
@@ -46,7 +45,7 @@ def can_follow(code):
     """Whether what is made of this code is timed by the code alone. A nested function is made anew for each call of the one
     around it, an expression's for each pass."""
     is_made_anew = code.co_flags & watch.NESTED or code.co_name == "<genexpr>"
-    if not is_made_anew or code.co_flags & _COROUTINES:
+    if not is_made_anew or code.co_flags & watch.COROUTINES:
         return False
     return _monitoring is not None or bool(code.co_flags & watch.GENERATOR and calls.watch_generator)
 
@@ -59,7 +58,8 @@ def follow(code, timed):
 
 
 def _watch(generator, code, timed):
-    """All generators of that code, or the one alone."""
+    """All generators of that code are timed, or this one alone. Whether that is possible."""
+
     @unseen
     def run(one):
         try:
@@ -78,8 +78,8 @@ def _watch(generator, code, timed):
 
 
 class _Monitored:
-    """What sys.monitoring calls. Of generators of one code that ask each other, the outermost is waited for. A wait that
-    nothing ended (the generator raised) is dropped at the next one's beginning."""
+    """What sys.monitoring calls. Where one asks another, the outermost is waited for. A wait that nothing ended (the code
+    raised) is dropped at the next one's beginning."""
 
     def __init__(self, timed):
         self._timed = timed

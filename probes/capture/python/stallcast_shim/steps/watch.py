@@ -26,9 +26,9 @@ STEPS = 2
 _MOST_CALLS = 400000  # of two steps; more and the watching costs too much
 _NEGLIGIBLE = 0.2  # of the time of what is proven to make batches
 GENERATOR, NESTED = 0x20, 0x10  # flags of code; nested: the function is made each time that the one around it is called
-# Generators and coroutines. Whoever asks for the locals of such a frame has Python 3.11.2 crash, where garbage is collected
-# while it gives something.
-_RESUMED = GENERATOR | 0x80 | 0x100 | 0x200
+COROUTINES = 0x80 | 0x100 | 0x200
+# Whoever asks for the locals of such a frame has Python 3.11.2 crash, where garbage is collected while it gives something.
+_RESUMED = GENERATOR | COROUTINES
 _LISTS = ("<listcomp>", "<setcomp>", "<dictcomp>")
 _EXPRESSIONS = (*_LISTS, "<genexpr>")
 _DEPTH = 3  # of lists and dicts in a batch
