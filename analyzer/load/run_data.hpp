@@ -109,8 +109,8 @@ struct Consumer {
   std::string description{};  ///< its process text (JSON), empty if there was none
   std::map<std::uint64_t, LoaderFacts> loaders{};
   std::map<std::uint64_t, NestedLoader> nested{};  ///< by the loader_id of the one around it
-  std::set<std::uint64_t>
-      lost_loaders{};  ///< functions that gave batches, and were made anew unseen: no passes of theirs are kept
+  /// Functions that gave batches and were made anew unseen: no passes over these are kept.
+  std::set<std::uint64_t> lost_loaders{};
   std::vector<Pass> passes{};
   std::vector<record::StepRecord> steps{};
   /// When the first phase began; UINT64_MAX in a passive run. What comes after shows states that we made, not the one

@@ -54,9 +54,9 @@ std::optional<NextStep> make_ahead(const Case& c) {
   const std::string maker = c.p.job.dataset_type.empty() ? "the loop" : c.p.job.dataset_type;
   const char* loader = c.p.job.framework == "jax" ? "grain's mp_prefetch" : "a DataLoader";
   std::string why = fmt::format(
-      "{} makes every batch between two steps, so its whole time is waiting. Worker processes ({} with num_workers=1 "
-      "or "
-      "more) make batches during the steps; a thread that is one batch ahead hides what waits for storage",
+      "{} makes every batch between two steps, so its whole time is waiting. Worker processes ({} with "
+      "num_workers=1 or more) make batches during the steps; a thread that is one batch ahead hides what waits for "
+      "storage",
       maker, loader);
   if (c.d.cores_usable) why += fmt::format("; {} cores are usable", cores(*c.d.cores_usable));
   return NextStep{"make-ahead", "Make batches ahead, during the step", why, c.wait};

@@ -286,6 +286,20 @@ for step in range(40):
         self.assertIn("within the loop itself", mark["reason"])
         self.assertEqual(consumer.waits, [])
 
+    def test_a_named_tuple_that_holds_a_batch_of_the_loop_s_own_makes_none(self):
+        consumer = self.both("""
+import typing
+class Batch(typing.NamedTuple):
+    x: object
+    y: object
+for step in range(40):
+    ix = torch.randint(100, (4,))
+    train(*Batch(data[ix], ix % 2))
+""")
+        (mark,) = self.marks(consumer, "no batch function")
+        self.assertIn("within the loop itself", mark["reason"])
+        self.assertEqual(consumer.waits, [])
+
     def test_metrics_are_no_batches(self):
         consumer = self.both(GET_BATCH + """
 def predicted(x):

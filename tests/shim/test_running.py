@@ -123,6 +123,12 @@ for number in range(40):
 """)
         if sys.version_info < (3, 12):
             self.assertEqual(len(self.marks(consumer, "batch function lost")), 2)
+            return
+        names = {text["loader_id"]: text["dataset_type"] for text in consumer.texts["loader"]}
+        passes = {text["iterator_id"]: names[text["loader_id"]] for text in consumer.texts["iterator"]}
+        given = [passes[wait.iterator_id] for wait in consumer.deliveries()]
+        self.assertEqual(given.count("one.<locals>.get"), 35)
+        self.assertEqual(given.count("one.<locals>.get without gradients"), len(given) - 35)
 
     def test_a_nested_function_that_calls_another_one_is_one(self):
         consumer = self.both("""

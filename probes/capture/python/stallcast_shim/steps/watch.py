@@ -332,7 +332,7 @@ class Watch:
         return max(1, min(calls, default=1))
 
     def _look(self, node, found, may_be):
-        is_maker = not node.trains and not node.is_open and node.made and may_be(node.code)
+        is_maker = not node.trains and not node.is_open and node.made and may_be(node.code) and not _only_holds(node)
         if is_maker and node.code.co_name not in _EXPRESSIONS:
             found.setdefault(node.code, []).append(node)
             return
@@ -369,6 +369,11 @@ def _below(node):
     for child in node.children:
         yield child
         yield from _below(child)
+
+
+def _only_holds(node):
+    """A named tuple's own code, which comes of no file, gives what it is called with."""
+    return node.code.co_filename == "<string>" and node.made <= node.taken
 
 
 def _is_generator_of_library(code):
