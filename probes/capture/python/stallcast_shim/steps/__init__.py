@@ -7,7 +7,10 @@
     exchange   what DistributedDataParallel timed of an exchange
     gpu        lets torch.profiler have CUPTI
     watch      looks at two steps of a loop that no loader serves
-    own_loop   times the functions that make its batches
+    makers     which functions made the batches of what was seen
+    arrays     tells the arrays of these steps apart
+    own_loop   finds the functions that make its batches, and has them timed
+    timed      times them
     jax_loop   sees the calls of a jitted function that trains
     replace    code that calls something else
     running    times generators that have begun

@@ -16,6 +16,7 @@ from ..capture import calls
 from ..states import jax_steps, phases
 from ..thread import process
 from . import own_loop
+from .timed import JAX
 
 _PJIT = os.path.join("jax", "_src", "pjit.py")
 
@@ -50,7 +51,7 @@ def _look(frame):
 
 def _is_served():
     """A loader gives the batches."""
-    return process.delivers and not own_loop.is_timed(own_loop.JAX)
+    return process.delivers and not own_loop.is_timed(JAX)
 
 
 def _outermost(frame):
@@ -96,7 +97,7 @@ def _count(jitted, result):
     if process.steps_told or process.optimizes or _is_served():
         calls.forget_calls()  # who makes the steps is known otherwise
         return
-    describe.write_consumer(is_torch_complete=True, framework=own_loop.JAX)
+    describe.write_consumer(is_torch_complete=True, framework=JAX)
     calls.step()
     phases.count_step()
-    own_loop.count(jitted, own_loop.JAX, result)
+    own_loop.count(jitted, JAX, result)
