@@ -11,7 +11,7 @@ namespace {
 
 using Vectorcall = Object* (*)(Object*, Object* const*, std::size_t, Object*);
 
-/// Of a type's structure, in words behind its header and size.
+/// By word_of().
 constexpr std::size_t k_basic_size_word = 1;
 constexpr std::size_t k_vectorcall_offset_word = 4;
 constexpr std::size_t k_call_word = 13;
@@ -25,10 +25,9 @@ constinit Vectorcall g_real = nullptr;  ///< of the objects that are watched
 constinit Object* g_before = nullptr;
 constinit Object* g_after = nullptr;
 
-std::uintptr_t word_of(Object* type, std::size_t word) {
+std::uintptr_t value_of(Object* type, std::size_t word) {
   std::uintptr_t value = 0;
-  std::memcpy(&value, reinterpret_cast<char*>(type) + g_api.base_size + sizeof(Size) + word * sizeof(void*),
-              sizeof value);
+  std::memcpy(&value, word_of(g_api, type, word), sizeof value);
   return value;
 }
 
@@ -36,10 +35,10 @@ std::uintptr_t word_of(Object* type, std::size_t word) {
 void* field_of(Object* callable) {
   Object* const type = type_of(g_api, callable);
   void* const call = dlsym(RTLD_DEFAULT, "PyVectorcall_Call");
-  if (call == nullptr || word_of(type, k_call_word) != reinterpret_cast<std::uintptr_t>(call)) return nullptr;
-  if ((word_of(type, k_flags_word) & k_flag_have_vectorcall) == 0) return nullptr;
-  const std::uintptr_t offset = word_of(type, k_vectorcall_offset_word);
-  const std::uintptr_t size = word_of(type, k_basic_size_word);
+  if (call == nullptr || value_of(type, k_call_word) != reinterpret_cast<std::uintptr_t>(call)) return nullptr;
+  if ((value_of(type, k_flags_word) & k_flag_have_vectorcall) == 0) return nullptr;
+  const std::uintptr_t offset = value_of(type, k_vectorcall_offset_word);
+  const std::uintptr_t size = value_of(type, k_basic_size_word);
   if (offset < g_api.base_size || offset % sizeof(void*) != 0 || offset + sizeof(void*) > size) return nullptr;
   return reinterpret_cast<char*>(callable) + offset;
 }

@@ -12,7 +12,7 @@ namespace {
 
 using IterNext = Object* (*)(Object*);
 
-/// Of a type's structure, in words behind its header and size.
+/// By word_of().
 constexpr std::size_t k_iter_word = 24;
 constexpr std::size_t k_iternext_word = 25;
 
@@ -38,17 +38,13 @@ constexpr std::size_t k_most_code_words = 8;
 /// The generator whose own step this thread is in.
 thread_local Object* t_inside __attribute__((tls_model("initial-exec"))) = nullptr;
 
-void* word_of(Object* type, std::size_t word) {
-  return reinterpret_cast<char*>(type) + g_api.base_size + sizeof(Size) + word * sizeof(void*);
-}
-
 /// Where the type of generators keeps its iternext; null where the structure is not as expected.
 void* slot() {
   Object* type = static_cast<Object*>(dlsym(RTLD_DEFAULT, "PyGen_Type"));
   void* iter = dlsym(RTLD_DEFAULT, "PyObject_SelfIter");
   if (type == nullptr || iter == nullptr) return nullptr;
-  if (std::memcmp(word_of(type, k_iter_word), &iter, sizeof iter) != 0) return nullptr;
-  return word_of(type, k_iternext_word);
+  if (std::memcmp(word_of(g_api, type, k_iter_word), &iter, sizeof iter) != 0) return nullptr;
+  return word_of(g_api, type, k_iternext_word);
 }
 
 Object* code_of(Object* generator) {

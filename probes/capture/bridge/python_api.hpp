@@ -120,6 +120,11 @@ void* pointer(Function* function) {
   return reinterpret_cast<void*>(function);
 }
 
+/// A word of a type's structure, counted behind its header and size.
+inline void* word_of(const Api& api, Object* type, std::size_t word) {
+  return reinterpret_cast<char*>(type) + api.base_size + sizeof(Size) + word * sizeof(void*);
+}
+
 /// The type of `object`, borrowed.
 inline Object* type_of(const Api& api, Object* object) {
   return *reinterpret_cast<Object**>(reinterpret_cast<char*>(object) + api.type_offset);
