@@ -99,9 +99,11 @@ if calls.watch_calls is None:
     assert sys.argv[1:] == ["fallback"]
     sys.exit()
 seen, count = [], sys.getrefcount(scaled)
-if not calls.watch_calls(scaled, before, after):
-    assert sys.version_info < (3, 9)
+if sys.version_info < (3, 9):  # functions are called otherwise there: nothing is changed
+    assert calls.watch_calls(scaled, before, after) == 0
+    assert list(map(scaled, [1, 2])) == [2, 4] and seen == []
     sys.exit()
+assert calls.watch_calls(scaled, before, after) == 1
 assert calls.watch_calls(scaled, before, after) == 1  # once more
 assert calls.watch_calls(other, after, before) == 0  # others are watched by other functions
 assert calls.watch_calls(other, before, after) == 1

@@ -20,9 +20,9 @@ constexpr std::uintptr_t k_flag_have_vectorcall = 1U << 11;
 constexpr std::size_t k_arguments_offset = std::size_t{1} << (8 * sizeof(std::size_t) - 1);  ///< a flag within a count
 
 /// All of it is changed and read with the GIL.
-constinit Vectorcall g_call = nullptr;  ///< PyObject_Vectorcall
 constinit Vectorcall g_real = nullptr;  ///< of the objects that are watched
 constinit Object* g_before = nullptr;
+constinit Vectorcall g_call_before = nullptr;  ///< its own
 constinit Object* g_after = nullptr;
 
 std::uintptr_t value_of(Object* type, std::size_t word) {
@@ -54,7 +54,7 @@ bool returned(Object* function, Object* result) {
 Object* seen_call(Object* callable, Object* const* arguments, std::size_t count, Object* names) {
   if (Object* const before = g_before; before != nullptr) {
     g_api.inc_ref(before);  // may be forgotten meanwhile
-    if (!returned(before, g_call(before, arguments, count & ~k_arguments_offset, names))) return nullptr;
+    if (!returned(before, g_call_before(before, arguments, count & ~k_arguments_offset, names))) return nullptr;
   }
   Object* const result = g_real(callable, arguments, count, names);
   Object* const after = g_after;
@@ -71,9 +71,10 @@ bool is_code_of_a_library(Vectorcall function) {
 }
 
 bool watch(Object* callable, Object* before, Object* after) {
-  if (g_call == nullptr || (g_before != nullptr && (g_before != before || g_after != after))) return false;
+  if (g_before != nullptr && (g_before != before || g_after != after)) return false;
   void* const field = field_of(callable);
-  if (field == nullptr) return false;
+  void* const field_before = field_of(before);
+  if (field == nullptr || field_before == nullptr) return false;
   Vectorcall real = nullptr;
   std::memcpy(&real, field, sizeof real);
   if (real != seen_call) {
@@ -85,6 +86,7 @@ bool watch(Object* callable, Object* before, Object* after) {
   if (g_before == nullptr) {
     g_api.inc_ref(before);
     g_api.inc_ref(after);
+    std::memcpy(&g_call_before, field_before, sizeof g_call_before);
     g_before = before;
     g_after = after;
   }
@@ -119,8 +121,6 @@ MethodDef g_forget;
 }  // namespace
 
 bool add_callables(Object* names) {
-  void* const call = dlsym(RTLD_DEFAULT, "PyObject_Vectorcall");  // since Python 3.9
-  std::memcpy(&g_call, &call, sizeof g_call);
   g_watch = {"watch_calls", pointer(watch_calls), k_method_fast, nullptr};
   g_forget = {"forget_calls", pointer(forget_calls), k_method_no_args, nullptr};
   return add_function(names, g_watch, nullptr) && add_function(names, g_forget, nullptr);
