@@ -89,8 +89,7 @@ for step in range(40):
         main, parts = self.parts_of(consumer)
         self.assertEqual((main["function"], sorted(set(parts))), ("stacked", ["noise", "read"]))
 
-    def test_functions_of_which_each_may_give_the_batch(self):
-        consumer = self.both(GET_BATCH + """
+    MASKED = """
 class Masked(torch.nn.Module):
     def forward(self, x, mask):
         return x + 0 * mask.sum()
@@ -98,11 +97,20 @@ masked = Masked()
 def causal_mask(length):
     return torch.tril(torch.ones(length, length))
 for step in range(40):
-    x, y = get_batch("train")
+    x, y = BATCH
     train(masked(x, causal_mask(5)), y)
-""")
+"""
+
+    def test_functions_of_which_each_may_give_the_batch(self):
+        consumer = self.both(GET_BATCH + self.MASKED.replace("BATCH", 'get_batch("train")'))
         (mark,) = self.marks(consumer, "no batch function")
         self.assertIn("causal_mask", mark["reason"])
+        self.assertEqual(consumer.waits, [])
+
+    def test_what_a_model_is_given_beside_a_batch_of_the_loop_s_own(self):
+        consumer = self.both(self.MASKED.replace("BATCH", "data[step:step + 4], torch.zeros(4, dtype=torch.long)"))
+        (mark,) = self.marks(consumer, "no batch function")
+        self.assertIn("within the loop itself", mark["reason"])
         self.assertEqual(consumer.waits, [])
 
     def test_functions_whose_arrays_are_copied(self):

@@ -41,6 +41,21 @@ class Arrays:
         return number
 
 
+def first_lengths(values, depth=_DEPTH):
+    """Of the first array among these: its leading dimension, and the first that is not 1. Empty where there is none."""
+    for value in values:
+        parts = _parts(value, True) if depth else None
+        found = set()
+        if parts is not None:
+            found = first_lengths(parts, depth - 1)
+        elif is_array(value):
+            sizes = [size for size in value.shape if type(size) is int]  # of a compiler's, asking would fix a symbol
+            found = set(sizes[:1] + [size for size in sizes if size != 1][:1])
+        if found:
+            return found
+    return set()
+
+
 def _parts(value, are_fields):
     """Of a list, a tuple, a dict, or a dataclass; None of all else. Calls nothing of the script's."""
     kind = type(value)

@@ -46,8 +46,14 @@ class Makers:
             if not self._seen.is_torch:  # where the forward pass begins is not seen: an evaluation may lie before it, too
                 beside = [code for code in beside
                           if len(found[code]) >= watch.STEPS and all(map(self._is_like_given, found[code]))]
-            return self._with_what_they_take(self._sources_among(proven + beside)), True
+            codes = self._with_what_they_take(self._sources_among(proven + beside))
+            return (codes, True) if self._may_be_batches(codes) else ([], False)
         return [code for code, nodes in found.items() if not any(node.needs_gradients for node in nodes)], False
+
+    def _may_be_batches(self, codes):
+        """A mask that a model is given beside a batch of the loop's own is not as long as what it is given first."""
+        first = self._seen.first_lengths
+        return not first or any(self._lengths_of(code) & first for code in codes)
 
     def _sources_among(self, codes):
         """What takes something that a module returned (the state of a recurrent one) passes it on. Where nothing else is

@@ -18,7 +18,7 @@ import time
 from .. import sizes
 from ..scripts import is_script
 from . import compilers
-from .arrays import Arrays
+from .arrays import Arrays, first_lengths
 
 STEPS = 2
 _MOST_CALLS = 400000  # of two steps; more and the watching costs too much
@@ -71,6 +71,7 @@ class Watch:
         self._is_graded = torch.is_grad_enabled if torch is not None else _always
         self.arrays = Arrays()
         self.given = set()  # numbers of the arrays that modules were given
+        self.first_lengths = set()  # of the first that each call was given
         self.gave = set()  # and of those that they returned
         self._forwards = 0  # modules whose call is open
         self.forward_calls = 0  # of modules within no other
@@ -146,7 +147,9 @@ class Watch:
             self.arrays.note(list(frame.f_locals.values()), node.taken, are_fields=False)
         if code in self._forward:
             if not self._forwards:
-                self.arrays.note(list(frame.f_locals.values()), self.given)
+                values = list(frame.f_locals.values())
+                self.arrays.note(values, self.given)
+                self.first_lengths |= first_lengths(values)
                 self.forward_calls += 1
             self._forwards += 1
             self._is_early = False
