@@ -126,31 +126,33 @@ Result<Scenario> scenario_at(const PredictionGrid& grid, std::size_t combination
   return scenario;
 }
 
-/// The grid's index, and the scenarios of the points that it leads to.
-Result<std::vector<Scenario>> index_points(PredictionGrid& grid) {
+/// The grid's index, and the points that it leads to.
+Status index_points(PredictionGrid& grid) {
   std::size_t combinations = 1;
   for (const GridAxis& axis : grid.axes) combinations *= axis.values.size();
   std::map<std::string, std::size_t> known;
-  std::vector<Scenario> scenarios;
   for (std::size_t i = 0; i < combinations; ++i) {
     auto scenario = scenario_at(grid, i);
     if (!scenario) return scenario.error();
     std::string name;
     for (const ScenarioItem& item : scenario.value().items) name += item.key + "=" + item.value + " ";
-    const auto [place, is_new] = known.emplace(name, scenarios.size());
+    const auto [place, is_new] = known.emplace(name, grid.points.size());
     grid.index.push_back(place->second);
-    if (is_new) scenarios.push_back(std::move(scenario).value());
+    if (is_new) grid.points.push_back({.scenario = std::move(scenario.value().items)});
   }
-  return scenarios;
+  return {};
 }
 
-/// Every `parts`-th scenario from `first` on, by a predictor of its own. The first error, if there is one.
-Status answer_part(const Profile& profile, const std::vector<Scenario>& scenarios, std::size_t first, std::size_t parts,
-                   std::vector<Prediction>& points) {
+/// Every `parts`-th point from `first` on, by a predictor of its own. The first error, if there is one.
+Status answer_part(const Profile& profile, std::size_t first, std::size_t parts, std::vector<Prediction>& points) {
   auto predictor = Predictor::make(profile);
   if (!predictor) return predictor.error();
-  for (std::size_t i = first; i < scenarios.size(); i += parts) {
-    auto answer = predictor.value().predict(scenarios[i]);
+  for (std::size_t i = first; i < points.size(); i += parts) {
+    Scenario scenario;
+    for (const ScenarioItem& item : points[i].scenario) {
+      STALLCAST_RETURN_IF_ERROR(set_key(scenario, item.key, item.value));
+    }
+    auto answer = predictor.value().predict(scenario);
     if (!answer) return answer.error();
     points[i] = std::move(answer).value();
   }
@@ -158,17 +160,14 @@ Status answer_part(const Profile& profile, const std::vector<Scenario>& scenario
 }
 
 /// On all cores that we may use: a predictor answers the same whoever asks it what before.
-Status add_points(const Profile& profile, PredictionGrid& grid) {
-  const auto scenarios = index_points(grid);
-  if (!scenarios) return scenarios.error();
-  grid.points.resize(scenarios.value().size());
+Status answer_points(const Profile& profile, std::vector<Prediction>& points) {
   const std::size_t parts = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, k_most_grid_threads);
   std::vector<std::future<Status>> others;
   for (std::size_t part = 1; part < parts; ++part) {
-    others.push_back(std::async(
-        std::launch::async, [&, part] { return answer_part(profile, scenarios.value(), part, parts, grid.points); }));
+    others.push_back(
+        std::async(std::launch::async, [&, part] { return answer_part(profile, part, parts, points); }));
   }
-  Status all = answer_part(profile, scenarios.value(), 0, parts, grid.points);
+  Status all = answer_part(profile, 0, parts, points);
   for (std::future<Status>& other : others) {
     Status status = other.get();
     if (all.ok()) all = std::move(status);
@@ -178,14 +177,20 @@ Status add_points(const Profile& profile, PredictionGrid& grid) {
 
 }  // namespace
 
-Result<PredictionGrid> prediction_grid(const Profile& profile, int more_workers) {
+Result<PredictionGrid> unanswered_grid(const Profile& profile, int more_workers) {
   const auto job = job_model(profile);
   if (!job) return job.error();
   auto predictor = Predictor::make(profile);
   if (!predictor) return predictor.error();
   PredictionGrid grid;
   add_axes(job.value(), predictor.value(), more_workers, grid);
-  STALLCAST_RETURN_IF_ERROR(add_points(profile, grid));
+  STALLCAST_RETURN_IF_ERROR(index_points(grid));
+  return grid;
+}
+
+Result<PredictionGrid> prediction_grid(const Profile& profile, int more_workers) {
+  auto grid = unanswered_grid(profile, more_workers);
+  if (grid) STALLCAST_RETURN_IF_ERROR(answer_points(profile, grid.value().points));
   return grid;
 }
 

@@ -15,4 +15,7 @@ namespace stallcast {
 /// Predictor::make.
 [[nodiscard]] Result<PredictionGrid> prediction_grid(const Profile& profile, int more_workers);
 
+/// That grid before it is answered: of its points only the scenario is known. Errors as there.
+[[nodiscard]] Result<PredictionGrid> unanswered_grid(const Profile& profile, int more_workers);
+
 }  // namespace stallcast

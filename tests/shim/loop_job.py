@@ -1,6 +1,7 @@
 """What the scripts of loops begin and end with: a small model, its step, and what it has become."""
 
 from harness import ShimTest
+from plain import Plain
 
 HEAD = """
 import torch
@@ -30,7 +31,7 @@ print(sum(float(p.detach().sum()) for p in model.parameters()).hex(), torch.rand
 def both(test, content):
     """The recordings of the script with the shim, which is held against the same without it."""
     path = test.write("script.py", HEAD + content + TAIL)
-    plain, result = test.python(path, shim=False), test.python(path)
+    plain, result = Plain(path), test.python(path)
     test.assertEqual((plain.status, plain.err), (0, ""))
     test.assert_fine(result)
     test.assertEqual((result.out, result.err), (plain.out, plain.err))

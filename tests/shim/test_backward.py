@@ -1,6 +1,7 @@
 """Loops that update their parameters by hand: each backward pass counts as a step, where nothing else can be one."""
 
 from harness import ShimTest, main
+from plain import Plain
 
 HEAD = """
 import inspect, sys, traceback
@@ -31,9 +32,9 @@ class BackwardTest(ShimTest):
     NEEDS = "torch"
     maxDiff = None
 
-    def both(self, content, **how):
+    def both(self, content):
         path = self.write("script.py", HEAD + content + TAIL)
-        plain, result = self.python(path, shim=False, **how), self.python(path, **how)
+        plain, result = Plain(path), self.python(path)
         self.assertEqual((plain.status, plain.err), (0, ""))
         self.assertEqual((result.status, result.out, result.err), (0, plain.out, plain.err))
         self.issues = [issue["id"] for issue in result.run.issues]

@@ -55,7 +55,7 @@ TEST_CASE("every point of the grid is what the model answers to that question") 
 
 TEST_CASE("the run as profiled is on the grid, and so is the recommended number of workers") {
   const Profile profile = made::profile_of(grid_from_storage());
-  const auto grid = prediction_grid(profile, 3);
+  const auto grid = unanswered_grid(profile, 3);
   REQUIRE(grid.ok());
   std::size_t place = 0;
   for (const GridAxis& axis : grid.value().axes) {
@@ -89,7 +89,7 @@ TEST_CASE("the grid stays small enough for a page, whatever the loader") {
   for (const int workers : {0, 3, 200}) {
     made::TrueJob job = grid_from_storage();
     job.workers = workers;
-    const auto grid = prediction_grid(made::profile_of(job), 7);
+    const auto grid = unanswered_grid(made::profile_of(job), 7);
     REQUIRE(grid.ok());
     CHECK(grid.value().points.size() <= 2100);
   }
