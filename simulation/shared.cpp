@@ -1,6 +1,5 @@
 // Workers and the consumer on one machine whose cores, and perhaps disk, they share (station.hpp).
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <limits>
 #include <tuple>
@@ -20,6 +19,7 @@ struct Worker {
   std::deque<std::size_t> queue{};  ///< batches whose indices were sent to it
   std::size_t batch = 0;
   Stage stage = Stage::idle;
+  int slices = 1;
   int slices_left = 0;
   double batch_began = 0.0;
   double stage_began = 0.0;
@@ -73,19 +73,12 @@ class SharedRun {
 
  private:
   void next_event() {
-    const std::array<Station*, 3> stations{&cores_, &disk_, &delay_};
-    Station* first = nullptr;
-    double soonest = k_never;
-    for (Station* station : stations) {
-      const double in = station->next_leave_in();
-      if (in < soonest) {
-        soonest = in;
-        first = station;
-      }
+    Station* first = &cores_;
+    for (Station* station : {&disk_, &delay_}) {
+      if (station->next_leave() < first->next_leave()) first = station;
     }
-    STALLCAST_CHECK(first != nullptr);
-    now_ += soonest;
-    for (Station* station : stations) station->advance(soonest);
+    STALLCAST_CHECK(first->next_leave() < k_never);
+    now_ = first->next_leave();
     const std::size_t thread = first->leave();
     if (thread == consumer_) {
       step_stage_done();
@@ -106,16 +99,50 @@ class SharedRun {
     worker.batch = worker.queue.front();
     worker.queue.pop_front();
     worker.batch_began = now_;
-    worker.slices_left = slices_;
     made_[worker.batch].made_before = made_before;
-    enter(index, Stage::reading, disk_, work_[worker.batch].read_s);
+    const BatchWork& work = work_[worker.batch];
+    const int stages = (work.read_s > 0.0 ? 1 : 0) + (work.cpu_s > 0.0 ? 1 : 0) + (work.other_s > 0.0 ? 1 : 0);
+    worker.slices = worker.slices_left = stages > 1 ? slices_ : 1;  // of one stage alone, turns make no difference
+    if (stages > 0) {
+      go_on(index, Stage::reading);
+    } else {
+      enter(index, Stage::occupied, delay_, 0.0);
+    }
+  }
+
+  /// From `stage` on, the first that takes time, in this slice or the next (idle: a slice is over); after the last
+  /// slice the batch is made.
+  void go_on(std::size_t index, Stage stage) {
+    Worker& worker = workers_[index];
+    const BatchWork& work = work_[worker.batch];
+    while (true) {
+      switch (stage) {
+        case Stage::reading:
+          if (work.read_s > 0.0) return enter(index, stage, disk_, work.read_s);
+          stage = Stage::computing;
+          break;
+        case Stage::computing:
+          if (work.cpu_s > 0.0) return enter(index, stage, cores_, work.cpu_s);
+          stage = Stage::occupied;
+          break;
+        case Stage::occupied:
+          if (work.other_s > 0.0) return enter(index, stage, delay_, work.other_s);
+          stage = Stage::idle;
+          break;
+        case Stage::idle:
+          if (--worker.slices_left == 0) return finish_batch(index);
+          stage = Stage::reading;
+          break;
+      }
+    }
   }
 
   void enter(std::size_t index, Stage stage, Station& station, double demand) {
-    workers_[index].stage = stage;
-    workers_[index].stage_began = now_;
-    workers_[index].crowded_before = station.crowded_s();
-    station.arrive(index, demand / slices_);
+    Worker& worker = workers_[index];
+    worker.stage = stage;
+    worker.stage_began = now_;
+    worker.crowded_before = station.crowded_s(now_);
+    station.arrive(now_, index, demand / worker.slices);
   }
 
   void worker_stage_done(std::size_t index) {
@@ -123,17 +150,14 @@ class SharedRun {
     Made& made = made_[worker.batch];
     if (worker.stage == Stage::reading) {
       run_.reading_s += now_ - worker.stage_began;
-      made.storage_s += disk_.crowded_s() - worker.crowded_before;
-      enter(index, Stage::computing, cores_, work_[worker.batch].cpu_s);
+      made.storage_s += disk_.crowded_s(now_) - worker.crowded_before;
+      go_on(index, Stage::computing);
     } else if (worker.stage == Stage::computing) {
       run_.computing_s += now_ - worker.stage_began;
-      made.cores_s += cores_.crowded_s() - worker.crowded_before;
-      enter(index, Stage::occupied, delay_, work_[worker.batch].other_s);
-    } else if (--worker.slices_left > 0) {
-      enter(index, Stage::reading, disk_, work_[worker.batch].read_s);
+      made.cores_s += cores_.crowded_s(now_) - worker.crowded_before;
+      go_on(index, Stage::occupied);
     } else {
-      made.making_s = now_ - worker.batch_began;
-      finish_batch(index);
+      go_on(index, Stage::idle);
     }
   }
 
@@ -141,6 +165,7 @@ class SharedRun {
     Worker& worker = workers_[index];
     const std::size_t batch = worker.batch;
     made_[batch].ready = true;
+    made_[batch].making_s = now_ - worker.batch_began;
     if (!setup_.in_order) arrived_.emplace_back(batch, index);
     worker.stage = Stage::idle;
     if (!worker.queue.empty()) begin_batch(index, batch);
@@ -172,8 +197,8 @@ class SharedRun {
     asking_ = false;
     consumer_busy_ = true;
     step_computing_ = true;
-    step_crowded_before_ = cores_.crowded_s();
-    cores_.arrive(consumer_, steps_[delivered_].cpu_s, step_threads_);
+    step_crowded_before_ = cores_.crowded_s(now_);
+    cores_.arrive(now_, consumer_, steps_[delivered_].cpu_s, step_threads_);
     ++delivered_;
     issue(next_worker, delivered_ - 1);
   }
@@ -181,8 +206,8 @@ class SharedRun {
   void step_stage_done() {
     if (step_computing_) {
       step_computing_ = false;
-      step_cores_s_[delivered_ - 1] = cores_.crowded_s() - step_crowded_before_;
-      delay_.arrive(consumer_, steps_[delivered_ - 1].device_s);
+      step_cores_s_[delivered_ - 1] = cores_.crowded_s(now_) - step_crowded_before_;
+      delay_.arrive(now_, consumer_, steps_[delivered_ - 1].device_s);
     } else {
       ask();
     }

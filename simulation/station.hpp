@@ -11,47 +11,44 @@
 #include <cstddef>
 #include <functional>
 #include <limits>
-#include <queue>
 #include <vector>
 
 namespace stallcast::simulation {
 
 inline constexpr double k_never = std::numeric_limits<double>::infinity();
 
-/// Threads being served, each at the speed min(1, capacity / how many there are).
+/// Threads being served, each at the speed min(1, capacity / how many there are). Between its own arrivals and
+/// departures nothing has to be done for a station: its next departure is a time that is known. Times do not go back.
 class Station {
  public:
   explicit Station(double capacity) : capacity_(capacity) {}
 
-  /// `width` threads arrive that leave together, each with `demand`.
-  void arrive(std::size_t thread, double demand, double width = 1.0) {
-    leaving_.push({virtual_now_ + demand, thread, width});
-    present_ += width;
+  /// `width` threads arrive at the time `now` that leave together, each with `demand`.
+  void arrive(double now, std::size_t thread, double demand, double width = 1.0) {
+    advance_to(now);
+    insert({virtual_now_ + demand, thread, width});
+    change_present(present_ + width);
   }
 
-  [[nodiscard]] double next_leave_in() const {
-    return leaving_.empty() ? k_never : std::max(0.0, leaving_.top().when - virtual_now_) / speed();
-  }
+  /// When the first will leave, if none arrives before; k_never: nobody is there.
+  [[nodiscard]] double next_leave() const { return next_leave_; }
 
-  void advance(double elapsed) {
-    if (present_ > capacity_) crowded_s_ += elapsed;
-    if (!leaving_.empty()) virtual_now_ += elapsed * speed();
-  }
-
+  /// Who leaves at the time next_leave().
   std::size_t leave() {
-    const Leaving first = leaving_.top();
-    leaving_.pop();
+    advance_to(next_leave_);
+    const Leaving first = leaving_.back();
+    leaving_.pop_back();
     virtual_now_ = first.when;  // exactly, so that rounding does not pile up
-    present_ = leaving_.empty() ? 0.0 : present_ - first.width;
+    change_present(leaving_.empty() ? 0.0 : present_ - first.width);
     return first.thread;
   }
 
-  /// How long, since the start, there were more threads than the station serves at full speed.
-  [[nodiscard]] double crowded_s() const { return crowded_s_; }
+  /// How long, from the start to the time `now`, there were more threads than the station serves at full speed.
+  [[nodiscard]] double crowded_s(double now) const {
+    return crowded_s_ + (present_ > capacity_ ? now - changed_ : 0.0);
+  }
 
  private:
-  [[nodiscard]] double speed() const { return std::min(1.0, capacity_ / present_); }
-
   struct Leaving {
     double when = 0.0;  ///< by the virtual clock
     std::size_t thread = 0;
@@ -61,11 +58,32 @@ class Station {
       return when != other.when ? when > other.when : thread > other.thread;
     }
   };
+
+  /// Those who leave later stay before it: a machine's threads are few, and the newest often leave last.
+  void insert(const Leaving& leaving) {
+    leaving_.insert(std::upper_bound(leaving_.begin(), leaving_.end(), leaving, std::greater<>()), leaving);
+  }
+
+  void advance_to(double now) {
+    crowded_s_ = crowded_s(now);
+    if (!leaving_.empty()) virtual_now_ += (now - changed_) * speed_;
+    changed_ = now;
+  }
+
+  void change_present(double present) {
+    present_ = present;
+    speed_ = std::min(1.0, capacity_ / present_);
+    next_leave_ = leaving_.empty() ? k_never : changed_ + std::max(0.0, leaving_.back().when - virtual_now_) / speed_;
+  }
+
   double capacity_;
+  double changed_ = 0.0;  ///< when somebody came or went last; what follows is of that time
   double virtual_now_ = 0.0;
   double crowded_s_ = 0.0;
   double present_ = 0.0;
-  std::priority_queue<Leaving, std::vector<Leaving>, std::greater<>> leaving_{};
+  double speed_ = 1.0;  ///< of the virtual clock
+  double next_leave_ = k_never;
+  std::vector<Leaving> leaving_{};  ///< who leaves first last
 };
 
 }  // namespace stallcast::simulation

@@ -164,8 +164,7 @@ Status answer_points(const Profile& profile, std::vector<Prediction>& points) {
   const std::size_t parts = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, k_most_grid_threads);
   std::vector<std::future<Status>> others;
   for (std::size_t part = 1; part < parts; ++part) {
-    others.push_back(
-        std::async(std::launch::async, [&, part] { return answer_part(profile, part, parts, points); }));
+    others.push_back(std::async(std::launch::async, [&, part] { return answer_part(profile, part, parts, points); }));
   }
   Status all = answer_part(profile, 0, parts, points);
   for (std::future<Status>& other : others) {

@@ -1,6 +1,7 @@
 /// The loader recursion fed by the measured distributions: the answer to single scenarios.
 #pragma once
 
+#include <map>
 #include <vector>
 
 #include "model/setting/setting.hpp"
@@ -39,8 +40,28 @@ class Recursion {
   void fit(const ServiceDemands& as_found);
 
  private:
+  /// What a run depends on that nothing limits: seconds of one batch, and who makes and takes them on what.
+  struct Course {
+    int workers = 0;
+    int prefetch = 2;
+    bool in_order = true;
+    double batch = 0.0;  ///< samples
+    double cores = 1.0;
+    double read_s = 0.0;  ///< at the shared storage
+    double cpu_s = 0.0;
+    double other_s = 0.0;
+    double receive_s = 0.0;
+    double receive_cpu_s = 0.0;
+    double device_s = 0.0;  ///< of the step
+    double step_cpu_s = 0.0;
+    double step_threads = 1.0;
+    auto operator<=>(const Course&) const = default;
+  };
+
   /// Nothing limits, but a worker waits for `held_back_s` in the making of each batch.
   [[nodiscard]] Played play_held_back(const ServiceDemands& input, double batch, double held_back_s) const;
+  [[nodiscard]] Played run(const Course& course) const;
+  [[nodiscard]] std::vector<double> relative_makings(double batch) const;  ///< with a mean near 1
 
   /// What the workers do, beside the steps as found.
   struct Making {
@@ -58,6 +79,8 @@ class Recursion {
   double step_factor_ = 1.0;
   std::vector<double> making_{};  ///< relative to their mean, which is 1
   std::vector<double> step_{};
+  /// What was played before: many questions differ in nothing but a limit.
+  mutable std::map<Course, Played> played_{};
 };
 
 }  // namespace stallcast

@@ -212,10 +212,10 @@ class Measured(harness.ShimTest):
             self.assertMultiLineEqual(without_addresses(measured.err), without_addresses(plain.err))
 
     def test_a_tool_that_has_died_is_let_go_of(self):
-        job = [json.dumps([{"workers": 2, "epochs": 30, "step_s": 0.08}])]  # some 17 s
-        plain = self.python(JOB, *job, shim=False)
-        left = self.python(JOB, *job, segments=dense(200, end=False), alive=4)
-        self.assertEqual((left.status, left.err, left.out), (0, "", plain.out))
+        job = {"workers": 2, "epochs": 30}
+        slow = json.dumps([dict(job, step_s=0.08)])  # some 17 s
+        left = self.python(JOB, slow, segments=dense(200, end=False), alive=4)
+        self.assertEqual((left.status, left.err, left.out), (0, "", self.plain([job])[0]))
         consumer = max(left.run.recordings, key=lambda r: len(r.waits))
         self.assertTrue(any(mark["what"] == "let_go" for mark in consumer.texts["mark"]))
         self.assertGreater(len(consumer.waits), 200)  # what came after is recorded as well
