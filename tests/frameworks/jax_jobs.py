@@ -117,10 +117,77 @@ def jax_compiling(folder, seen, epochs):
             seen.batch(epoch, values)
 
 
+def keras_jax(folder, seen, epochs, workers=1):
+    """Model.fit of Keras over a PyDataset, and an evaluation after each epoch."""
+    os.environ["KERAS_BACKEND"] = "jax"
+    import keras as k
+
+    k.utils.set_random_seed(1)
+    state = {"epoch": 0}
+
+    class Files(k.utils.PyDataset):
+        def __init__(self, size, **options):
+            super().__init__(**options)
+            self.arrays, self.size = Arrays(folder), size
+
+        def __len__(self):
+            return -(-len(self.arrays) // self.size)
+
+        def __getitem__(self, number):
+            indices = range(number * self.size, min((number + 1) * self.size, len(self.arrays)))
+            values = numpy.stack([self.arrays[index] for index in indices])
+            return values, numpy.zeros((len(values), 1), "float32")
+
+    class Timed:
+        def __init__(self, iterator, trains):
+            self.iterator, self.trains = iterator, trains
+
+        def __next__(self):
+            begin_ns = time.monotonic_ns()
+            batch = next(self.iterator)
+            seen.took(begin_ns)
+            if self.trains:
+                seen.batch(state["epoch"], numpy.asarray(batch[0]))
+            return batch
+
+    class Classifier(k.Sequential):
+        def make_train_function(self, force=False):
+            super().make_train_function(force)
+            self.train_function = self.timed(self.train_function, True)
+
+        def make_test_function(self, force=False):
+            super().make_test_function(force)
+            self.test_function = self.timed(self.test_function, False)
+
+        def timed(self, function, trains):
+            if hasattr(function, "is_timed"):
+                return function
+
+            def timed(variables, iterator):
+                return function(variables, Timed(iterator, trains))
+
+            timed.is_timed = True
+            return timed
+
+    class Epochs(k.callbacks.Callback):
+        def on_epoch_begin(self, epoch, logs=None):
+            state["epoch"] = epoch
+
+    model = Classifier([k.Input((3, 32, 32)), k.layers.Flatten(), k.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    model.fit(Files(BATCH, workers=workers, max_queue_size=4), validation_data=Files(64), epochs=epochs, verbose=0,
+              callbacks=[Epochs()])
+
+
+def keras_jax_threads(folder, seen, epochs):
+    keras_jax(folder, seen, epochs, workers=2)
+
+
 # name: (job, module that it needs beyond numpy)
 JOBS = {"jax_torch": (jax_torch, "optax"), "jax_torch_evaluating": (jax_torch_evaluating, "optax"),
         "jax_tf_data": (jax_tf_data, "tensorflow"), "jax_wrapped": (jax_wrapped, "optax"),
-        "jax_compiling": (jax_compiling, "jax"), "jax_function": (jax_function, "optax")}
+        "jax_compiling": (jax_compiling, "jax"), "jax_function": (jax_function, "optax"),
+        "keras_jax": (keras_jax, "keras"), "keras_jax_threads": (keras_jax_threads, "keras")}
 
 
 def main():

@@ -75,6 +75,50 @@ with ThreadPoolExecutor(1) as pool:
 """)
         self.assert_handed(consumer, "concurrent.futures.Future.result")
 
+    RESULTS = LOADER + """
+import queue, threading, time
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from multiprocessing.pool import ThreadPool
+def slowly(batch, number):
+    time.sleep(0.5 if number == 20 else 0)
+    return batch
+"""
+
+    def assert_waited(self, consumer, where):
+        self.assert_handed(consumer, where)
+        self.assertGreaterEqual(max(wait.end_ns - wait.begin_ns for wait in consumer.deliveries()), 400000000)
+
+    def test_queue_of_results(self):
+        """As Keras' workers fill: which of the two calls waits differs."""
+        for how, where in (("pool.apply_async(slowly, (batch, number))", "multiprocessing.pool.ApplyResult.get"),
+                           ("done(slowly(batch, number))", "concurrent.futures.Future.result")):
+            with self.subTest(how):
+                (consumer,) = self.both(self.RESULTS + """
+handed, pool = queue.Queue(2), ThreadPool(1)
+def done(batch):
+    future = Future()
+    future.set_result(batch)
+    return future
+def feed():
+    for number, batch in enumerate(loader):
+        handed.put(HOW)
+    handed.put(None)
+threading.Thread(target=feed).start()
+for result in iter(handed.get, None):
+    train(*(result.get if hasattr(result, "get") else result.result)())
+""".replace("HOW", how))
+                self.assert_waited(consumer, where)
+
+    def test_results_as_they_are_completed(self):
+        (consumer,) = self.both(self.RESULTS + """
+batches = iter(loader)
+with ThreadPoolExecutor(1) as pool:
+    for number in range(25):
+        for future in as_completed([pool.submit(lambda: slowly(next(batches), number))]):
+            train(*future.result())
+""")
+        self.assert_waited(consumer, "concurrent.futures.Future.result")
+
     def test_event(self):
         (consumer,) = self.both(LOADER + """
 import collections, threading

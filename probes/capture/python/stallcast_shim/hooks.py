@@ -13,6 +13,7 @@ _PATCHES = {
     "tensorflow.python.data.ops.iterator_ops": "loaders.tfdata",
     "tensorflow.python.data.ops.dataset_ops": "loaders.tfdata",
     "keras.src.backend.tensorflow.trainer": "loaders.keras",
+    "keras.src.backend.jax.trainer": "loaders.keras_jax",
     "nvidia.dali.plugin.pytorch": "loaders.dali",
     "nvidia.dali.plugin.paddle": "loaders.dali",
     "nvidia.dali.plugin.jax.iterator": "loaders.dali",

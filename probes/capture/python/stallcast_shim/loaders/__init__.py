@@ -5,6 +5,7 @@
     counting   samples of a batch of theirs
     tfdata     tf.data, where Python pulls its batches
     keras      Model.fit of Keras on TensorFlow: lets Python pull
+    keras_jax  Model.fit of Keras on JAX: PyDatasets and arrays
     dali       DALI's iterators
     dali_dynamic   epochs of readers in DALI's dynamic mode
     grain      Grain's DataLoader, IterDataset and MapDataset

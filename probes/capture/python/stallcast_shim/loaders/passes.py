@@ -125,3 +125,12 @@ def end(current_pass):
         calls.wait_end(current_pass.iterator_id, current_pass.delivered, 0, capture.UNKNOWN, flags)
     except Exception as error:
         capture.fail("ending an epoch", error)
+
+
+def end_unasked(current_pass):
+    """The batch given was the last, as its loader knows: nobody will ask for a further one."""
+    if calls.enabled:
+        calls.wait_begin()
+        if current_pass.known.makes_here:
+            calls.batch_begin(current_pass.iterator_id, current_pass.delivered, capture.UNKNOWN)
+    end(current_pass)

@@ -45,10 +45,14 @@ _BLOCKING = (
     ("threading", "Thread", "join"),
     ("selectors", "EpollSelector", "select"),
 )
+# What others make is asked for once it is there, after a wait elsewhere: for a queue of results, or in as_completed()
+_RESULTS = ("multiprocessing.pool.ApplyResult.get", "concurrent.futures.Future.result")
+_BEFORE_RESULTS = (("queue", "Queue", "get"), ("threading", "Event", "wait"), ("threading", "Condition", "wait"))
+_RIGHT_BEFORE_NS = 1000000  # more, and the script did something else
 
 _BLOCKED_NS = 500000  # a call that took less has not waited: get_nowait()
 _IDLE_STEPS = 4  # before which no loader gave a batch to anyone: those that did without gradients evaluate
-_state = {"begun": False, "thread": None, "blocked": None, "told": False, "idle": 0}
+_state = {"begun": False, "thread": None, "blocked": None, "told": False, "idle": 0, "blocked_until_ns": 0}
 
 
 def _enter_child():
@@ -120,6 +124,33 @@ def time_sources(codes):
     for function, name in (by_code[code] for code in codes):
         real = replace.copy_of(function)
         replace.call_instead(function, real, _timed(real, known(name).pass_over(real)))
+    if any(by_code[code][1] in _RESULTS for code in codes):
+        for code, (function, _) in _functions(_BEFORE_RESULTS).items():
+            if code not in codes:
+                real = replace.copy_of(function)
+                replace.call_instead(function, real, _timed_before(real))
+
+
+def _goes_on():
+    """The wait that this thread has just ended elsewhere."""
+    return monotonic_ns() - _state["blocked_until_ns"] < _RIGHT_BEFORE_NS
+
+
+def _timed_before(real):
+    @unseen
+    def block(*args, **kwargs):
+        if current.busy or not calls.enabled or threading.get_ident() != _state["thread"]:
+            return real(*args, **kwargs)
+        if not _goes_on():
+            calls.wait_begin()
+        current.busy = True
+        try:
+            return real(*args, **kwargs)
+        finally:
+            current.busy = False
+            _state["blocked_until_ns"] = monotonic_ns()
+
+    return block
 
 
 def _timed(real, handed):
@@ -129,7 +160,7 @@ def _timed(real, handed):
     def get(*args, **kwargs):
         if current.busy or not calls.enabled or threading.get_ident() != _state["thread"]:
             return real(*args, **kwargs)
-        if not asked[0]:
+        if not asked[0] and not _goes_on():
             calls.wait_begin()
         begin_ns = monotonic_ns()
         current.busy = True  # one may call another
@@ -141,6 +172,7 @@ def _timed(real, handed):
         finally:
             current.busy = False
         asked[0] = False
+        _state["blocked_until_ns"] = 0
         try:
             samples = sizes.of_batch(item)
             if samples:
