@@ -23,6 +23,8 @@ from recording import Run
 LIBRARY = os.environ["STALLCAST_TEST_LIB"]
 SHIM = os.environ["STALLCAST_TEST_SHIM"]
 TIMEOUT_S = 120
+# What newer interpreters say of the scripts: they fork beside threads; torch compiles slowly on 3.13.0.
+IGNORED_WARNINGS = "This process", "Guards may run slower"
 
 
 _CONTROL_BYTES = 2 << 20  # more than the block takes
@@ -135,8 +137,7 @@ class ShimTest(unittest.TestCase):
                 env["LD_PRELOAD"] = LIBRARY
         if path:
             env["PYTHONPATH"] = os.pathsep.join(path)
-        # What newer interpreters say of the scripts: they fork beside threads; torch compiles slowly on 3.13.0.
-        env["PYTHONWARNINGS"] = "ignore:This process,ignore:Guards may run slower"
+        env["PYTHONWARNINGS"] = ",".join("ignore:" + message for message in IGNORED_WARNINGS)
         env.update(environment or {})
         seconds = None if alive is True else alive
         with Heartbeat(run_folder, seconds) if segments is not None and alive else contextlib.nullcontext():

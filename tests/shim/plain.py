@@ -6,25 +6,32 @@ import sys
 import tempfile
 import threading
 import types
+import warnings
+
+from harness import IGNORED_WARNINGS
+
+try:
+    import torch  # noqa: F401  (in this process, for all that are forked)
+except ImportError:
+    pass  # the tests are skipped
+_FILTERS = list(warnings.filters)  # before unittest has its own
 
 
 class Plain:
     """How a script ended without us, and what it printed."""
 
-    def __init__(self, path, environment=None):
-        import torch  # noqa: F401  (in this process, for all that are forked)
-
+    def __init__(self, path):
         with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
             process = os.fork()
             if process == 0:
-                _run(path, environment or {}, out.fileno(), err.fileno())
+                _run(path, out.fileno(), err.fileno())
             self.status = os.waitpid(process, 0)[1]
             out.seek(0)
             err.seek(0)
             self.out, self.err = out.read(), err.read()
 
 
-def _run(path, environment, out, err):
+def _run(path, out, err):
     """As the interpreter runs a script, in this process, which ends here."""
     status = 1
     try:
@@ -33,7 +40,9 @@ def _run(path, environment, out, err):
             os.dup2(file, place)
         for name in [name for name in os.environ if name.startswith(("PYTHON", "STALLCAST"))]:
             del os.environ[name]
-        os.environ.update(environment)
+        warnings.filters[:] = _FILTERS
+        for message in IGNORED_WARNINGS:
+            warnings.filterwarnings("ignore", message)
         os.chdir(os.path.dirname(path))
         sys.argv, sys.path[0] = [path], os.path.dirname(path)
         module = sys.modules["__main__"] = types.ModuleType("__main__")
