@@ -95,45 +95,45 @@ Played Recursion::play_held_back(const ServiceDemands& input, double batch, doub
   const bool disk_shared = input.disk_s > 0.0 && input.workers > 1;
   const double receive_s = receiving_s(input, batch);
   const double latency_s = input.latency_s + held_back_s;
-  const Course course{.workers = input.workers,
-                      .prefetch = input.prefetch,
-                      .in_order = input.in_order,
-                      .batch = batch,
-                      .cores = input.cores,
-                      .read_s = making_factor_ * (disk_shared ? input.disk_s : 0.0),
-                      .cpu_s = making_factor_ * input.cpu_s,
-                      // What nobody else disturbs can be done in one go.
-                      .other_s = making_factor_ * (input.other_s + latency_s + (disk_shared ? 0.0 : input.disk_s)),
-                      .receive_s = receive_s,
-                      .receive_cpu_s = std::min(input.workers > 0 ? input.receive_cpu_s : 0.0, receive_s),
-                      .device_s = step_factor_ * input.device_s,
-                      .step_cpu_s = step_factor_ * input.step_cpu_s,
-                      .step_threads = input.step_threads};
-  const auto before = played_.find(course);
+  const Unlimited question{.workers = input.workers,
+                           .prefetch = input.prefetch,
+                           .in_order = input.in_order,
+                           .batch = batch,
+                           .cores = input.cores,
+                           .read_s = making_factor_ * (disk_shared ? input.disk_s : 0.0),
+                           .cpu_s = making_factor_ * input.cpu_s,
+                           // What nobody else disturbs can be done in one go.
+                           .other_s = making_factor_ * (input.other_s + latency_s + (disk_shared ? 0.0 : input.disk_s)),
+                           .receive_s = receive_s,
+                           .receive_cpu_s = std::min(input.workers > 0 ? input.receive_cpu_s : 0.0, receive_s),
+                           .device_s = step_factor_ * input.device_s,
+                           .step_cpu_s = step_factor_ * input.step_cpu_s,
+                           .step_threads = input.step_threads};
+  const auto before = played_.find(question);
   if (before != played_.end()) return before->second;
-  return played_[course] = run(course);
+  return played_[question] = run(question);
 }
 
-Played Recursion::run(const Course& course) const {
-  const std::vector<double> makings = relative_makings(course.batch);
+Played Recursion::run(const Unlimited& question) const {
+  const std::vector<double> makings = relative_makings(question.batch);
   std::vector<simulation::BatchWork> work(k_played_batches);
   std::vector<simulation::StepWork> steps(k_played_batches);
   for (std::size_t i = 0; i < k_played_batches; ++i) {
-    work[i] = {.read_s = makings[i] * course.read_s,
-               .cpu_s = makings[i] * course.cpu_s,
-               .other_s = makings[i] * course.other_s};
-    steps[i] = {.device_s = step_[i] * course.device_s + course.receive_s - course.receive_cpu_s,
-                .cpu_s = step_[i] * course.step_cpu_s + course.receive_cpu_s};
+    work[i] = {.read_s = makings[i] * question.read_s,
+               .cpu_s = makings[i] * question.cpu_s,
+               .other_s = makings[i] * question.other_s};
+    steps[i] = {.device_s = step_[i] * question.device_s + question.receive_s - question.receive_cpu_s,
+                .cpu_s = step_[i] * question.step_cpu_s + question.receive_cpu_s};
   }
-  const bool disk_shared = course.read_s > 0.0;
-  const bool cores_shared = course.workers + course.step_threads > course.cores;
-  const simulation::LoaderSetup setup{course.workers, course.prefetch, course.in_order};
+  const bool disk_shared = question.read_s > 0.0;
+  const bool cores_shared = question.workers + question.step_threads > question.cores;
+  const simulation::LoaderSetup setup{question.workers, question.prefetch, question.in_order};
   // Workers alternate sample by sample; four turns a batch are as good as all of them, and one is not.
-  const int slices = std::clamp(static_cast<int>(course.batch), 1, 4);
-  const simulation::SharedMachine machine{course.cores, disk_shared, 1.0, course.step_threads, slices};
+  const int slices = std::clamp(static_cast<int>(question.batch), 1, 4);
+  const simulation::SharedMachine machine{question.cores, disk_shared, 1.0, question.step_threads, slices};
   const auto run = disk_shared || cores_shared ? simulation::run_loader_shared(setup, machine, work, steps)
                                                : simulation::run_loader(setup, work, steps);
-  const auto in_flight = static_cast<std::size_t>(course.workers) * static_cast<std::size_t>(course.prefetch);
+  const auto in_flight = static_cast<std::size_t>(question.workers) * static_cast<std::size_t>(question.prefetch);
   const std::size_t first = std::min(2 * in_flight + 2, k_played_batches / 4);
   const std::size_t last = k_played_batches - 1;
   const double count = static_cast<double>(last - first);
@@ -142,7 +142,7 @@ Played Recursion::run(const Course& course) const {
   played.wait_s =
       std::accumulate(run.wait_s.begin() + static_cast<std::ptrdiff_t>(first) + 1, run.wait_s.end(), 0.0) / count;
   played.own_s = played.step_s - played.wait_s;
-  played.wait_s += course.receive_s;
+  played.wait_s += question.receive_s;
   return played;
 }
 

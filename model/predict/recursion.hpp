@@ -41,7 +41,7 @@ class Recursion {
 
  private:
   /// What a run depends on that nothing limits: seconds of one batch, and who makes and takes them on what.
-  struct Course {
+  struct Unlimited {
     int workers = 0;
     int prefetch = 2;
     bool in_order = true;
@@ -55,12 +55,12 @@ class Recursion {
     double device_s = 0.0;  ///< of the step
     double step_cpu_s = 0.0;
     double step_threads = 1.0;
-    auto operator<=>(const Course&) const = default;
+    auto operator<=>(const Unlimited&) const = default;
   };
 
   /// Nothing limits, but a worker waits for `held_back_s` in the making of each batch.
   [[nodiscard]] Played play_held_back(const ServiceDemands& input, double batch, double held_back_s) const;
-  [[nodiscard]] Played run(const Course& course) const;
+  [[nodiscard]] Played run(const Unlimited& question) const;
   [[nodiscard]] std::vector<double> relative_makings(double batch) const;  ///< with a mean near 1
 
   /// What the workers do, beside the steps as found.
@@ -80,7 +80,7 @@ class Recursion {
   std::vector<double> making_{};  ///< relative to their mean, which is 1
   std::vector<double> step_{};
   /// What was played before: many questions differ in nothing but a limit.
-  mutable std::map<Course, Played> played_{};
+  mutable std::map<Unlimited, Played> played_{};
 };
 
 }  // namespace stallcast

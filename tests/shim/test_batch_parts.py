@@ -113,6 +113,25 @@ for step in range(40):
         self.assertIn("within the loop itself", mark["reason"])
         self.assertEqual(consumer.waits, [])
 
+    def test_a_module_that_is_a_dataclass(self):
+        """Its own parameters are none of what it is given."""
+        consumer = self.both(GET_BATCH + """
+import dataclasses
+@dataclasses.dataclass(eq=False)
+class Scaled(torch.nn.Module):
+    size: int
+    def __post_init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(torch.ones(self.size))
+    def forward(self, x):
+        return inner(x) * self.scale.mean()
+inner, model = model, Scaled(7)
+for step in range(40):
+    train(*get_batch("train"))
+""")
+        (mark,) = self.marks(consumer, "batch function")
+        self.assertEqual(mark["name"], "get_batch")
+
     def test_functions_whose_arrays_are_copied(self):
         """As a copy to a device is: what the model is given is as long as what they make."""
         consumer = self.both("""

@@ -1,48 +1,11 @@
 """Batches that the training gets from another thread or process: where it waits for them is found, and timed."""
 
 import loop_job
-from harness import ShimTest, main
-
-LOADER = """
-from torch.utils.data import DataLoader, TensorDataset
-loader = DataLoader(TensorDataset(data, torch.arange(100) % 2), batch_size=4)
-"""
-FED = """
-import queue, threading
-handed = queue.Queue(2)
-def feed():
-    for batch in loader:
-        handed.put(batch)
-    handed.put(None)
-threading.Thread(target=feed).start()
-"""
+from handover_case import FED, LOADER, HandoverCase
+from harness import main
 
 
-class HandoverTest(ShimTest):
-    NEEDS = "torch"
-
-    def both(self, content):
-        """The processes of the script that train."""
-        return [recording for recording in loop_job.both(self, content) if recording.steps]
-
-    def marks(self, consumer):
-        return [mark for mark in consumer.texts["mark"] if mark["what"] == "loader in thread"]
-
-    def handed(self, consumer):
-        """(what hands batches over, samples of each wait there)"""
-        texts = [text for text in consumer.texts["loader"] if text["kind"] == "queue"]
-        self.assertLessEqual(len(texts), 1)
-        if not texts:
-            return None
-        loaders = {one["iterator_id"]: one["loader_id"] for one in consumer.texts["iterator"]}
-        waits = [wait.samples for wait in consumer.deliveries() if loaders[wait.iterator_id] == texts[0]["loader_id"]]
-        return texts[0]["dataset_type"], waits
-
-    def assert_handed(self, consumer, where, batches=19, is_in_thread=True):
-        """25 steps. Another thread is known at the second, which counts as the first: two are watched after the third."""
-        self.assertEqual(len(self.marks(consumer)), int(is_in_thread))
-        self.assertEqual(self.handed(consumer), (where, [4] * batches))
-
+class HandoverTest(HandoverCase):
     def test_queue(self):
         (consumer,) = self.both(LOADER + FED + """
 import inspect
@@ -55,69 +18,6 @@ except queue.Empty as error:
 print(inspect.signature(queue.Queue.get))
 """)
         self.assert_handed(consumer, "queue.Queue.get")
-
-    def test_future(self):
-        (consumer,) = self.both(LOADER + """
-from concurrent.futures import ThreadPoolExecutor
-with ThreadPoolExecutor(1) as pool:
-    batches = iter(loader)
-    ahead = pool.submit(next, batches, None)
-    while True:
-        batch = ahead.result()
-        if batch is None:
-            break
-        ahead = pool.submit(next, batches, None)
-        train(*batch)
-    try:
-        pool.submit(int, "x").result()
-    except ValueError as error:
-        print(error)
-""")
-        self.assert_handed(consumer, "concurrent.futures.Future.result")
-
-    RESULTS = LOADER + """
-import queue, threading, time
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from multiprocessing.pool import ThreadPool
-def slowly(batch, number):
-    time.sleep(0.5 if number == 20 else 0)
-    return batch
-"""
-
-    def assert_waited(self, consumer, where):
-        self.assert_handed(consumer, where)
-        self.assertGreaterEqual(max(wait.end_ns - wait.begin_ns for wait in consumer.deliveries()), 400000000)
-
-    def test_queue_of_results(self):
-        """As Keras' workers fill: which of the two calls waits differs."""
-        for how, where in (("pool.apply_async(slowly, (batch, number))", "multiprocessing.pool.ApplyResult.get"),
-                           ("done(slowly(batch, number))", "concurrent.futures.Future.result")):
-            with self.subTest(how):
-                (consumer,) = self.both(self.RESULTS + """
-handed, pool = queue.Queue(2), ThreadPool(1)
-def done(batch):
-    future = Future()
-    future.set_result(batch)
-    return future
-def feed():
-    for number, batch in enumerate(loader):
-        handed.put(HOW)
-    handed.put(None)
-threading.Thread(target=feed).start()
-for result in iter(handed.get, None):
-    train(*(result.get if hasattr(result, "get") else result.result)())
-""".replace("HOW", how))
-                self.assert_waited(consumer, where)
-
-    def test_results_as_they_are_completed(self):
-        (consumer,) = self.both(self.RESULTS + """
-batches = iter(loader)
-with ThreadPoolExecutor(1) as pool:
-    for number in range(25):
-        for future in as_completed([pool.submit(lambda: slowly(next(batches), number))]):
-            train(*future.result())
-""")
-        self.assert_waited(consumer, "concurrent.futures.Future.result")
 
     def test_event(self):
         (consumer,) = self.both(LOADER + """

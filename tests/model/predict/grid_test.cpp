@@ -55,7 +55,7 @@ TEST_CASE("every point of the grid is what the model answers to that question") 
 
 TEST_CASE("the run as profiled is on the grid, and so is the recommended number of workers") {
   const Profile profile = made::profile_of(grid_from_storage());
-  const auto grid = unanswered_grid(profile, 3);
+  const auto grid = prediction_grid(profile, 3);
   REQUIRE(grid.ok());
   std::size_t place = 0;
   for (const GridAxis& axis : grid.value().axes) {

@@ -190,35 +190,20 @@ def wrap_next(owner, library, name="__next__"):
     setattr(owner, name, pull)
 
 
-@unseen
 def through(generator, source):
-    """A generator's own items, each pulled as a wait; what is sent, thrown and closed reaches it."""
-    pull = generator.__next__
-    while True:
+    """A generator's own items, each pulled as a wait."""
+
+    @unseen
+    def wait(pull):
         current_pass = None
         try:
             if not current.busy and calls.enabled:
                 current_pass = source.pass_of()
         except Exception as error:
             capture.fail("starting a pass", error)
-        if source.is_left:
-            return (yield from generator)
-        try:
-            item = pull() if current_pass is None else passes.wait(current_pass, pull)
-        except StopIteration as end:
-            return end.value
-        except BaseException as error:
-            leave_out(error)
-            raise
-        try:
-            sent = yield item
-        except GeneratorExit:
-            generator.close()
-            raise
-        except BaseException as error:
-            pull = functools.partial(generator.throw, error)
-        else:
-            pull = generator.__next__ if sent is None else functools.partial(generator.send, sent)
+        return pull() if current_pass is None else passes.wait(current_pass, pull)
+
+    return passes.through(generator, wait, lambda: source.is_left)
 
 
 def tree(root, inner, most=256):

@@ -11,7 +11,6 @@ import sys
 from .. import capture
 from ..capture import calls
 from ..frames import leave_out, unseen
-from ..torch_loader import loader
 from . import adapters, passes
 from .adapters import integer
 
@@ -63,11 +62,15 @@ def patch(module):
     @functools.wraps(real)
     @unseen
     def _get_iterator(self):
-        iterator = real(self)
+        try:
+            iterator = real(self)
+        except BaseException as error:
+            leave_out(error)
+            raise
         if not calls.enabled:
             return iterator
         try:
-            return _watched(self.data_adapter, iterator, _puller(sys._getframe(1)))
+            return _watched(self, iterator, _puller(sys._getframe(1)))
         except Exception as error:
             capture.fail("watching Keras", error)
             return iterator
@@ -84,24 +87,17 @@ def _puller(frame):
     return None
 
 
-def _watched(adapter, iterator, puller):
+def _watched(epochs, iterator, puller):
+    """Nothing of the script's is called: how long a data set is has been asked by Keras."""
+    adapter = epochs.data_adapter
     describe = _DESCRIBED.get(type(adapter).__name__)
     if describe is None or puller not in _PULLS or not adapters.counts_here():
         return iterator
     text, makes_here = describe(adapter)
-    of_loader = _loader(adapter, text, puller)
+    of_loader = adapters.loader_like(dict(text, puller=puller))  # a script may call fit for each epoch
+    of_loader.trains = puller == "fit"
     source = adapters.Source(of_loader, passes.Known("jax", text, makes_here=makes_here))
-    return Pulled(iter(iterator), source, integer(adapter.num_batches))
-
-
-def _loader(adapter, text, puller):
-    """One for all fits over a PyDataset, or over arrays that are described alike; never one that is evaluated, too."""
-    if puller != "fit":
-        return adapters.loader_like(dict(text, puller=puller))
-    dataset = getattr(adapter, "py_dataset", None)
-    found = adapters.loader_like(text) if dataset is None else loader.loader_of(dataset)
-    found.trains = True
-    return found
+    return Pulled(iter(iterator), source, integer(vars(epochs).get("_num_batches")))
 
 
 def _of_arrays(adapter):
@@ -113,15 +109,16 @@ def _of_arrays(adapter):
 
 
 def _of_pydataset(adapter):
-    dataset, makes_here = adapter.py_dataset, getattr(adapter, "enqueuer", None) is None
-    in_processes = bool(dataset.use_multiprocessing) and not makes_here
-    workers = integer(dataset.workers)
+    told = getattr(adapter.py_dataset, "__dict__", {})
+    makes_here = getattr(adapter, "enqueuer", None) is None
+    in_processes = not makes_here and bool(told.get("_use_multiprocessing"))
+    workers = integer(told.get("_workers"))
     text = passes.loader_text(
         "keras", composition="serial" if makes_here else "unknown" if in_processes else "overlapped",
         num_workers=0 if makes_here else workers if in_processes else None,
         threads=None if makes_here or in_processes else workers,
-        read_ahead=None if makes_here else integer(dataset.max_queue_size),
-        dataset_type=type(dataset).__name__[:200], shuffled=bool(getattr(adapter, "shuffle", False)))
+        read_ahead=None if makes_here else integer(told.get("_max_queue_size")),
+        dataset_type=type(adapter.py_dataset).__name__[:200], shuffled=bool(vars(adapter).get("shuffle")))
     return text, makes_here
 
 

@@ -3,9 +3,11 @@
     pass begins -> its loader is described -> wait_begin -> the loader's own next -> wait_end
 """
 
+import functools
+
 from .. import capture, sizes
 from ..capture import calls
-from ..frames import unseen
+from ..frames import leave_out, unseen
 from ..states import jax_steps, phases
 from ..states.segment_run import run
 from ..thread import current, process, took_batch
@@ -134,3 +136,33 @@ def end_unasked(current_pass):
         if current_pass.known.makes_here:
             calls.batch_begin(current_pass.iterator_id, current_pass.delivered, capture.UNKNOWN)
     end(current_pass)
+
+
+def _never():
+    return False
+
+
+@unseen
+def through(generator, wait, is_left=_never):
+    """A generator's own items, each as wait(pull) gives it; what is sent, thrown and closed reaches it. Once is_left() nobody
+    stands between."""
+    following = pull = generator.__next__
+    while True:
+        if pull is following and is_left():
+            return (yield from generator)
+        try:
+            item = wait(pull)
+        except StopIteration as end:
+            return end.value
+        except BaseException as error:
+            leave_out(error)
+            raise
+        try:
+            sent = yield item
+        except GeneratorExit:
+            generator.close()
+            raise
+        except BaseException as error:
+            pull = functools.partial(generator.throw, error)
+        else:
+            pull = following if sent is None else functools.partial(generator.send, sent)

@@ -10,7 +10,7 @@ import weakref
 
 from .. import capture, sizes
 from ..capture import calls
-from ..frames import leave_out, unseen
+from ..frames import unseen
 from ..loaders import passes
 from ..thread import current
 from . import handover, replace, running, watch
@@ -161,34 +161,11 @@ class Timed:
         return self.wait(functools.partial(original, *args, **kwargs))
 
     def generate(self, original, *args, **kwargs):
-        return _through(original(*args, **kwargs), self.wait)
+        return passes.through(original(*args, **kwargs), self.wait)
 
 
 class _Source:
     """Stands for the loader of the evaluation."""
-
-
-@unseen
-def _through(generator, wait):
-    """The generator, with each item waited for; what is sent and thrown reaches it."""
-    pull = generator.__next__
-    while True:
-        try:
-            item = wait(pull)
-        except StopIteration as end:
-            return end.value
-        except BaseException as error:
-            leave_out(error)
-            raise
-        try:
-            sent = yield item
-        except GeneratorExit:
-            generator.close()
-            raise
-        except BaseException as error:
-            pull = functools.partial(generator.throw, error)
-        else:
-            pull = generator.__next__ if sent is None else functools.partial(generator.send, sent)
 
 
 def _none(batch):

@@ -147,7 +147,7 @@ class Watch:
             self.arrays.note(list(frame.f_locals.values()), node.taken, are_fields=False)
         if code in self._forward:
             if not self._forwards:
-                values = list(frame.f_locals.values())
+                values = [value for name, value in frame.f_locals.items() if name != "self"]  # whose parameters are no batch
                 self.arrays.note(values, self.given)
                 self.first_lengths |= first_lengths(values)
                 self.forward_calls += 1
