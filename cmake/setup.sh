@@ -112,7 +112,8 @@ build_jobs() {
   printf '%s\n' "$cores"
 }
 
-# How many tests at once, in slots of half a core: most tests take two of them (tests/CMakeLists.txt).
+# How many tests at once, in slots of a third of a core: most tests take two of them (tests/CMakeLists.txt), and wait as much
+# as they compute.
 test_slots() {
-  printf '%s\n' $(($(nproc) * 2))
+  printf '%s\n' $(($(nproc) * 3))
 }
