@@ -68,4 +68,8 @@ std::string line_of(const LoaderTerms& terms) {
   return line;
 }
 
+bool trains_without_torch(std::string_view framework) {
+  return framework == "jax" || framework == "tensorflow";
+}
+
 }  // namespace stallcast

@@ -22,4 +22,8 @@ struct LoaderTerms {
 /// Likewise with "..." in their places: where it is not known what they are.
 [[nodiscard]] std::string line_of(const LoaderTerms& terms);
 
+/// Whether the framework ("jax", "tensorflow") takes NumPy's arrays: where a loop of its own is to be served by a
+/// loader, that is Grain rather than torch's.
+bool trains_without_torch(std::string_view framework);
+
 }  // namespace stallcast

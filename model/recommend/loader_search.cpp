@@ -87,7 +87,7 @@ std::string loader_line(const Profile& profile, const LoaderChoice& choice) {
   const std::string maker = own_loop ? job.dataset_type : "";
   const bool changes = job.num_workers && *job.num_workers != choice.workers;
   if (!maker.empty() && choice.workers == 0 && !changes) return maker + " as it is, in the training process";
-  if (!maker.empty() && choice.workers > 0 && job.framework == "jax") {
+  if (!maker.empty() && choice.workers > 0 && trains_without_torch(job.framework)) {
     return maker + " behind grain's IterDataset.mp_prefetch(grain.MultiprocessingOptions(num_workers=" +
            std::to_string(choice.workers) + ", per_worker_buffer_size=" + std::to_string(choice.prefetch) + "))";
   }

@@ -52,7 +52,7 @@ bool is_own_loop(const Job& job) {
 std::optional<NextStep> make_ahead(const Case& c) {
   if (!c.d.prep && !c.d.fetch) return std::nullopt;  // what it waits for is not known
   const std::string maker = c.p.job.dataset_type.empty() ? "the loop" : c.p.job.dataset_type;
-  const char* loader = c.p.job.framework == "jax" ? "grain's mp_prefetch" : "a DataLoader";
+  const char* loader = trains_without_torch(c.p.job.framework) ? "grain's mp_prefetch" : "a DataLoader";
   std::string why = fmt::format(
       "{} makes every batch between two steps, so its whole time is waiting. Worker processes ({} with "
       "num_workers=1 or more) make batches during the steps; a thread that is one batch ahead hides what waits for "

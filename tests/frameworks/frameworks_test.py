@@ -34,9 +34,11 @@ LIGHT = "plain,lasting,iterable,evaluating,wrapped"
 # Batches come from threads or processes that cannot be held back: these jobs are recorded passively.
 NOT_SWITCHED = ("wrapped", "tf_data", "tf_records", "keras", "dali", "dali_dynamic", "grain_threads", "grain_serial",
                 "grain_processes", "grain_loader", "grain_evaluating", "datasets_batches", "datasets_stream",
-                "nodes_threads", "nodes_serial", "spdl", "ray_data", "jax_tf_data", "jax_wrapped", "jax_function", "keras_jax", "keras_jax_threads")
-LATE = {"jax_function": 12}  # batches that are taken before it is found what makes them
-UNSEEN_STEPS = {"jax_function": 1, "keras_jax": 0, "keras_jax_threads": 0}  # of jobs without an optimizer of torch's
+                "nodes_threads", "nodes_serial", "spdl", "ray_data", "jax_tf_data", "jax_wrapped", "jax_function", "keras_jax",
+                "keras_jax_threads", "tf_function", "tf_eager", "keras_on_batch")
+LATE = {"jax_function": 12, "tf_function": 12, "tf_eager": 5, "keras_on_batch": 5}  # batches that are taken before it is found what makes them
+UNSEEN_STEPS = {"jax_function": 1, "keras_jax": 0, "keras_jax_threads": 0, "tf_function": 0, "tf_eager": 0,
+                "keras_on_batch": 0}  # of jobs without an optimizer of torch's
 PACKAGES = {"streaming": "mosaicml-streaming", "nvidia.dali": "nvidia-dali-cuda120",
             "nvidia.dali.experimental.dynamic": "nvidia-dali-cuda120",
             "tensorflow": "tensorflow-cpu", "torch_sparse": "torch-sparse", "dgl.graphbolt": "dgl",
@@ -50,9 +52,10 @@ def jobs():
     import jax_jobs
     import jobs as torch_jobs
     import other_jobs
+    import tensorflow_jobs
     import thread_jobs
 
-    modules = (torch_jobs, thread_jobs, other_jobs, graph_jobs, jax_jobs, format_jobs)
+    modules = (torch_jobs, thread_jobs, other_jobs, graph_jobs, jax_jobs, tensorflow_jobs, format_jobs)
     known = {name: (module.__name__ + ".py", needs) for module in modules
              for name, (_, needs) in module.JOBS.items()}
     wanted = os.environ.get("STALLCAST_FRAMEWORKS", LIGHT)

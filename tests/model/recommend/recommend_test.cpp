@@ -168,19 +168,22 @@ TEST_CASE("loading in the consumer is right where handing over costs most and th
   CHECK(advice_for(profile).loader_line == "get_batch as it is, in the training process");
 }
 
-TEST_CASE("batches of a function that JAX trains with are made ahead by Grain") {
+TEST_CASE("batches of a function that JAX or TensorFlow trains with are made ahead by Grain") {
   TrueJob job;
   job.cores = 16.0;
   job.cpu_s = 0.01;
   Profile profile = profile_of(job);
   profile.job.loader_kind = "function";
   profile.job.dataset_type = "get_batch";
-  profile.job.framework = "jax";
-  const Recommendation out = advice_for(profile);
-  REQUIRE(out.best.workers > 0);
-  CHECK(out.loader_line ==
-        "get_batch behind grain's IterDataset.mp_prefetch(grain.MultiprocessingOptions(num_workers=" +
-            std::to_string(out.best.workers) + ", per_worker_buffer_size=" + std::to_string(out.best.prefetch) + "))");
+  for (const char* framework : {"jax", "tensorflow"}) {
+    profile.job.framework = framework;
+    const Recommendation out = advice_for(profile);
+    REQUIRE(out.best.workers > 0);
+    CHECK(out.loader_line ==
+          "get_batch behind grain's IterDataset.mp_prefetch(grain.MultiprocessingOptions(num_workers=" +
+              std::to_string(out.best.workers) + ", per_worker_buffer_size=" + std::to_string(out.best.prefetch) +
+              "))");
+  }
 }
 
 TEST_CASE("what the profile cannot say is listed, and a profile that says nothing is refused") {

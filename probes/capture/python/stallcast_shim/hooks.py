@@ -30,6 +30,9 @@ _PATCHES = {
     "torch_geometric.loader.base": "loaders.graphs",
     "dgl.dataloading.dataloader": "loaders.graphs",
     "jax._src.api": "steps.jax_loop",
+    "tensorflow.python.eager.polymorphic_function.polymorphic_function": "steps.keras_loop",
+    "keras.src.optimizers.base_optimizer": "steps.keras_loop",
+    "tf_keras.src.optimizers.optimizer": "steps.keras_loop",
     "spdl.pipeline._iter_utils._subprocess": "loaders.spdl",
 }
 

@@ -7,11 +7,13 @@ steps_per_execution=1 it is given one; with more, one call makes several steps, 
 
 import functools
 import sys
+import types
 
 from .. import capture
 from ..capture import calls
 from ..frames import unseen
 from ..states import phases
+from ..thread import current
 
 _ITERATORS = "tensorflow.python.data.ops.iterator_ops"
 _told = set()
@@ -57,14 +59,23 @@ def _watched(trainer, step_function, function):
     owned = getattr(sys.modules.get(_ITERATORS), "OwnedIterator", None)
     accumulated = {"batches": 0}
 
+    def run(iterator):
+        current.counts_steps = True
+        try:
+            return function(iterator)
+        finally:
+            current.counts_steps = False
+
     def watched(iterator):
         if not calls.enabled:
             return function(iterator)
         if takes_others and type(iterator) is owned and trainer.steps_per_execution == 1:
-            logs = function(Pulled(iterator))
+            logs = run(Pulled(iterator))
+        elif type(iterator) is types.GeneratorType:  # of train_on_batch and its like: the script has the batch already
+            return function(iterator)
         else:
             _tell(trainer, takes_others)
-            return function(iterator)
+            return run(iterator)
         if is_training and calls.enabled:
             _count(trainer, accumulated)
         return logs

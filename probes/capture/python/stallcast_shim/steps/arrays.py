@@ -6,6 +6,7 @@ import weakref
 
 _DEPTH = 3  # of lists and dicts in a batch
 _MOST_PARTS = 64
+_OTHERS = {"jaxlib": "ArrayImpl", "jax": "ArrayImpl", "tensorflow": "EagerTensor"}  # library -> its arrays
 
 
 class Arrays:
@@ -82,7 +83,7 @@ def is_array(value):
     kind = type(value)
     try:
         library = kind.__module__.partition(".")[0]
-        is_theirs = library in ("torch", "numpy") or (library in ("jaxlib", "jax") and kind.__name__ == "ArrayImpl")
+        is_theirs = library in ("torch", "numpy") or kind.__name__ == _OTHERS.get(library)
         return is_theirs and hasattr(kind, "shape") and len(value.shape) > 0
     except Exception:
         return False

@@ -16,7 +16,7 @@ from ..capture import calls
 from ..states import jax_steps, phases
 from ..thread import process
 from . import own_loop
-from .timed import JAX
+from .watch import JAX
 
 _PJIT = os.path.join("jax", "_src", "pjit.py")
 

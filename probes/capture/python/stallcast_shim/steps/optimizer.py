@@ -23,7 +23,7 @@ def _is_compiling():
 _ask_compiler = _is_compiling  # torch's own function, once a step was made
 
 
-def _count(optimizer):
+def count_step(optimizer):
     """One step was made. While torch.compile traces the call, nothing: our call would break a full graph. Between two steps
     what is called is cold in the processor's caches: a step of which nothing is to be found any more is counted right here.
     """
@@ -68,11 +68,11 @@ def _patch(module):
     @unseen
     def _optimizer_step_code(self):
         # A Python function with `self` first: torch's profiler looks at its code object and that local.
-        _count(self)
+        count_step(self)
         return real(self)
 
     optimizer._optimizer_step_code = _optimizer_step_code
 
 
 def _after_step(optimizer, args, kwargs):
-    _count(optimizer)
+    count_step(optimizer)

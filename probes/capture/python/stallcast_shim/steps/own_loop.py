@@ -1,9 +1,9 @@
 """Loops without a loader: batches that functions of the script make between two steps (nanoGPT's get_batch).
 
-Where optimizers step (or backward.py or jax_loop.py counts) and no loader delivers to their thread, two steps are watched
-(watch.py), and the functions that make the batches have their calls timed from then on: each is a wait, and the making of a
-batch, or of a part of it, by the training thread itself, as those of `stallcast.wrap(loader, workers=0)` are. A function
-stays the script's own object; its code calls what it was.
+Where optimizers step (or backward.py, jax_loop.py or keras_loop.py counts) and no loader delivers to their thread, two steps
+are watched (watch.py), and the functions that make the batches have their calls timed from then on: each is a wait, and the
+making of a batch, or of a part of it, by the training thread itself, as those of `stallcast.wrap(loader, workers=0)` are. A
+function stays the script's own object; its code calls what it was.
 Calls without gradients are evaluation, unless all are: these are told as a loader of their own.
 Batches that others make, and hand over, are those of handover.py.
 """
@@ -21,7 +21,7 @@ PASSES = "backward passes"  # these step, where no optimizer does
 _WATCHED = (3, 10, 30)  # steps of the first optimizer after which the loop is watched, until a function is found
 
 _state = {"optimizer": None, "steps": 0, "watch": None, "until": 0, "thread": None, "over": False, "at": "",
-          "taken": handover.NOBODY, "timed": None, "library": timed.PYTORCH,
+          "taken": handover.NOBODY, "timed": None, "library": watch.PYTORCH,
           "parts": [], "followed": []}  # all that is timed, and what of it may be made anew
 
 
@@ -49,11 +49,11 @@ def is_watching():
 
 
 def step_begins(values):
-    """A jitted function that trains is called with these."""
+    """A compiled function that trains is called with these."""
     _state["watch"].step_begins(values)
 
 
-def count(stepped, library=timed.PYTORCH, result=None):
+def count(stepped, library=watch.PYTORCH, result=None):
     """An optimizer stepped, or what stands for one and gave the result. What fails here is said, and ends the looking alone:
     steps and waits are recorded on."""
     timed.steps.made += 1
@@ -111,8 +111,7 @@ def _follow():
 
 
 def _begin_watch():
-    torch = sys.modules.get("torch") if _state["library"] == timed.PYTORCH else None
-    new = watch.Watch(torch, handover.sources(), handover.blocking(), _state["optimizer"] == id(PASSES))
+    new = watch.Watch(_state["library"], handover.sources(), handover.blocking(), _state["optimizer"] == id(PASSES))
     if new.begin():
         atexit.register(_end_watch)  # at the interpreter's very end, it would be called without its modules
         _state["watch"], _state["until"] = new, _state["steps"] + watch.STEPS

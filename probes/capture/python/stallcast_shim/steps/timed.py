@@ -15,7 +15,6 @@ from ..loaders import passes
 from ..thread import current
 from . import handover, replace, running, watch
 
-PYTORCH, JAX = "pytorch", "jax"  # what steps
 _MISSED = 2  # steps in a row without a call, after which a function that may be made anew is looked for
 _MOST_IN_VAIN = 4  # such looks, one after the other
 _MOST_LOOKING_S, _MOST_LOOKING = 1.0, 0.002  # seconds that they may take, and the part of the time since that they may
@@ -57,7 +56,7 @@ class Timed:
         self._evaluation = known(" without gradients").pass_over(_Source())
         self._thread = threading.get_ident()
         self._is_without_gradients = found.is_without_gradients(code)
-        self._calls_each = found.calls_each(code) if library == JAX else None
+        self._calls_each = found.calls_each(code) if library != watch.PYTORCH else None
         self._step = self._calls = 0  # the step under way, and its calls
         self._replaced = (_nothing, _nothing)  # references to the function and to the copy that it calls
         self._asked = self._asked_before = self._missed = self._in_vain = 0
@@ -149,7 +148,7 @@ class Timed:
         return self._training if trains else self._evaluation
 
     def _is_one_of_step(self):
-        """JAX has no mode without gradients: more batches than a step takes, before it comes, are those of an evaluation. Of
+        """JAX and TensorFlow have no mode without gradients: more batches than a step takes, before it comes, are those of an evaluation. Of
         these the first counts as the step's in the place of its own, which comes last."""
         if self._step != steps.made:
             self._step, self._calls = steps.made, 0

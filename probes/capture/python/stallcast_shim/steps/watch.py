@@ -20,6 +20,7 @@ from ..scripts import is_script
 from . import compilers
 from .arrays import Arrays, first_lengths
 
+PYTORCH, JAX, TENSORFLOW = "pytorch", "jax", "tensorflow"  # what steps
 STEPS = 2
 _MOST_CALLS = 400000  # of two steps; more and the watching costs too much
 GENERATOR, NESTED = 0x20, 0x10  # flags of code; nested: the function is made each time that the one around it is called
@@ -52,14 +53,16 @@ class Node:
 class Watch:
     """Sees the calls of this thread from begin() to end()."""
 
-    def __init__(self, torch, sources=(), blocking=(), passes_are_steps=False):
-        """`torch`: None where others train (step_begins). `sources`: code that hands batches over; `blocking`: code that
+    def __init__(self, library, sources=(), blocking=(), passes_are_steps=False):
+        """`library`: what trains; of others than torch a step may be one call (step_begins). `sources`: code that hands batches over; `blocking`: code that
         waits for other threads; `passes_are_steps`: a step ends with its backward pass, as no optimizer is there."""
         self._sources, self._blocking = sources, blocking
         self.handed = []  # calls of sources
         self.blocked = {}  # blocking code -> {(code of the script, line)} that called it before a forward pass
         self.is_training = False  # a module was called, or a backward pass made
-        self._forward, backward, self._optimizing = _training_code(torch) if torch is not None else (set(), set(), set())
+        torch = sys.modules["torch"] if library == PYTORCH else None
+        self._library = library
+        self._forward, backward, self._optimizing = _training_code(torch)
         self._steps = backward if passes_are_steps else self._optimizing
         self._training = self._forward | backward | self._optimizing
         self.is_torch = torch is not None
@@ -105,10 +108,11 @@ class Watch:
         self._note_leaves(value, self.gave)
 
     def _note_leaves(self, values, into):
-        """Of a pytree of JAX's. What nodes of the script's own do, to be taken apart, makes no batches."""
+        """Of a pytree of JAX's what nodes of the script's own do, to be taken apart, makes no batches."""
         self._is_apart = True
         try:
-            self.arrays.note(sys.modules["jax"].tree_util.tree_leaves(values), into)
+            leaves = sys.modules["jax"].tree_util.tree_leaves(values) if self._library == JAX else [values]
+            self.arrays.note(leaves, into)
         finally:
             self._is_apart = False
 
@@ -155,6 +159,7 @@ class Watch:
             self._is_early = False
         elif code in self._steps:
             self._is_early = True
+            self.step_calls.append(self._calls)
         if code in self._blocking and self._is_early and not self._trains():
             self._block(code, frame.f_back)
         if code in self._training:
@@ -210,12 +215,25 @@ def script_place(frame):
 
 
 def _training_code(torch):
-    """Code of a module's call, of a backward pass, of an optimizer step."""
+    """Code of a module's call, of a backward pass, of an optimizer step: of Keras', and of torch's where that trains."""
+    layer = _imported("keras.src.layers.layer", "Layer") or _imported("tf_keras.src.engine.base_layer", "Layer")
+    optimizers = (_imported("keras.src.optimizers.base_optimizer", "BaseOptimizer"),
+                  _imported("tf_keras.src.optimizers.optimizer", "_BaseOptimizer"))
+    call = getattr(layer, "__call__", None)
+    forward = _codes(getattr(call, "__wrapped__", call))  # what filters tracebacks is the same code for all
+    steps = _codes(getattr(optimizers[0], "apply", None), getattr(optimizers[1], "apply_gradients", None))
+    backward = _codes(getattr(_imported("tensorflow.python.eager.backprop", "GradientTape"), "gradient", None))
+    if torch is None:
+        return forward, backward, steps
     module, optimizer = torch.nn.Module, torch.optim.Optimizer
-    forward = _codes(module.__call__, getattr(module, "_call_impl", None), getattr(module, "_wrapped_call_impl", None))
-    backward = _codes(torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)
-    steps = _codes(getattr(optimizer, "zero_grad", None), getattr(optimizer, "profile_hook_step", None))
+    forward |= _codes(module.__call__, getattr(module, "_call_impl", None), getattr(module, "_wrapped_call_impl", None))
+    backward |= _codes(torch.Tensor.backward, torch.autograd.backward, torch.autograd.grad)
+    steps |= _codes(getattr(optimizer, "zero_grad", None), getattr(optimizer, "profile_hook_step", None))
     return forward, backward, steps
+
+
+def _imported(module, name):
+    return getattr(sys.modules.get(module), name, None)
 
 
 def _codes(*functions):
