@@ -107,12 +107,15 @@ class LoopTest(ShimTest):
         for name, content in {**scripted_tf.MODULES, **MODULES}.items():
             cls.write("site-packages/" + name, content)
 
-    def both(self, content):
+    def both(self, content, issues=()):
         path = self.write("script.py", HEAD + content + "\nprint(random.random())\n")
         result = self.python(path, python_path=[self.folder + "/site-packages"])
         plain = self.python(path, python_path=[self.folder + "/site-packages"], shim=False)
         self.assertEqual((result.status, result.out, result.err), (plain.status, plain.out, plain.err))
-        self.assert_fine(result)
+        if issues:
+            self.assertEqual([issue["id"] for issue in result.run.issues], issues)
+        else:
+            self.assert_fine(result)
         return result.run.recordings
 
     def functions(self, recording):
@@ -209,6 +212,20 @@ class Model(TensorFlowTrainer):
 print(Model().fit(pipeline(), 3))
 """)
         self.assertEqual(len(recording.steps), 9)
+
+    def test_a_loop_within_the_graph(self):
+        (recording,) = self.both("""
+from tensorflow.python.data.ops.iterator_ops import OwnedIterator, pipeline
+def epoch(data):
+    for values in data._made:
+        train(EagerTensor(values[0]))
+OwnedIterator.total = lambda self: 1
+epoch = Function(epoch)
+for _ in range(3):
+    epoch(iter(pipeline()))
+""", issues=["keras-waits-unseen"])
+        self.assertEqual(len(recording.steps), 0)
+        self.assertIn("within the graph", recording.texts["issue"][0]["detail"])
 
     @unittest.skipIf(sys.version_info < (3, 11), "before, the frame of ours that raises again stays")
     def test_errors_have_their_own_traceback(self):

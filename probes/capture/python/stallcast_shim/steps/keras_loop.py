@@ -22,6 +22,9 @@ from .watch import TENSORFLOW
 
 _open = {}  # thread -> the outermost tf.function that it is in
 _training = {}  # id of a tf.function that an optimizer was traced in -> weak reference to it, its calls that make a step
+_DATA = (("tensorflow.python.data.ops.dataset_ops", "DatasetV2"),
+         ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator"))  # what batches are pulled from
+_told = []
 _updates = {}  # id of such a function, or of an optimizer, that accumulates -> its calls since the last step
 
 
@@ -107,7 +110,7 @@ def _patch_function(kind):
         finally:
             _open.pop(here, None)
         if id(self) in _training:
-            _after(self, result)
+            _after(self, args, result)
         return result
 
     kind.__call__ = __call__
@@ -121,13 +124,28 @@ def _before(values):
             capture.fail("looking at a step of TensorFlow", error)
 
 
-def _after(function, result):
+def _after(function, args, result):
     if calls.enabled:
         try:
-            if _is_step(function, _training[id(function)][1]):
+            if any(map(_is_data, args)):
+                _tell_within_graph()
+            elif _is_step(function, _training[id(function)][1]):
                 _count(function, result)
         except Exception as error:
             capture.fail("counting a step of TensorFlow", error)
+
+
+def _is_data(value):
+    return any(issubclass(type(value), getattr(sys.modules.get(module), name, ())) for module, name in _DATA)
+
+
+def _tell_within_graph():
+    """Once: why a loop within a tf.function is not seen."""
+    if not _told:
+        _told.append(True)
+        capture.issue("keras-waits-unseen", "warning",
+                      "waits for batches are not seen: a tf.function is given the data set, and pulls its batches within the graph",
+                      "while profiling, loop over the data set in Python and call the tf.function for each batch")
 
 
 def _count(stepped, result=None):
