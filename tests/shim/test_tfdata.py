@@ -120,6 +120,22 @@ class DataTest(ScriptedTest):
             """
         )
 
+    def test_what_a_training_step_of_keras_raises(self):
+        self.same(
+            """
+            import traceback
+            from keras.src.backend.tensorflow.trainer import TensorFlowTrainer
+            from tensorflow.python.data.ops.iterator_ops import pipeline
+            class Model(TensorFlowTrainer):
+                def train_step(self, data):
+                    raise ValueError("shapes differ")
+            try:
+                Model().fit(pipeline(), 1)
+            except ValueError:
+                print(traceback.format_exc().count("stallcast_shim"))
+            """
+        )
+
     def test_pulls_within_a_graph_are_said_and_left_alone(self):
         run = self.same(
             """

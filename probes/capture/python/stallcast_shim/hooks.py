@@ -33,6 +33,7 @@ _PATCHES = {
     "tensorflow.python.eager.polymorphic_function.polymorphic_function": "steps.keras_loop",
     "keras.src.optimizers.base_optimizer": "steps.keras_loop",
     "tf_keras.src.optimizers.optimizer": "steps.keras_loop",
+    "tf_keras.src.optimizers.legacy.optimizer_v2": "steps.keras_loop",
     "spdl.pipeline._iter_utils._subprocess": "loaders.spdl",
 }
 

@@ -4,6 +4,7 @@
     adapters   what the adapters share: where a pull counts
     counting   samples of a batch of theirs
     tfdata     tf.data, where Python pulls its batches
+    tfdata_length  elements of a data set, asked without making a tensor
     keras      Model.fit of Keras on TensorFlow: lets Python pull
     keras_jax  Model.fit of Keras on JAX: PyDatasets and arrays
     dali       DALI's iterators

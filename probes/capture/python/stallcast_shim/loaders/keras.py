@@ -3,6 +3,9 @@
 Keras pulls each batch inside its tf.function, where no wait can be seen. Its own training function also takes an
 iterator that is not TensorFlow's: then it pulls in Python and hands the batch to the same compiled step. With
 steps_per_execution=1 it is given one; with more, one call makes several steps, and nothing is changed and nothing seen.
+
+What is traced is another function of Keras' then, and TensorFlow has made more tensors: the names of a saved model's functions
+end with other numbers, and an error within the graph names that function.
 """
 
 import functools
@@ -11,7 +14,7 @@ import types
 
 from .. import capture
 from ..capture import calls
-from ..frames import unseen
+from ..frames import leave_out, unseen
 from ..states import phases
 from ..thread import current
 
@@ -59,18 +62,27 @@ def _watched(trainer, step_function, function):
     owned = getattr(sys.modules.get(_ITERATORS), "OwnedIterator", None)
     accumulated = {"batches": 0}
 
+    @unseen
     def run(iterator):
         current.counts_steps = True
         try:
             return function(iterator)
+        except BaseException as error:
+            leave_out(error)
+            raise
         finally:
             current.counts_steps = False
 
+    @unseen
     def watched(iterator):
         if not calls.enabled:
             return function(iterator)
         if takes_others and type(iterator) is owned and trainer.steps_per_execution == 1:
-            logs = run(Pulled(iterator))
+            try:
+                logs = run(Pulled(iterator))
+            except BaseException as error:
+                leave_out(error)
+                raise
         elif type(iterator) is types.GeneratorType:  # of train_on_batch and its like: the script has the batch already
             return function(iterator)
         else:

@@ -13,7 +13,7 @@ from .. import describe as process
 from ..capture import calls
 from ..frames import leave_out, unseen
 from ..thread import current
-from . import passes
+from . import passes, tfdata_length
 
 _ITERATORS = "tensorflow.python.data.ops.iterator_ops"
 _PASS = "_stallcast_pass"
@@ -100,7 +100,7 @@ def describe(dataset):
     """The loader text of a data set: what its chain of transformations tells without running anything."""
     chain = _chain(dataset)
     batches = next((stage for stage in chain if "Batch" in type(stage).__name__), None)
-    samples = None if batches is None else _cardinality(getattr(batches, "_input_dataset", None))
+    samples = None if batches is None else tfdata_length.length(getattr(batches, "_input_dataset", None))
     return passes.loader_text(
         "tf.data",
         composition="overlapped",
@@ -123,15 +123,6 @@ def _chain(dataset):
             break
         chain.append(inner)
     return chain
-
-
-def _cardinality(dataset):
-    """Elements of a data set; None where it does not say. It is worked out from the chain, nothing is read."""
-    try:
-        found = int(dataset.cardinality())
-    except Exception:
-        return None
-    return found if found >= 0 else None
 
 
 def _constant(value):

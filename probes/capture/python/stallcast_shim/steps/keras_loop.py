@@ -14,7 +14,7 @@ import weakref
 
 from .. import capture, describe
 from ..capture import calls
-from ..frames import leave_out, unseen
+from ..frames import unseen
 from ..states import phases
 from ..thread import current, process
 from . import optimizer, own_loop, replace
@@ -22,6 +22,7 @@ from .watch import TENSORFLOW
 
 _open = {}  # thread -> the outermost tf.function that it is in
 _training = {}  # id of a tf.function that an optimizer was traced in -> weak reference to it, its calls that make a step
+_OPTIMIZERS = (("BaseOptimizer", "apply"), ("_BaseOptimizer", "apply_gradients"), ("OptimizerV2", "apply_gradients"))
 _DATA = (("tensorflow.python.data.ops.dataset_ops", "DatasetV2"),
          ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator"))  # what batches are pulled from
 _told = []
@@ -30,10 +31,10 @@ _updates = {}  # id of such a function, or of an optimizer, that accumulates -> 
 
 def patch(module):
     """Called with a module of TensorFlow's functions, or of Keras' optimizers, just imported."""
-    if hasattr(module, "Function"):
-        _patch_function(module.Function)
+    if hasattr(module, "OptionalXlaContext"):
+        module.OptionalXlaContext = _watched(module.OptionalXlaContext)
         return
-    for owner, name in (("BaseOptimizer", "apply"), ("_BaseOptimizer", "apply_gradients")):
+    for owner, name in _OPTIMIZERS:
         function = getattr(getattr(module, owner, None), name, None)
         if hasattr(getattr(function, "__code__", None), "replace"):
             original = replace.copy_of(function)
@@ -90,49 +91,53 @@ def _mark(function, every):
     _training[key] = weakref.ref(function, lambda _: _training.pop(key, None)), every
 
 
-def _patch_function(kind):
-    real = kind.__call__
+def _watched(context):
+    """What TensorFlow's function enters for the time of its call, and is left again, with nothing of ours on the stack while
+    something is traced: TensorFlow keeps that stack."""
 
-    @functools.wraps(real)
-    @unseen
-    def __call__(self, *args, **kwargs):
-        here = threading.get_ident()
-        if here in _open or current.counts_steps or not calls.enabled:
-            return real(self, *args, **kwargs)
-        if id(self) in _training:
-            _before((args, kwargs))
-        _open[here] = self
-        try:
-            result = real(self, *args, **kwargs)
-        except BaseException as error:
-            leave_out(error)
-            raise
-        finally:
-            _open.pop(here, None)
-        if id(self) in _training:
-            _after(self, args, result)
-        return result
+    class Watched(context):
+        _stallcast_args = None  # of the outermost call
 
-    kind.__call__ = __call__
+        def __enter__(self):
+            if calls.enabled and not current.counts_steps and threading.get_ident() not in _open:
+                try:
+                    self._stallcast_args = _begin(sys._getframe(1))
+                except Exception as error:
+                    capture.fail("looking at a step of TensorFlow", error)
+            return super().__enter__()
 
+        def __exit__(self, *error):
+            if self._stallcast_args is not None:
+                try:
+                    _end(sys._getframe(1), self._stallcast_args, error[0] is not None)
+                except Exception as failed:
+                    capture.fail("counting a step of TensorFlow", failed)
+            return super().__exit__(*error)
 
-def _before(values):
-    if own_loop.is_watching():
-        try:
-            own_loop.step_begins(values)
-        except Exception as error:
-            capture.fail("looking at a step of TensorFlow", error)
+    Watched.__name__, Watched.__qualname__ = context.__name__, context.__qualname__
+    return Watched
 
 
-def _after(function, args, result):
-    if calls.enabled:
-        try:
-            if any(map(_is_data, args)):
-                _tell_within_graph()
-            elif _is_step(function, _training[id(function)][1]):
-                _count(function, result)
-        except Exception as error:
-            capture.fail("counting a step of TensorFlow", error)
+def _begin(frame):
+    """The arguments of the call of a tf.function that begins; None where it is no such."""
+    if frame.f_code.co_name != "__call__":
+        return None
+    function, args = frame.f_locals["self"], frame.f_locals["args"]
+    if id(function) in _training and own_loop.is_watching():
+        own_loop.step_begins((args, frame.f_locals.get("kwds")))
+    _open[threading.get_ident()] = function
+    return args
+
+
+def _end(frame, args, failed):
+    function = _open.pop(threading.get_ident(), None)
+    every = _training.get(id(function), (None, 0))[1]
+    if failed or not every or not calls.enabled:
+        return
+    if any(map(_is_data, args)):
+        _tell_within_graph()
+    elif _is_step(function, every):
+        _count(function, frame.f_locals.get("result"))
 
 
 def _is_data(value):
