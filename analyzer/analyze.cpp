@@ -262,6 +262,9 @@ std::vector<Profile> profiles_of(const std::vector<StateSpan>& spans, const RunD
 /// A run that went through several states is each of them, and not their mean.
 void tell_states(const std::vector<Launch>& launches, const std::vector<RankView>& ranks, Profile& profile) {
   const RunData& run = *launches.front().run;
+  const bool by_turns =
+      std::any_of(ranks.begin(), ranks.end(), [](const RankView& rank) { return rank.window.by_turns; });
+  if (by_turns) return;  // passes are no epochs, one after the other
   const std::vector<StateSpan> stored = states_of(launches, ranks);
   if (!stored.empty()) {
     const std::vector<Profile> of_states = profiles_of(stored, run);

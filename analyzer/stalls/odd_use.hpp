@@ -20,7 +20,8 @@ void divide_overlapped(const std::vector<RankView>& ranks, const JobTimes& times
 void leave_iterators(const JobTimes& times, Profile& profile);
 
 /// The verdict is over the steps of the training, and not over the batches of a loader that is no longer asked.
-/// Each step takes batches of several loaders: their waits add, and which of them are a matter of reading is not told.
+/// Each step takes batches of several loaders, whose waits add, or of one of several by turns: which of the waits are a
+/// matter of reading is not told.
 void tell_several_loaders(const SteadyWindow& window, const JobTimes& times, Profile& profile);
 
 /// Another thread or process than the training's takes the batches from the loader. What is waited for where it hands

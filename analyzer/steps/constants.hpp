@@ -36,6 +36,15 @@ inline constexpr std::int64_t k_fewest_steps_given_again = 16;
 /// of the steps' time, for batches of other loaders. Chosen: less would not show as a percent
 inline constexpr double k_least_other_wait = 0.01;
 
+// by_turns.cpp
+
+/// Batches of a pass, for it to take turns with another. Chosen: as many as tell a script that makes an iterator for
+/// each step; fewer are a look at the data.
+inline constexpr std::size_t k_fewest_batches_by_turns = 8;
+/// Of them, those that an optimizer step follows before the next batch of any loader. Chosen: the last batch before an
+/// evaluation, and steps that a scaler of gradients leaves out, are less than a tenth.
+inline constexpr double k_trained_at_once = 0.9;
+
 // steady_turns.cpp
 
 /// Steps, below which no warm-up is looked for: neither its quarter nor the median of a half would say much. Chosen.

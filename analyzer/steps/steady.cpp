@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
+#include "analyzer/steps/by_turns.hpp"
 #include "analyzer/steps/constants.hpp"
 #include "analyzer/steps/steady_turns.hpp"
 
@@ -328,6 +330,71 @@ void drop_interrupted(const std::map<LoaderKey, Group>& groups, const Group* tra
   window.interrupted_steps = interrupted;
 }
 
+/// While a pass fills its queue, or drains it, its part of the steps is not what it is otherwise: none of them counts.
+std::vector<Stretch> unsteady_stretches(const std::vector<Turn>& turns, const Consumer& consumer) {
+  std::map<const Pass*, std::vector<std::uint64_t>> times;
+  for (const Turn& turn : turns) times[turn.pass].push_back(turn.delivery->wait.end_ns);
+  std::vector<Stretch> stretches;
+  for (const auto& [pass, given] : times) {
+    const Trim trim = trim_of(facts_of(consumer, *pass), given.size());
+    const std::size_t lead = std::min(std::max(trim.lead, pass->filling + 1), given.size()) - 1;
+    stretches.push_back({given.front(), given[lead]});
+    if (trim.tail > 0) stretches.push_back({given[given.size() - std::min(trim.tail, given.size())], given.back()});
+  }
+  return stretches;
+}
+
+/// Steps on batches of several loaders by turns: from each delivery to the next one of any of them.
+void take_turns(const std::vector<Turn>& turns, const Consumer& consumer, const std::vector<std::uint64_t>& others,
+                const Found& found, SteadyWindow& window) {
+  window.by_turns = true;
+  const std::vector<Stretch> unsteady = unsteady_stretches(turns, consumer);
+  std::map<std::uint64_t, OtherLoader> by_loader;
+  for (std::size_t i = 1; i < turns.size(); ++i) {
+    const Turn& turn = turns[i];
+    const LoaderFacts facts = facts_of(consumer, *turn.pass);
+    const std::uint64_t at_ns = turn.delivery->wait.end_ns;
+    const bool is_steady = std::none_of(unsteady.begin(), unsteady.end(), [at_ns](const Stretch& stretch) {
+      return at_ns >= stretch.begin_ns && at_ns <= stretch.end_ns;
+    });
+    const bool follows = turn.delivery->steps_with_predecessor || facts.in_order == 0;
+    if (!is_steady || !follows || !found.holds(*turns[i - 1].delivery, *turn.delivery)) continue;
+    SteadyStep step = make_step(*turns[i - 1].delivery, *turn.delivery, facts.batch_size);
+    step.beside_another = any_within(others, step.begin_ns, step.end_ns);
+    if (step.beside_another) {
+      ++window.interrupted_steps;
+      continue;
+    }
+    window.steps.push_back(step);
+    OtherLoader& loader = by_loader[turn.pass->loader_id];
+    loader.facts = facts;
+    loader.wait_s += step.wait_s;
+    ++loader.steps;
+  }
+  by_loader.erase(window.loader.loader_id);
+  for (auto& [id, loader] : by_loader) window.others.push_back(std::move(loader));
+}
+
+/// When loaders that take no turns were asked for batches.
+std::vector<std::uint64_t> waits_beside(const Consumer& consumer, const std::vector<Turn>& turns) {
+  std::set<const Pass*> taking;
+  for (const Turn& turn : turns) taking.insert(turn.pass);
+  std::vector<std::uint64_t> times;
+  for (const Pass& pass : consumer.passes) {
+    if (taking.contains(&pass)) continue;
+    for (const Delivery& delivery : pass.deliveries) times.push_back(delivery.wait.begin_ns);
+  }
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
+/// Whether the training loader is among those that take turns.
+bool trains_by_turns(const Group& training, const std::vector<Turn>& turns) {
+  return std::any_of(turns.begin(), turns.end(), [&](const Turn& turn) {
+    return std::find(training.passes.begin(), training.passes.end(), turn.pass) != training.passes.end();
+  });
+}
+
 }  // namespace
 
 SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>& found_again) {
@@ -348,8 +415,14 @@ SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>&
     take_single_batches(training->passes, training->facts, window);
     return window;
   }
-  const std::vector<std::uint64_t> others = other_waits(groups, training);
   const Found found{consumer.phases_begin_ns, found_again};
+  if (const std::vector<Turn> turns = turns_of(consumer); trains_by_turns(*training, turns)) {
+    window.optimizer_steps_per_batch = 1.0;
+    take_turns(turns, consumer, waits_beside(consumer, turns), found, window);
+    keep_steady_turns(window);
+    return window;
+  }
+  const std::vector<std::uint64_t> others = other_waits(groups, training);
   for (const Pass* pass : training->passes) take_pass(*pass, training->facts, others, found, window);
   drop_interrupted(groups, training, window);
   keep_steady_turns(window);
@@ -357,6 +430,7 @@ SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>&
 }
 
 std::vector<std::uint64_t> waits_beside_training(const Consumer& consumer) {
+  if (const std::vector<Turn> turns = turns_of(consumer); !turns.empty()) return waits_beside(consumer, turns);
   const std::map<LoaderKey, Group> groups = group_passes(consumer);
   return other_waits(groups, training_group(groups));
 }

@@ -33,10 +33,11 @@ struct GivenAgain {
   double samples = 0.0;         ///< of one delivery
 };
 
-/// A loader that each step takes from beside the training loader.
+/// A loader that each step takes from beside the training loader, or that takes turns with it.
 struct OtherLoader {
   LoaderFacts facts{};
-  double wait_s = 0.0;  ///< of all steps together
+  double wait_s = 0.0;     ///< of all steps together
+  std::int64_t steps = 0;  ///< on its batches, where it takes turns
 };
 
 /// What was chosen of one consumer, and what was left out.
@@ -56,6 +57,7 @@ struct SteadyWindow {
   /// away.
   bool iterator_per_step = false;
   std::vector<OtherLoader> others{};  ///< of every step; empty where one loader serves it
+  bool by_turns = false;              ///< each step takes a batch of the training loader or of one of `others`
   GivenAgain given_again{};
 };
 

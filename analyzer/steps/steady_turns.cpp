@@ -1,6 +1,7 @@
 #include "analyzer/steps/steady_turns.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "analyzer/statistics/statistics.hpp"
@@ -73,7 +74,11 @@ void keep_steady_turns(SteadyWindow& window) {
   const double all_s = length_of(window.steps);
   drop_warm_up(window);
   keep_whole_turns(window);
-  for (OtherLoader& other : window.others) other.wait_s *= length_of(window.steps) / all_s;
+  const double kept = length_of(window.steps) / all_s;
+  for (OtherLoader& other : window.others) {
+    other.wait_s *= kept;
+    other.steps = std::llround(static_cast<double>(other.steps) * kept);
+  }
 }
 
 }  // namespace stallcast

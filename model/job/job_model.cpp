@@ -308,7 +308,7 @@ std::string odd_use(const Profile& profile) {
   };
   if (has("iterator-per-step"))
     return "each step makes an iterator of its own, with new workers; keep one, and profile again";
-  if (has("several-loaders")) return "each step takes batches of several loaders";
+  if (has("several-loaders")) return "the steps take batches of several loaders";
   if (has("loader-in-thread"))
     return "another thread than the one whose optimizer steps takes the batches from the loader";
   if (has("nested-loader"))

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "analyzer/analyze.hpp"
 #include "tests/analyzer/run_builder.hpp"
@@ -110,6 +111,67 @@ TEST_CASE("where each step takes from several loaders their waits add, and each 
   CHECK_FALSE(both.stalls.as_is_prep);
   CHECK(both.stalls.as_is_prep.reason() == "each step takes batches of several loaders, whose waits add");
   CHECK(issue_of(plain, "several-loaders") == nullptr);
+}
+
+namespace {
+
+/// The run whose every `nth` batch comes from another loader, alike or of another data set.
+RunData by_turns(RunData run, std::size_t nth, const std::string& dataset) {
+  constexpr std::uint64_t k_iterator = 70, k_loader = 7;
+  record::ProcessRecording& consumer = consumer_of(run);
+  nlohmann::json loader;
+  for (const record::TextEntry& text : consumer.texts) {
+    if (text.kind == record::TextKind::loader) loader = nlohmann::json::parse(text.json);
+  }
+  loader["loader_id"] = k_loader;
+  loader["dataset_type"] = dataset;
+  consumer.texts.push_back({record::TextKind::loader, loader.dump()});
+  const nlohmann::json iterator = {
+      {"iterator_id", k_iterator}, {"loader_id", k_loader}, {"epoch", 0}, {"worker_pids", nlohmann::json::array()}};
+  consumer.texts.push_back({record::TextKind::iterator, iterator.dump()});
+  std::uint64_t of_first = 0, of_other = 0;
+  std::size_t number = 0;
+  for (record::WaitRecord& wait : consumer.waits) {
+    const bool is_other = ++number % nth == 0;
+    if (is_other) wait.iterator_id = k_iterator;
+    wait.batch = is_other ? of_other++ : of_first++;
+  }
+  join_run(run);
+  return run;
+}
+
+}  // namespace
+
+TEST_CASE("where the steps take batches of several loaders by turns, each is a step") {
+  const JobSpec spec = fetch_bound();
+  const Profile plain = analyze_run(make_run(spec));
+  for (const auto& [nth, dataset] : {std::pair<std::size_t, const char*>{2, "TrainSet"}, {2, "Other"}, {7, "Other"}}) {
+    CAPTURE(nth);
+    CAPTURE(dataset);
+    const Profile profile = analyze_run(by_turns(make_recordings(spec), nth, dataset));
+    REQUIRE(profile.rates.as_is);
+    CHECK(near(profile.rates.as_is->mean.value(), plain.rates.as_is->mean.value(), 0.03));
+    CHECK(near(profile.stalls.as_is_wait->mean, plain.stalls.as_is_wait->mean, 0.03));
+    const DataIssue* issue = issue_of(profile, "several-loaders");
+    REQUIRE(issue != nullptr);
+    CHECK(issue->detail.find("the steps take batches of several loaders by turns (") == 0);
+    CAPTURE(issue->detail);
+    CHECK(issue->detail.find(nth == 2 ? "in 50 % of the steps" : "in 13 % of the steps") != std::string::npos);
+    CHECK_FALSE(profile.stalls.as_is_prep);
+    CHECK_FALSE(profile.job.dataset_samples);
+    CHECK(profile.job.dataset_samples.reason() == "the steps take batches of several loaders by turns");
+  }
+}
+
+TEST_CASE("loaders that are asked before a step, or without one, take no turns") {
+  JobSpec spec = fetch_bound();
+  spec.accumulate = 2;  // zip(a, b)
+  const Profile both = analyze_run(by_turns(make_recordings(spec), 2, "Other"));
+  REQUIRE(issue_of(both, "several-loaders") != nullptr);
+  CHECK(issue_of(both, "several-loaders")->detail.find("a step waits ") == 0);
+  spec.accumulate = 1;
+  spec.evaluate_every = 20;
+  CHECK(issue_of(analyze_run(make_run(spec)), "several-loaders") == nullptr);
 }
 
 namespace {
