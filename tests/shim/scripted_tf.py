@@ -104,6 +104,7 @@ class TensorFlowTrainer:
     steps_per_execution = 1
     optimizer = None
     seen = None
+    iterations = 0  # counted in the graph, whether or not a batch is there
 
     def train_step(self, data):
         self.seen.append(data)
@@ -118,6 +119,7 @@ class TensorFlowTrainer:
 
         def multi_step_on_iterator(iterator):
             iterator._in_graph = True
+            self.iterations += 1
             return [one_step_on_data(next_in_graph(iterator)) for _ in range(self.steps_per_execution)][-1]
 
         def next_in_graph(iterator):
@@ -131,6 +133,7 @@ class TensorFlowTrainer:
                 return multi_step_on_iterator(iterator)
             for step, data in zip(range(self.steps_per_execution), iterator):
                 outputs = one_step_on_data(data)
+                self.iterations += 1
             return outputs
 
         return function

@@ -18,8 +18,14 @@ class OptionalXlaContext:
         pass
 
 class Function:
+    operations = ()  # of its graph
+
     def __init__(self, function):
         self._function, self._traced = function, False
+
+    def _list_all_concrete_functions(self):
+        self.graph, self.get_operations = self, lambda: self.operations
+        return [self]
 
     def __call__(self, *args, **kwds):
         with OptionalXlaContext(None):
@@ -41,7 +47,10 @@ class BaseOptimizer:
     gradient_accumulation_steps = None
 
     def apply(self, grads, trainable_variables=None):
-        return len(grads)
+        return len(self._filter_empty_gradients(grads))
+
+    def _filter_empty_gradients(self, grads):
+        return grads
 
 class SGD(BaseOptimizer):
     def apply_gradients(self, pairs):
@@ -178,6 +187,9 @@ for _ in range(20):
     print(step(get_batch()))
 """)
         self.assertEqual(len(recording.steps), 10)
+        self.assertEqual(list(self.functions(recording))[0], "get_batch")
+        (evaluated,) = [one for name, one in self.functions(recording).items() if name.endswith(" without gradients")] or [None]
+        self.assertNotIn(evaluated, {text["loader_id"] for text in recording.texts["iterator"]})
 
     @unittest.skipUnless(has_module("torch"), "torch is not installed")
     def test_steps_on_torch(self):
@@ -227,14 +239,62 @@ print(Model().fit(pipeline(), 3))
 """)
         self.assertEqual(len(recording.steps), 9)
 
+    def test_calls_of_a_trace_without_an_optimizer_are_no_steps(self):
+        (recording,) = self.both("""
+step = Function(lambda values, training: train(values) if training else model(values))
+flags = []
+def either(values, training):
+    step._traced = training in flags
+    flags.append(training)
+    return step(values, training)
+for number in range(20):
+    print(either(get_batch(), True), either(get_batch(), False))
+""")
+        self.assertEqual(len(recording.steps), 20)
+
+    def test_functions_of_other_threads_do_not_train(self):
+        recordings = self.both("""
+import threading
+begun, done = threading.Event(), threading.Event()
+def prepare(values):
+    begun.set()
+    done.wait()
+    return values.total()
+def per_device():
+    import tensorflow
+    tensorflow.tracing = True  # as in a thread that traces for one device
+    train(get_batch())
+    tensorflow.tracing = False
+def on_devices(values):
+    thread = threading.Thread(target=per_device)
+    thread.start()
+    thread.join()
+    return values.total()
+other = threading.Thread(target=lambda: Function(prepare)(get_batch()))
+other.start()
+begun.wait()
+import tensorflow
+tensorflow.tracing = False
+step = Function(on_devices)
+for number in range(20):
+    step(get_batch())
+done.set()
+other.join()
+print(tensorflow.tracing)
+""")
+        self.assertEqual(recordings, [])  # which of the two it is is not known
+
     def test_a_loop_within_the_graph(self):
         (recording,) = self.both("""
 from tensorflow.python.data.ops.iterator_ops import OwnedIterator, pipeline
 def epoch(data):
     for values in data._made:
         train(EagerTensor(values[0]))
+class Reduce:
+    type = "ReduceDataset"
 OwnedIterator.total = lambda self: 1
 epoch = Function(epoch)
+epoch.operations = [Reduce]
 for _ in range(3):
     epoch(iter(pipeline()))
 """, issues=["keras-waits-unseen"])

@@ -120,6 +120,17 @@ class DataTest(ScriptedTest):
             """
         )
 
+    def test_the_end_of_a_pass_of_keras_is_met_in_the_graph(self):
+        """What needs no batch is done there once more, as the optimizer's count of its iterations."""
+        self.same(
+            """
+            from keras.src.backend.tensorflow.trainer import TensorFlowTrainer
+            from tensorflow.python.data.ops.iterator_ops import pipeline
+            model = TensorFlowTrainer()
+            print(model.fit(pipeline(), 3), model.iterations)
+            """
+        )
+
     def test_what_a_training_step_of_keras_raises(self):
         self.same(
             """

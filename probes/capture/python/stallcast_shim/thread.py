@@ -9,6 +9,7 @@ class _Thread(threading.local):
     busy = False  # inside a wait, or in a worker inside the making of a batch: loaders used in there are its content
     waiting = None  # loader.Pass of the wait
     worker = None  # worker.Worker while this thread runs a worker loop
+    pulls_in_graph = False  # a batch of tf.data was pulled within what TensorFlow traced last
     counts_steps = False  # inside what counts its own steps (Model.fit of Keras)
     iterator = None  # the iterator being created or reset
     current_pass = None  # its loader.Pass; None where nothing of it is recorded

@@ -27,12 +27,17 @@ class Pulled:
 
     def __init__(self, iterator):
         self._iterator = iterator
+        self.is_over = False
 
     def __iter__(self):
         return self
 
     def __next__(self):
-        return self._iterator.get_next()
+        try:
+            return self._iterator.get_next()
+        except BaseException:
+            self.is_over = True
+            raise
 
 
 def patch(module):
@@ -78,11 +83,15 @@ def _watched(trainer, step_function, function):
         if not calls.enabled:
             return function(iterator)
         if takes_others and type(iterator) is owned and trainer.steps_per_execution == 1:
+            pulled = Pulled(iterator)
             try:
-                logs = run(Pulled(iterator))
+                logs = run(pulled)
             except BaseException as error:
-                leave_out(error)
-                raise
+                if not pulled.is_over:
+                    leave_out(error)
+                    raise
+            if pulled.is_over:  # in the graph, what needs no batch (the optimizer's count) is done beside the pull that fails
+                return run(iterator)
         elif type(iterator) is types.GeneratorType:  # of train_on_batch and its like: the script has the batch already
             return function(iterator)
         else:

@@ -50,7 +50,9 @@ def _watched(ops, real, iterator_of):
             if context.executing_eagerly():
                 current_pass = _pass_of(iterator_of(iterator), ends)
             else:
-                _tell_of_graph()
+                current.pulls_in_graph = True
+                if not current.counts_steps:  # Keras' fit tells itself what of it is not seen
+                    _tell_of_graph()
         except Exception as error:
             capture.fail("starting a pass over tf.data", error)
         if current_pass is None:

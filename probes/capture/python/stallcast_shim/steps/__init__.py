@@ -11,6 +11,7 @@
     arrays     tells the arrays of these steps apart
     own_loop   finds the functions that make its batches, and has them timed
     timed      times them
+    by_turns   when it is looked for further ones
     keras_loop steps of Keras' optimizers, eager or within a tf.function
     jax_loop   sees the calls of a jitted function that trains
     replace    code that calls something else

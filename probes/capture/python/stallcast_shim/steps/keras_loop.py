@@ -20,11 +20,11 @@ from ..thread import current, process
 from . import optimizer, own_loop, replace
 from .watch import TENSORFLOW
 
-_open = {}  # thread -> the outermost tf.function that it is in
-_training = {}  # id of a tf.function that an optimizer was traced in -> weak reference to it, its calls that make a step
-_OPTIMIZERS = (("BaseOptimizer", "apply"), ("_BaseOptimizer", "apply_gradients"), ("OptimizerV2", "apply_gradients"))
-_DATA = (("tensorflow.python.data.ops.dataset_ops", "DatasetV2"),
-         ("tensorflow.python.data.ops.iterator_ops", "OwnedIterator"))  # what batches are pulled from
+_open = {}  # thread -> the outermost tf.function that it is in, and its arguments
+_training = {}  # id of a tf.function that an optimizer was traced in -> its _Training
+_OPTIMIZERS = (("BaseOptimizer", "_filter_empty_gradients"), ("_BaseOptimizer", "apply_gradients"), ("OptimizerV2", "apply_gradients"))
+_PULLING = {"ReduceDataset", "IteratorGetNext", "IteratorGetNextAsOptional", "MultiDeviceIteratorGetNextFromShard"}
+_MOST_LITERALS = 64
 _told = []
 _updates = {}  # id of such a function, or of an optimizer, that accumulates -> its calls since the last step
 
@@ -65,8 +65,9 @@ def _applied(applied):
         if _is_step(applied, every):
             _count(applied)
         return
-    for one in list(_open.values()) if function is None else [function]:  # none: a thread of its own for each device
-        _mark(one, every)
+    under_way = list(_open.values()) if function is None else [function]  # none: a thread of its own for each device
+    if len(under_way) == 1:
+        _mark(*under_way[0], every)
 
 
 def _backend(kind):
@@ -86,9 +87,33 @@ def _is_step(applied, every):
     return made == every
 
 
-def _mark(function, every):
+class _Training:
+    """A tf.function that an optimizer was traced in."""
+
+    def __init__(self, function, forget):
+        self.function = weakref.ref(function, forget)
+        self.every = 1  # calls that make a step
+        self.literals = set()  # of calls that were traced with an optimizer: another `training=False` is another trace
+        self.is_looked_at = self.pulls = False  # its own batches, within the graph
+
+    def trains(self, args, kwargs):
+        return len(self.literals) == _MOST_LITERALS or _literals(args, kwargs) in self.literals
+
+
+def _mark(function, args, kwargs, every):
     key = id(function)
-    _training[key] = weakref.ref(function, lambda _: _training.pop(key, None)), every
+    if key not in _training:
+        _training[key] = _Training(function, lambda _: (_training.pop(key, None), _updates.pop(key, None)))
+    of = _training[key]
+    of.every, of.is_looked_at = every, False
+    if len(of.literals) < _MOST_LITERALS:
+        of.literals.add(_literals(args, kwargs))
+
+
+def _literals(args, kwargs):
+    """What of a call's arguments is no tensor, and has a function traced anew."""
+    named = [*enumerate(args), *(kwargs or {}).items()]
+    return tuple((name, value) for name, value in named if type(value) in (bool, int, float, str, type(None)))
 
 
 def _watched(context):
@@ -96,20 +121,20 @@ def _watched(context):
     something is traced: TensorFlow keeps that stack."""
 
     class Watched(context):
-        _stallcast_args = None  # of the outermost call
+        _stallcast_call = None  # the outermost
 
         def __enter__(self):
             if calls.enabled and not current.counts_steps and threading.get_ident() not in _open:
                 try:
-                    self._stallcast_args = _begin(sys._getframe(1))
+                    self._stallcast_call = _begin(sys._getframe(1))
                 except Exception as error:
                     capture.fail("looking at a step of TensorFlow", error)
             return super().__enter__()
 
         def __exit__(self, *error):
-            if self._stallcast_args is not None:
+            if self._stallcast_call is not None:
                 try:
-                    _end(sys._getframe(1), self._stallcast_args, error[0] is not None)
+                    _end(sys._getframe(1), self._stallcast_call, error[0] is not None)
                 except Exception as failed:
                     capture.fail("counting a step of TensorFlow", failed)
             return super().__exit__(*error)
@@ -119,29 +144,39 @@ def _watched(context):
 
 
 def _begin(frame):
-    """The arguments of the call of a tf.function that begins; None where it is no such."""
+    """The function of the call that begins, and its arguments; None where it is no such."""
     if frame.f_code.co_name != "__call__":
         return None
-    function, args = frame.f_locals["self"], frame.f_locals["args"]
-    if id(function) in _training and own_loop.is_watching():
-        own_loop.step_begins((args, frame.f_locals.get("kwds")))
-    _open[threading.get_ident()] = function
-    return args
+    function, args, kwargs = (frame.f_locals.get(name) for name in ("self", "args", "kwds"))
+    of = _training.get(id(function))
+    if of is not None and own_loop.is_watching() and of.trains(args, kwargs):
+        own_loop.step_begins((args, kwargs))
+    current.pulls_in_graph = False
+    _open[threading.get_ident()] = function, args, kwargs
+    return function, args, kwargs
 
 
-def _end(frame, args, failed):
-    function = _open.pop(threading.get_ident(), None)
-    every = _training.get(id(function), (None, 0))[1]
-    if failed or not every or not calls.enabled:
+def _end(frame, called, failed):
+    _open.pop(threading.get_ident(), None)
+    function, args, kwargs = called
+    of = _training.get(id(function))
+    if failed or of is None or not calls.enabled or not of.trains(args, kwargs):
         return
-    if any(map(_is_data, args)):
+    if not of.is_looked_at:
+        of.is_looked_at, of.pulls = True, of.pulls or current.pulls_in_graph or _pulls(function)
+    if of.pulls:
         _tell_within_graph()
-    elif _is_step(function, every):
+    elif _is_step(function, of.every):
         _count(function, frame.f_locals.get("result"))
 
 
-def _is_data(value):
-    return any(issubclass(type(value), getattr(sys.modules.get(module), name, ())) for module, name in _DATA)
+def _pulls(function):
+    """Whether it loops over a data set of its own."""
+    try:
+        graphs = [traced.graph for traced in function._list_all_concrete_functions()]
+    except AttributeError:
+        return False
+    return any(operation.type in _PULLING for graph in graphs for operation in graph.get_operations())
 
 
 def _tell_within_graph():

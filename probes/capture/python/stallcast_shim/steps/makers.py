@@ -1,5 +1,6 @@
 """Which of the calls of two watched steps made their batches (watch.py)."""
 
+import bisect
 import collections
 
 from ..scripts import is_script
@@ -76,6 +77,11 @@ class Makers:
         if not may_give or not set.intersection(*map(self._lengths_of, may_give)):
             return [], None
         return codes, may_give[-1]
+
+    def are_by_turns(self, codes):
+        """Whether each of them gave batches between two trainings in which no other one did."""
+        when = [{bisect.bisect(self._seen.bounds, node.number) for node in self._found[code]} for code in codes]
+        return len(codes) > 1 and sum(map(len, when)) == len(set().union(*when))
 
     def _made_by(self, code):
         return set().union(*(node.made for node in self._found[code]))

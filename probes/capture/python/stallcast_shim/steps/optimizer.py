@@ -8,7 +8,7 @@ from ..capture import calls
 from ..frames import unseen
 from ..states.segment_run import run
 from ..thread import process
-from . import backward, count
+from . import backward, count, own_loop
 
 
 _MOST_SETTLED = 16  # a script may make an optimizer for each step
@@ -32,7 +32,10 @@ def count_step(optimizer):
     try:
         if id(optimizer) in process.settled:
             calls.step()
-            run.last_pass.loader.steps += 1
+            loader = run.last_pass.loader
+            loader.steps += 1
+            if loader.steps >= loader.look_at:
+                own_loop.look_again(optimizer)
         else:
             _look(optimizer)
     except Exception as error:

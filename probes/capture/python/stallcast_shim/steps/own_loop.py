@@ -2,8 +2,9 @@
 
 Where optimizers step (or backward.py, jax_loop.py or keras_loop.py counts) and no loader delivers to their thread, two steps
 are watched (watch.py), and the functions that make the batches have their calls timed from then on: each is a wait, and the
-making of a batch, or of a part of it, by the training thread itself, as those of `stallcast.wrap(loader, workers=0)` are. A
-function stays the script's own object; its code calls what it was.
+making of a batch, or of a part of it, by the training thread itself, as those of `stallcast.wrap(loader, workers=0)` are.
+Where steps have no batch of these later on, they are watched again: other functions may give theirs (by_turns.py). A function
+stays the script's own object; its code calls what it was.
 Calls without gradients are evaluation, unless all are: these are told as a loader of their own.
 Batches that others make, and hand over, are those of handover.py.
 """
@@ -15,27 +16,34 @@ import threading
 
 from .. import capture, thread
 from ..scripts import is_script
-from . import handover, makers, timed, watch
+from . import by_turns, handover, makers, timed, watch
 
 PASSES = "backward passes"  # these step, where no optimizer does
 _WATCHED = (3, 10, 30)  # steps of the first optimizer after which the loop is watched, until a function is found
 
 _state = {"optimizer": None, "steps": 0, "watch": None, "until": 0, "thread": None, "over": False, "at": "",
           "taken": handover.NOBODY, "timed": None, "library": watch.PYTORCH,
-          "parts": [], "followed": []}  # all that is timed, and what of it may be made anew
+          "parts": [], "followed": [],  # all that is timed, and what of it may be made anew
+          "turns": by_turns.Turns(), "again": False}  # whether steps are watched for further functions
 
 
 def _enter_child():
     """A forked child is not watched on."""
-    _end_watch()
+    _stop_looking()
 
 
 os.register_at_fork(after_in_child=_enter_child)
 
 
+def _stop_looking():
+    _end_watch()
+    _state["again"] = False
+    _state["turns"].stop()
+
+
 def is_over():
     """Whether nothing is looked for any more."""
-    return _state["over"] and not _state["followed"]
+    return _state["over"] and not _state["followed"] and not _state["again"]
 
 
 def is_timed(library):
@@ -58,19 +66,23 @@ def count(stepped, library=watch.PYTORCH, result=None):
     steps and waits are recorded on."""
     timed.steps.made += 1
     if is_over():
+        look_again(stepped)
         return
     try:
+        if is_watching():
+            _state["watch"].step_made()
+            if result is not None:
+                _state["watch"].step_gave(result)
         if _state["over"]:
             if id(stepped) == _state["optimizer"]:
                 _follow()
+                _watch_again()
             return
         _state["library"] = library
-        if _state["watch"] is not None and result is not None:
-            _state["watch"].step_gave(result)
         _count(stepped)
     except Exception as error:
         _state.update(over=True, followed=[])
-        _end_watch()
+        _stop_looking()
         _say_none("looking for it failed: %s: %s" % (type(error).__name__, str(error)[:200]))
 
 
@@ -98,6 +110,67 @@ def _count(stepped):
             _judge()
     elif state["steps"] in _WATCHED:
         _begin_watch()
+
+
+def look_again(stepped):
+    """An optimizer stepped; where others may give batches, too, that is looked for from here on."""
+    try:
+        if _state["parts"] and _state["turns"].is_due():
+            _state["optimizer"] = id(stepped)  # another phase of the training may have one of its own
+            _begin_again()
+    except Exception as error:
+        _stop_looking()
+        capture.fail("looking for further functions that make batches", error)
+
+
+def _begin_again():
+    if _state["thread"] != threading.get_ident():
+        return
+    _begin_watch()
+    _state["again"] = _state["watch"] is not None
+    if _state["again"]:
+        _state["until"] = watch.STEPS
+        thread.process.settled.clear()
+
+
+def _watch_again():
+    """Another step was watched."""
+    if not _state["again"]:
+        return
+    _state["until"] -= 1
+    if _state["until"] > 0:
+        return
+    _state["again"] = False
+    seen = _end_watch()
+    found = makers.Makers(seen)
+    codes, is_proven = ([], False) if seen.is_lost else found.find()
+    known = {one.code: one for one in _state["parts"]}
+    new = [code for code in codes if code not in known]
+    beside = [code for code in codes if code in known and not found.are_by_turns([code, *new])]
+    if new and is_proven and (_time_parts_of(known[beside[-1]].whole, found, new) if beside else _time_givers(found, new)):
+        return
+    if not seen.is_lost and _state["turns"].is_another_round():
+        _begin_again()
+
+
+def _time_givers(found, codes):
+    """Whether these functions, which give batches by themselves, are timed from here on."""
+    if found.are_by_turns(codes):
+        return all([_time_functions(found, [code], True, False) for code in codes])
+    return _time_functions(found, codes, True, False)
+
+
+def _time_parts_of(whole, found, codes):
+    """Whether these are timed from here on, as parts of the batches of what is timed already."""
+    for code in codes:
+        part = timed.Timed(code, found, False, _state["library"])
+        part.belongs_to(whole)
+        if not part.begin():
+            return False
+        _tell_timed(part, True)
+        _state["parts"].append(part)
+        _state["turns"].add_part_instead(part.loader())
+    return True
 
 
 def _follow():
@@ -152,6 +225,8 @@ def _time_found(found, codes, is_proven, is_taken, blocked):
         handover.time_sources(handed)
         return True
     may_be_else = not is_proven and thread.process.delivers  # batches of a loader, of which several steps are made
+    if is_proven and not is_taken and found.are_by_turns(codes):
+        return _time_givers(found, codes)
     if not may_be_else and _time_functions(found, codes, is_proven, is_taken):
         return True
     if is_taken and blocked:
@@ -191,6 +266,12 @@ def _caller():
     return "" if frame is None else "%s:%d" % (frame.f_code.co_filename, frame.f_lineno)
 
 
+def _tell_timed(one, is_proven):
+    capture.text(capture.TEXT_MARK, {
+        "what": "batch function", "name": one.name, "file": one.code.co_filename, "line": one.code.co_firstlineno,
+        "proven": is_proven, "generator": bool(one.code.co_flags & watch.GENERATOR)})
+
+
 def _time_functions(found, codes, is_proven, is_taken):
     """Whether the functions (or generators) of these codes are timed from here on. Of several that make a batch one after the
     other, one gives it, and the others are parts of its making."""
@@ -211,10 +292,13 @@ def _time_functions(found, codes, is_proven, is_taken):
     for one in in_order:
         if not one.begin():
             return False
-    for code, one in parts.items():
-        capture.text(capture.TEXT_MARK, {
-            "what": "batch function", "name": one.name, "file": code.co_filename, "line": code.co_firstlineno,
-            "proven": is_proven, "generator": bool(code.co_flags & watch.GENERATOR)})
-    _state["parts"] = list(parts.values())
-    _state["followed"] = [one for one in parts.values() if one.may_be_made_anew()]
+    for one in parts.values():
+        _tell_timed(one, is_proven)
+    _state["parts"] += parts.values()
+    _state["followed"] += [one for one in parts.values() if one.may_be_made_anew()]
+    if not is_taken:
+        _state["turns"].add(parts[main].loader())
+        for one in parts.values():
+            if one.whole is not one:
+                _state["turns"].add_part(one.loader())
     return True

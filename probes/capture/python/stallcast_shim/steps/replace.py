@@ -5,6 +5,7 @@ holds it, or a method bound to it, calls that.
 import atexit
 import functools
 import itertools
+import linecache
 import os
 import sys
 import types
@@ -93,6 +94,16 @@ def original_of(key):
     return _originals[key]()
 
 
+def _file_of(code, template):
+    """TensorFlow's AutoGraph reads a function's source by the file and the line of its code: it finds the function's own."""
+    if "tensorflow" not in sys.modules:
+        return template.co_filename
+    name = template.co_filename.replace(".py", ".py for " + code.co_filename, 1)
+    lines = linecache.getlines(code.co_filename)
+    linecache.cache.setdefault(name, (sum(map(len, lines)), None, lines, name))
+    return name
+
+
 def _calling(code, target, key):
     """Code that calls `target` with all that it is given. A closure's cells are carried along unused."""
     compiler = getattr(sys.modules.get("torch"), "compiler", None)
@@ -100,7 +111,7 @@ def _calling(code, target, key):
     places = {_PLACE: target, _KEY: key, _COMPILER: hasattr(compiler, "is_compiling")}
     constants = tuple(places.get(constant, constant) if type(constant) is str else constant
                       for constant in template.co_consts)
-    names = {"co_name": code.co_name, "co_firstlineno": code.co_firstlineno, "co_consts": constants,
+    names = {"co_filename": _file_of(code, template), "co_name": code.co_name, "co_firstlineno": code.co_firstlineno, "co_consts": constants,
              "co_freevars": code.co_freevars}
     if hasattr(code, "co_qualname"):
         names["co_qualname"] = code.co_qualname

@@ -46,6 +46,7 @@ class Timed:
         self.is_by_code = running.can_follow(code)
         self.function = None if self.is_by_code else _function_of(code)
         self.name = name_of(code) if self.function is None else self.function.__qualname__
+        self.whole = self  # whose batches this makes, or a part of
         self._copies = weakref.WeakSet()  # of functions, that do what these did
         names = names or self.name
         if is_taken:
@@ -62,8 +63,13 @@ class Timed:
         self._asked = self._asked_before = self._missed = self._in_vain = 0
         self._looking_s, self._begun = 0.0, time.monotonic()
 
+    def loader(self):
+        """The Loader that stands for what gives the batches of the training."""
+        return self._training.loader
+
     def belongs_to(self, main):
         """What this gives is a part of the batches of another one, whose samples are counted there."""
+        self.whole = main
         for part, whole in ((self._training, main._training), (self._evaluation, main._evaluation)):
             part.loader.text["part_of"] = whole.loader.loader_id
             part.known.count = _none

@@ -67,6 +67,7 @@ class Watch:
         self._training = self._forward | backward | self._optimizing
         self.is_torch = torch is not None
         self._is_apart = False  # what is called now is called for us
+        self.bounds = []  # numbers of the calls that were the last before something trained
         self.step_calls = []  # numbers of the calls that were the last before each step that is one call
         self._is_early = True
         self.roots = []
@@ -99,10 +100,13 @@ class Watch:
         """A step that is one call, which no profile function sees, is made with these."""
         self.is_training = True
         self.forward_calls += 1
-        self.step_calls.append(self._calls)
+        self.bounds.append(self._calls)
         for open_node in self._stack:
             open_node.trains = True
         self._note_leaves(values, self.given)
+
+    def step_made(self):
+        self.step_calls.append(self._calls)
 
     def step_gave(self, value):
         self._note_leaves(value, self.gave)
@@ -159,10 +163,11 @@ class Watch:
             self._is_early = False
         elif code in self._steps:
             self._is_early = True
-            self.step_calls.append(self._calls)
         if code in self._blocking and self._is_early and not self._trains():
             self._block(code, frame.f_back)
         if code in self._training:
+            if code not in self._forward:
+                self.bounds.append(self._calls)
             self.is_training = self.is_training or code not in self._optimizing
             for open_node in self._stack:
                 open_node.trains = True
@@ -221,7 +226,7 @@ def _training_code(torch):
                   _imported("tf_keras.src.optimizers.optimizer", "_BaseOptimizer"))
     call = getattr(layer, "__call__", None)
     forward = _codes(getattr(call, "__wrapped__", call))  # what filters tracebacks is the same code for all
-    steps = _codes(getattr(optimizers[0], "apply", None), getattr(optimizers[1], "apply_gradients", None))
+    steps = _codes(getattr(optimizers[0], "_filter_empty_gradients", None), getattr(optimizers[1], "apply_gradients", None))
     backward = _codes(getattr(_imported("tensorflow.python.eager.backprop", "GradientTape"), "gradient", None))
     if torch is None:
         return forward, backward, steps

@@ -24,6 +24,9 @@ _loader_ids = itertools.count()
 _loaders = weakref.WeakKeyDictionary()  # DataLoader -> Loader
 
 
+NEVER = 1 << 62
+
+
 class Loader:
     """One DataLoader object."""
 
@@ -32,6 +35,7 @@ class Loader:
         self.epochs = 0
         self.delivered = 0  # batches of all its passes
         self.steps = 0  # optimizer steps that followed a batch of it
+        self.look_at = NEVER  # steps after which others may be found to give batches, too (steps/by_turns.py)
         self.whole = None  # batches of its last pass that ended by itself
         self.period = None  # batches of an epoch, where one iterator over an endless sampler serves them all
         self.text = None  # until its first iterator exists
