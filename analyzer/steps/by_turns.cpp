@@ -72,4 +72,10 @@ std::vector<Turn> turns_of(const Consumer& consumer) {
   return all;
 }
 
+std::map<const Pass*, std::size_t> trained_at_once(const Consumer& consumer) {
+  std::map<const Pass*, std::size_t> trained;
+  for (const auto& [pass, course] : courses_of(in_order(consumer), consumer)) trained[pass] = course.trained;
+  return trained;
+}
+
 }  // namespace stallcast

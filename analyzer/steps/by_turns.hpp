@@ -2,6 +2,8 @@
 /// next one is asked for (tasks, data sets that are mixed).
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <vector>
 
 #include "analyzer/load/run_data.hpp"
@@ -18,5 +20,8 @@ struct Turn {
 /// batches are followed by an optimizer step before any loader gives another one (k_trained_at_once of them), while
 /// another one such is under way.
 [[nodiscard]] std::vector<Turn> turns_of(const Consumer& consumer);
+
+/// Of each pass: its batches that an optimizer step followed before any loader gave another one.
+[[nodiscard]] std::map<const Pass*, std::size_t> trained_at_once(const Consumer& consumer);
 
 }  // namespace stallcast

@@ -10,6 +10,7 @@
 #include "analyzer/profile/dataset_bytes.hpp"
 #include "analyzer/reads/unseen.hpp"
 #include "analyzer/statistics/statistics.hpp"
+#include "analyzer/steps/by_turns.hpp"
 #include "analyzer/steps/job.hpp"
 #include "analyzer/warnings/constants.hpp"
 #include "analyzer/warnings/warnings.hpp"
@@ -102,6 +103,29 @@ std::string few_steps(const Evidence& e, double threshold) {
   for (const RankView& rank : e.ranks) steps += rank.window.steps.size();
   if (static_cast<double>(steps) >= threshold) return {};
   return "only " + std::to_string(steps) + " steady steps were seen";
+}
+
+std::string trained_elsewhere(const Evidence& e, double threshold) {
+  const RankView& rank = e.ranks.front();
+  std::set<const Pass*> told(rank.window.passes.begin(), rank.window.passes.end());
+  for (const Turn& turn : turns_of(*rank.consumer)) told.insert(turn.pass);
+  std::size_t all = 0;
+  std::size_t elsewhere = 0;
+  std::set<std::string> names;
+  for (const auto& [pass, trained] : trained_at_once(*rank.consumer)) {
+    all += trained;
+    if (told.contains(pass)) continue;
+    elsewhere += trained;
+    const auto facts = rank.consumer->loaders.find(pass->loader_id);
+    if (trained > 0 && facts != rank.consumer->loaders.end()) names.insert(facts->second.dataset_type);
+  }
+  const double part = all > 0 ? static_cast<double>(elsewhere) / static_cast<double>(all) : 0.0;
+  if (!(part > threshold)) return {};
+  std::string of;
+  for (const std::string& name : names) of += (of.empty() ? " (of " : ", ") + name;
+  return fixed(100.0 * part, 0) + " % of the steps were made on batches of other loaders" + of +
+         (of.empty() ? "" : ")") + ", in other phases of the training: what is told is of those on batches of " +
+         rank.window.loader.dataset_type;
 }
 
 std::string drift(const Evidence& e, double threshold) {

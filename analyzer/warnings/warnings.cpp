@@ -11,6 +11,8 @@ constexpr std::array k_table{
             "let the command run longer; short runs give wide intervals"},
     Warning{"drift", Severity::warning, 0.10, "change of a step over the window, as a share of its mean", drift,
             "the cache may be filling, or another job runs here; measure longer, or a later epoch"},
+    Warning{"trained-elsewhere", Severity::warning, 0.10, "steps on batches of loaders that are not told, of all",
+            trained_elsewhere, "profile a run of each phase of the training by itself"},
     Warning{"oversubscribed", Severity::warning, 2.0, "computing threads of workers per usable core", oversubscribed,
             "fewer workers, or one thread per worker (torch.set_num_threads(1), OMP_NUM_THREADS=1)", true},
     Warning{"opencv-threads", Severity::warning, 2.0, "threads that OpenCV may use in workers, per usable core",

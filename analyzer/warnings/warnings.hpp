@@ -44,6 +44,7 @@ void add_warnings(Nodes nodes, const std::vector<RankView>& ranks, Profile& prof
 // The questions: of the run (warnings/run.cpp) ...
 [[nodiscard]] std::string few_steps(const Evidence& e, double threshold);
 [[nodiscard]] std::string drift(const Evidence& e, double threshold);
+[[nodiscard]] std::string trained_elsewhere(const Evidence& e, double threshold);
 [[nodiscard]] std::string epoch_pauses(const Evidence& e, double threshold);
 [[nodiscard]] std::string ranks_missing(const Evidence& e, double threshold);
 [[nodiscard]] std::string slow_rank(const Evidence& e, double threshold);

@@ -115,7 +115,8 @@ TEST_CASE("where each step takes from several loaders their waits add, and each 
 
 namespace {
 
-/// The run whose every `nth` batch comes from another loader, alike or of another data set.
+/// The run whose every `nth` batch, or for 0 those after three fifths, come from another loader, alike or of another
+/// data set.
 RunData by_turns(RunData run, std::size_t nth, const std::string& dataset) {
   constexpr std::uint64_t k_iterator = 70, k_loader = 7;
   record::ProcessRecording& consumer = consumer_of(run);
@@ -132,7 +133,8 @@ RunData by_turns(RunData run, std::size_t nth, const std::string& dataset) {
   std::uint64_t of_first = 0, of_other = 0;
   std::size_t number = 0;
   for (record::WaitRecord& wait : consumer.waits) {
-    const bool is_other = ++number % nth == 0;
+    ++number;
+    const bool is_other = nth > 0 ? number % nth == 0 : 5 * number > 3 * consumer.waits.size();
     if (is_other) wait.iterator_id = k_iterator;
     wait.batch = is_other ? of_other++ : of_first++;
   }
@@ -161,6 +163,16 @@ TEST_CASE("where the steps take batches of several loaders by turns, each is a s
     CHECK_FALSE(profile.job.dataset_samples);
     CHECK(profile.job.dataset_samples.reason() == "the steps take batches of several loaders by turns");
   }
+}
+
+TEST_CASE("steps on batches of another loader, in another phase of the training, are not told as its own") {
+  const RunData run = make_recordings(fetch_bound());
+  const Profile profile = analyze_run(by_turns(run, 0, "Other"));
+  const DataIssue* issue = issue_of(profile, "trained-elsewhere");
+  REQUIRE(issue != nullptr);
+  CHECK(issue->detail.find("40 % of the steps were made on batches of other loaders (of Other)") == 0);
+  CHECK(issue_of(analyze_run(make_run(fetch_bound())), "trained-elsewhere") == nullptr);
+  CHECK(issue_of(analyze_run(by_turns(run, 2, "Other")), "trained-elsewhere") == nullptr);
 }
 
 TEST_CASE("loaders that are asked before a step, or without one, take no turns") {
