@@ -8,7 +8,7 @@ import queue, threading, time
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from multiprocessing.pool import ThreadPool
 def slowly(batch, number):
-    time.sleep(0.5 if number == 20 else 0)
+    time.sleep(0.5 if number in (14, 17, 20, 23) else 0)  # a busy machine may part one of them from its result
     return batch
 """
 
