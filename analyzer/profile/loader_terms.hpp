@@ -24,6 +24,6 @@ struct LoaderTerms {
 
 /// Whether the framework ("jax", "tensorflow") takes NumPy's arrays: where a loop of its own is to be served by a
 /// loader, that is Grain rather than torch's.
-bool trains_without_torch(std::string_view framework);
+[[nodiscard]] bool trains_without_torch(std::string_view framework);
 
 }  // namespace stallcast

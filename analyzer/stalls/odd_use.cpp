@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "analyzer/stalls/constants.hpp"
 #include "analyzer/steps/job.hpp"
@@ -49,6 +50,34 @@ void tell_busy(const LoaderBehind& behind, Profile& profile) {
                              "more of them (num_workers) make more at a time, where cores and storage allow it"});
 }
 
+/// Each batch of one of them is a step.
+void tell_turns(const SteadyWindow& window, const JobTimes& times, Profile& profile) {
+  const std::string words = "the steps take batches of several loaders by turns";
+  absent_split(profile, words);
+  tell_steps_alone(times, profile);
+  profile.job.dataset_samples = Measured<std::int64_t>::absent(words);
+  double waited_s = 0.0;
+  for (const SteadyStep& step : window.steps) waited_s += step.wait_s;
+  auto steps = static_cast<std::int64_t>(window.steps.size());
+  for (const OtherLoader& other : window.others) {
+    waited_s -= other.wait_s;
+    steps -= other.steps;
+  }
+  std::vector<OtherLoader> all{{window.loader, std::max(0.0, waited_s), std::max<std::int64_t>(0, steps)}};
+  all.insert(all.end(), window.others.begin(), window.others.end());
+  std::string each;
+  for (const OtherLoader& loader : all) {
+    const double part = static_cast<double>(loader.steps) / static_cast<double>(window.steps.size());
+    const double wait_s = loader.steps > 0 ? loader.wait_s / static_cast<double>(loader.steps) : 0.0;
+    each += (each.empty() ? " (" : ", ") + milliseconds(wait_s) + " for a batch of " + named(loader.facts) + " in " +
+            std::to_string(std::lround(100.0 * part)) + " % of the steps";
+  }
+  add_issue(
+      profile.issues,
+      {"several-loaders", Severity::warning, static_cast<std::int64_t>(all.size()), words + each + ")",
+       "the loader that is waited for longest is the one to speed up; profile a job of it alone for its settings"});
+}
+
 }  // namespace
 
 bool takes_oddly(const std::vector<RankView>& ranks) {
@@ -87,38 +116,6 @@ void tell_nested(const NestedLoader& nested, const JobTimes& times, Profile& pro
                              "the workers to add are those of the loader within; a job of that loader alone tells what "
                              "they wait for"});
 }
-
-namespace {
-
-/// Each batch of one of them is a step.
-void tell_turns(const SteadyWindow& window, const JobTimes& times, Profile& profile) {
-  const std::string words = "the steps take batches of several loaders by turns";
-  absent_split(profile, words);
-  tell_steps_alone(times, profile);
-  profile.job.dataset_samples = Measured<std::int64_t>::absent(words);
-  double waited_s = 0.0;
-  for (const SteadyStep& step : window.steps) waited_s += step.wait_s;
-  auto steps = static_cast<std::int64_t>(window.steps.size());
-  for (const OtherLoader& other : window.others) {
-    waited_s -= other.wait_s;
-    steps -= other.steps;
-  }
-  std::vector<OtherLoader> all{{window.loader, std::max(0.0, waited_s), std::max<std::int64_t>(0, steps)}};
-  all.insert(all.end(), window.others.begin(), window.others.end());
-  std::string each;
-  for (const OtherLoader& loader : all) {
-    const double part = static_cast<double>(loader.steps) / static_cast<double>(window.steps.size());
-    const double wait_s = loader.steps > 0 ? loader.wait_s / static_cast<double>(loader.steps) : 0.0;
-    each += (each.empty() ? " (" : ", ") + milliseconds(wait_s) + " for a batch of " + named(loader.facts) + " in " +
-            std::to_string(std::lround(100.0 * part)) + " % of the steps";
-  }
-  add_issue(
-      profile.issues,
-      {"several-loaders", Severity::warning, static_cast<std::int64_t>(all.size()), words + each + ")",
-       "the loader that is waited for longest is the one to speed up; profile a job of it alone for its settings"});
-}
-
-}  // namespace
 
 void tell_several_loaders(const SteadyWindow& window, const JobTimes& times, Profile& profile) {
   if (window.by_turns) return tell_turns(window, times, profile);

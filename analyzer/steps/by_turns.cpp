@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <utility>
 
 #include "analyzer/steps/constants.hpp"
+#include "analyzer/steps/pass_steps.hpp"
 
 namespace stallcast {
 namespace {
@@ -43,6 +46,20 @@ std::map<const Pass*, Course> courses_of(const std::vector<Turn>& all, const Con
   return courses;
 }
 
+/// While a pass fills its queue, or drains it, its part of the steps is not what it is otherwise: none of them counts.
+std::vector<Stretch> unsteady_stretches(const std::vector<Turn>& turns, const Consumer& consumer) {
+  std::map<const Pass*, std::vector<std::uint64_t>> times;
+  for (const Turn& turn : turns) times[turn.pass].push_back(turn.delivery->wait.end_ns);
+  std::vector<Stretch> stretches;
+  for (const auto& [pass, given] : times) {
+    const steady::Trim trim = steady::trim_of(steady::facts_of(consumer, *pass), given.size());
+    const std::size_t lead = std::min(std::max(trim.lead, pass->filling + 1), given.size()) - 1;
+    stretches.push_back({given.front(), given[lead]});
+    if (trim.tail > 0) stretches.push_back({given[given.size() - std::min(trim.tail, given.size())], given.back()});
+  }
+  return stretches;
+}
+
 }  // namespace
 
 std::vector<Turn> turns_of(const Consumer& consumer) {
@@ -76,6 +93,52 @@ std::map<const Pass*, std::size_t> trained_at_once(const Consumer& consumer) {
   std::map<const Pass*, std::size_t> trained;
   for (const auto& [pass, course] : courses_of(in_order(consumer), consumer)) trained[pass] = course.trained;
   return trained;
+}
+
+void take_turns(const std::vector<Turn>& turns, const Consumer& consumer, const std::vector<std::uint64_t>& others,
+                const steady::Found& found, SteadyWindow& window) {
+  window.by_turns = true;
+  const auto between = std::count_if(consumer.steps.begin(), consumer.steps.end(), [&](const auto& step) {
+    return step.time_ns >= turns.front().delivery->wait.end_ns && step.time_ns < turns.back().delivery->wait.end_ns;
+  });
+  window.optimizer_steps_per_batch = static_cast<double>(between) / static_cast<double>(turns.size() - 1);
+  const std::vector<Stretch> unsteady = unsteady_stretches(turns, consumer);
+  std::map<std::uint64_t, OtherLoader> by_loader;
+  for (std::size_t i = 1; i < turns.size(); ++i) {
+    const Turn& turn = turns[i];
+    const LoaderFacts facts = steady::facts_of(consumer, *turn.pass);
+    const std::uint64_t at_ns = turn.delivery->wait.end_ns;
+    const bool is_steady = std::none_of(unsteady.begin(), unsteady.end(), [at_ns](const Stretch& stretch) {
+      return at_ns >= stretch.begin_ns && at_ns <= stretch.end_ns;
+    });
+    const bool follows = turn.delivery->steps_with_predecessor || facts.in_order == 0;
+    if (!is_steady || !follows || !found.holds(*turns[i - 1].delivery, *turn.delivery)) continue;
+    SteadyStep step = steady::make_step(*turns[i - 1].delivery, *turn.delivery, facts.batch_size);
+    step.beside_another = steady::any_within(others, step.begin_ns, step.end_ns);
+    if (step.beside_another) {
+      ++window.interrupted_steps;
+      continue;
+    }
+    window.steps.push_back(step);
+    OtherLoader& loader = by_loader[turn.pass->loader_id];
+    loader.facts = facts;
+    loader.wait_s += step.wait_s;
+    ++loader.steps;
+  }
+  by_loader.erase(window.loader.loader_id);
+  for (auto& [id, loader] : by_loader) window.others.push_back(std::move(loader));
+}
+
+std::vector<std::uint64_t> waits_beside(const Consumer& consumer, const std::vector<Turn>& turns) {
+  std::set<const Pass*> taking;
+  for (const Turn& turn : turns) taking.insert(turn.pass);
+  std::vector<std::uint64_t> times;
+  for (const Pass& pass : consumer.passes) {
+    if (taking.contains(&pass)) continue;
+    for (const Delivery& delivery : pass.deliveries) times.push_back(delivery.wait.begin_ns);
+  }
+  std::sort(times.begin(), times.end());
+  return times;
 }
 
 }  // namespace stallcast

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <vector>
 
 #include "analyzer/load/run_data.hpp"
+#include "analyzer/steps/pass_steps.hpp"
 
 namespace stallcast {
 
@@ -23,5 +25,14 @@ struct Turn {
 
 /// Of each pass: its batches that an optimizer step followed before any loader gave another one.
 [[nodiscard]] std::map<const Pass*, std::size_t> trained_at_once(const Consumer& consumer);
+
+/// Adds the steady steps on these batches to the window: from each delivery to the next one of any of the loaders.
+/// While a pass fills its queue, or drains it, none counts. `others`: when other loaders were asked for batches,
+/// sorted.
+void take_turns(const std::vector<Turn>& turns, const Consumer& consumer, const std::vector<std::uint64_t>& others,
+                const steady::Found& found, SteadyWindow& window);
+
+/// When loaders that take no turns were asked for batches, sorted.
+[[nodiscard]] std::vector<std::uint64_t> waits_beside(const Consumer& consumer, const std::vector<Turn>& turns);
 
 }  // namespace stallcast

@@ -11,7 +11,7 @@ namespace stallcast {
 /// Ranks that a job may say it has. Chosen: more than any machine has GPUs; a larger number is damage.
 inline constexpr std::int64_t k_most_ranks_of_job = 10'000'000;
 
-// steady.cpp: what of a pass is a steady step.
+// pass_steps.cpp, steady.cpp: what of a pass is a steady step.
 
 /// Batches for each worker that are taken to be under way where the loader says fewer: the default of torch's
 /// DataLoader (prefetch_factor).

@@ -108,7 +108,9 @@ std::string few_steps(const Evidence& e, double threshold) {
 std::string trained_elsewhere(const Evidence& e, double threshold) {
   const RankView& rank = e.ranks.front();
   std::set<const Pass*> told(rank.window.passes.begin(), rank.window.passes.end());
-  for (const Turn& turn : turns_of(*rank.consumer)) told.insert(turn.pass);
+  if (rank.window.by_turns) {
+    for (const Turn& turn : turns_of(*rank.consumer)) told.insert(turn.pass);
+  }
   std::size_t all = 0;
   std::size_t elsewhere = 0;
   std::set<std::string> names;

@@ -33,6 +33,20 @@ for step in range(40):
         self.assertEqual(sum(map(len, given.values())), 35)
         self.assertEqual(parts, set())
 
+    def test_two_that_each_step_has_with_an_optimizer_of_its_own(self):
+        """As of a GAN: real samples for one network, noise for the other."""
+        given, parts, _ = self.given("""
+other = torch.optim.SGD(model.parameters(), lr=0.001)
+def noise():
+    return torch.rand(4, 8)
+for step in range(40):
+    train(*load_a())
+    model(noise()).sum().backward()
+    other.step()
+    other.zero_grad(set_to_none=True)
+""")
+        self.assertEqual((set(given), parts), ({"load_a", "noise"}, {"noise"}))
+
     def test_one_that_comes_later(self):
         given, _, _ = self.given("""
 for step in range(400):

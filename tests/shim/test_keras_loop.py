@@ -187,9 +187,15 @@ for _ in range(20):
     print(step(get_batch()))
 """)
         self.assertEqual(len(recording.steps), 10)
-        self.assertEqual(list(self.functions(recording))[0], "get_batch")
-        (evaluated,) = [one for name, one in self.functions(recording).items() if name.endswith(" without gradients")] or [None]
-        self.assertNotIn(evaluated, {text["loader_id"] for text in recording.texts["iterator"]})
+
+    def test_batches_of_a_step_whose_gradients_are_accumulated(self):
+        (recording,) = self.both("""
+optimizer.gradient_accumulation_steps = 4
+for _ in range(80):
+    print(step(get_batch()))
+""")
+        self.assertEqual(len(recording.steps), 20)
+        self.assertEqual(list(self.functions(recording)), ["get_batch"])  # and none that evaluates
 
     @unittest.skipUnless(has_module("torch"), "torch is not installed")
     def test_steps_on_torch(self):
@@ -300,6 +306,17 @@ for _ in range(3):
 """, issues=["keras-waits-unseen"])
         self.assertEqual(len(recording.steps), 0)
         self.assertIn("within the graph", recording.texts["issue"][0]["detail"])
+
+    def test_the_source_of_a_function_is_found_by_its_code(self):
+        """As AutoGraph looks for it, also where a script is no file that its module's loader knows (runpy)."""
+        self.both("""
+import inspect
+del __loader__
+for _ in range(20):
+    train(get_batch())
+lines, number = inspect.findsource(get_batch)
+print(lines[number])
+""")
 
     def test_errors_have_their_own_traceback(self):
         (recording,) = self.both("""

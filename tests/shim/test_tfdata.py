@@ -1,7 +1,10 @@
 """tf.data and Keras: scripted modules of the same names and shape, so that no TensorFlow is needed. Jobs with the real
 ones are in tests/frameworks."""
 
-from harness import ShimTest, main
+import os
+import sys
+
+from harness import SHIM, ShimTest, main
 from recording import END_OF_EPOCH, FIRST
 from scripted_tf import MODULES
 
@@ -130,6 +133,62 @@ class DataTest(ScriptedTest):
             print(model.fit(pipeline(), 3), model.iterations)
             """
         )
+
+    def test_what_a_pull_of_keras_raises_is_no_end(self):
+        """The iterator would go on with the next batch."""
+        for error in ("KeyError('mine')", "KeyboardInterrupt()"):
+            with self.subTest(error):
+                self.same(
+                    """
+                    from keras.src.backend.tensorflow.trainer import TensorFlowTrainer
+                    from tensorflow.python.data.ops.iterator_ops import DatasetV2
+                    class Made:
+                        number = 0
+                        def __next__(self):
+                            self.number += 1
+                            if self.number == 3:
+                                raise ERROR
+                            if self.number == 6:
+                                raise StopIteration
+                            return [[self.number]]
+                    class Broken(DatasetV2):
+                        def make(self):
+                            return Made()
+                    model = TensorFlowTrainer()
+                    try:
+                        print(model.fit(Broken(), 1))
+                    except (KeyError, KeyboardInterrupt) as error:
+                        print(repr(error), model.seen)
+                    """.replace("ERROR", error)
+                )
+
+    def test_lengths_that_follow_from_the_parts(self):
+        sys.path.insert(0, os.path.join(SHIM, "stallcast_shim", "loaders"))
+        import tfdata_length
+
+        def made(kind, **fields):
+            found = type(kind, (), {})()
+            vars(found).update(fields)
+            return found
+
+        ten = made("_RangeDataset", _start=0, _stop=20, _step=2)
+        for expected, dataset in (
+            (10, ten),
+            (10, made("_ParallelMapDataset", _input_dataset=ten)),
+            (10, made("_OptionsDataset", _dataset=ten)),
+            (30, made("_RepeatDataset", _input_dataset=ten, _count=3)),
+            (None, made("_RepeatDataset", _input_dataset=ten, _count=-1)),
+            (4, made("_TakeDataset", _input_dataset=ten, _count=4)),
+            (10, made("_TakeDataset", _input_dataset=ten, _count=-1)),
+            (7, made("_SkipDataset", _input_dataset=ten, _count=3)),
+            (0, made("_SkipDataset", _input_dataset=ten, _count=-1)),
+            (3, made("_ShardDataset", _input_dataset=ten, _num_shards=4, _index=2 - 1)),
+            (1, made("_ZipDataset", _datasets={"a": ten, "b": made("_TensorDataset")})),
+            (20, made("_ConcatenateDataset", _input_dataset=ten, _dataset_to_concatenate=ten)),
+            (None, made("_FilterDataset", _input_dataset=ten)),
+            (None, made("_ZipDataset", _datasets=(ten, made("_FilterDataset", _input_dataset=ten)))),
+        ):
+            self.assertEqual(tfdata_length.length(dataset), expected, type(dataset).__name__)
 
     def test_what_a_training_step_of_keras_raises(self):
         self.same(

@@ -147,10 +147,14 @@ RunData by_turns(RunData run, std::size_t nth, const std::string& dataset) {
 TEST_CASE("where the steps take batches of several loaders by turns, each is a step") {
   const JobSpec spec = fetch_bound();
   const Profile plain = analyze_run(make_run(spec));
-  for (const auto& [nth, dataset] : {std::pair<std::size_t, const char*>{2, "TrainSet"}, {2, "Other"}, {7, "Other"}}) {
-    CAPTURE(nth);
-    CAPTURE(dataset);
-    const Profile profile = analyze_run(by_turns(make_recordings(spec), nth, dataset));
+  struct Case {
+    std::size_t nth;
+    const char* dataset;
+  };
+  for (const Case& by : {Case{2, "TrainSet"}, Case{2, "Other"}, Case{7, "Other"}}) {
+    CAPTURE(by.nth);
+    CAPTURE(by.dataset);
+    const Profile profile = analyze_run(by_turns(make_recordings(spec), by.nth, by.dataset));
     REQUIRE(profile.rates.as_is);
     CHECK(near(profile.rates.as_is->mean.value(), plain.rates.as_is->mean.value(), 0.03));
     CHECK(near(profile.stalls.as_is_wait->mean, plain.stalls.as_is_wait->mean, 0.03));
@@ -158,7 +162,7 @@ TEST_CASE("where the steps take batches of several loaders by turns, each is a s
     REQUIRE(issue != nullptr);
     CHECK(issue->detail.find("the steps take batches of several loaders by turns (") == 0);
     CAPTURE(issue->detail);
-    CHECK(issue->detail.find(nth == 2 ? "in 50 % of the steps" : "in 13 % of the steps") != std::string::npos);
+    CHECK(issue->detail.find(by.nth == 2 ? "in 50 % of the steps" : "in 13 % of the steps") != std::string::npos);
     CHECK_FALSE(profile.stalls.as_is_prep);
     CHECK_FALSE(profile.job.dataset_samples);
     CHECK(profile.job.dataset_samples.reason() == "the steps take batches of several loaders by turns");

@@ -24,7 +24,7 @@ def doctor(machine: Machine) -> Iterator[Check]:
 def run(machine: Machine) -> Iterator[Check]:
     yield from doctor(machine)
     folder = machine.folder("injection") / "measured"
-    words = ["--epochs", machine.sizes.passive_epochs, "--profiler-from", machine.sizes.profiler_from]
+    words = ["--repeats", machine.sizes.profiler_repeats, "--profiler-from", machine.sizes.profiler_from]
     profile, (cell,) = commands.profile(machine, folder, commands.job(machine, machine.data, *words), "--phases", "as_is")
     yield holds("torch trains under the injection", cell["loss"] == cell["loss"], f"loss {cell['loss']:.3f}")
     kinds = cell.get("profiler_events", {})

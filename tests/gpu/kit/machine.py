@@ -31,6 +31,7 @@ class Sizes:
     states_budget_s: float
     burst_budget_s: float
     passive_epochs: int
+    profiler_repeats: int  # of the files, in the epoch of the job in which torch.profiler begins: several windows before
     profiler_from: int  # step
     shared_epochs: int
     promise_epochs: int
@@ -46,14 +47,13 @@ class Sizes:
 
 
 ON_GPU = Sizes(samples=20_000, side=224, batch=256, model="resnet18", larger="resnet50", workers=(2, 4, 8, 14), profiled=8,
-               most=14, cell_s=2.5, states_budget_s=66.0, burst_budget_s=20.0, passive_epochs=1, profiler_from=55,
-               shared_epochs=1, promise_epochs=2, promise_budget_s=20.0, blocks=5, block_steps=30, device_steps=25,
-               switched_steps=1500, switched_pace_s=0.0,
-               turn_workers=4, pace_s=0.05, limit_bytes_per_s=40e6)
+               most=14, cell_s=2.5, states_budget_s=66.0, burst_budget_s=20.0, passive_epochs=1, profiler_repeats=2,
+               profiler_from=130, shared_epochs=1, promise_epochs=2, promise_budget_s=20.0, blocks=5, block_steps=30,
+               device_steps=25, switched_steps=1500, switched_pace_s=0.0, turn_workers=4, pace_s=0.05, limit_bytes_per_s=40e6)
 REHEARSAL = Sizes(samples=640, side=32, batch=8, model="tiny", larger="tiny", workers=(1, 2), profiled=2, most=2, cell_s=1.5,
-                  states_budget_s=30.0, burst_budget_s=5.0, passive_epochs=8, profiler_from=560, shared_epochs=4,
-                  promise_epochs=8, promise_budget_s=12.0, blocks=3, block_steps=20, device_steps=20,
-                  switched_steps=700, switched_pace_s=0.01,
+                  states_budget_s=30.0, burst_budget_s=5.0, passive_epochs=8, profiler_repeats=16,
+                  profiler_from=1200, shared_epochs=4, promise_epochs=8, promise_budget_s=12.0, blocks=3, block_steps=20,
+                  device_steps=20, switched_steps=700, switched_pace_s=0.01,
                   turn_workers=1, pace_s=0.03, limit_bytes_per_s=4e6)
 
 

@@ -25,8 +25,9 @@ _told = set()
 class Pulled:
     """An iterator of TensorFlow's that Python pulls. It ends as in a graph: with TensorFlow's own exception."""
 
-    def __init__(self, iterator):
+    def __init__(self, iterator, end):
         self._iterator = iterator
+        self._end = end
         self.is_over = False
 
     def __iter__(self):
@@ -35,7 +36,7 @@ class Pulled:
     def __next__(self):
         try:
             return self._iterator.get_next()
-        except BaseException:
+        except self._end:
             self.is_over = True
             raise
 
@@ -64,42 +65,45 @@ def _watched(trainer, step_function, function):
     is_training = getattr(step_function, "__name__", "") == "train_step"
     names = getattr(getattr(function, "__code__", None), "co_freevars", ())
     takes_others = {"one_step_on_data", "multi_step_on_iterator"} <= set(names)
-    owned = getattr(sys.modules.get(_ITERATORS), "OwnedIterator", None)
+    iterators = sys.modules.get(_ITERATORS)
+    owned = getattr(iterators, "OwnedIterator", None)
     accumulated = {"batches": 0}
 
-    @unseen
     def run(iterator):
         current.counts_steps = True
         try:
             return function(iterator)
-        except BaseException as error:
-            leave_out(error)
-            raise
         finally:
             current.counts_steps = False
 
-    @unseen
-    def watched(iterator):
-        if not calls.enabled:
-            return function(iterator)
-        if takes_others and type(iterator) is owned and trainer.steps_per_execution == 1:
-            pulled = Pulled(iterator)
-            try:
-                logs = run(pulled)
-            except BaseException as error:
-                if not pulled.is_over:
-                    leave_out(error)
-                    raise
-            if pulled.is_over:  # in the graph, what needs no batch (the optimizer's count) is done beside the pull that fails
-                return run(iterator)
-        elif type(iterator) is types.GeneratorType:  # of train_on_batch and its like: the script has the batch already
-            return function(iterator)
-        else:
-            _tell(trainer, takes_others)
+    def pull(iterator):
+        pulled = Pulled(iterator, iterators.errors.OutOfRangeError)
+        try:
+            logs = run(pulled)
+        except iterators.errors.OutOfRangeError:
+            if not pulled.is_over:
+                raise
+        if pulled.is_over:  # in the graph, what needs no batch (the optimizer's count) is done beside the pull that fails
             return run(iterator)
         if is_training and calls.enabled:
             _count(trainer, accumulated)
         return logs
+
+    def take(iterator):
+        if not calls.enabled or type(iterator) is types.GeneratorType:  # of train_on_batch: the script has the batch already
+            return function(iterator)
+        if takes_others and type(iterator) is owned and trainer.steps_per_execution == 1:
+            return pull(iterator)
+        _tell(trainer, takes_others)
+        return run(iterator)
+
+    @unseen
+    def watched(iterator):
+        try:
+            return take(iterator)
+        except BaseException as error:
+            leave_out(error)
+            raise
 
     return watched
 

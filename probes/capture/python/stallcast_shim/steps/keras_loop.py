@@ -8,6 +8,7 @@ JAX, where all is traced, steps are those of jax_loop.py.
 """
 
 import functools
+import os
 import sys
 import threading
 import weakref
@@ -22,11 +23,17 @@ from .watch import TENSORFLOW
 
 _open = {}  # thread -> the outermost tf.function that it is in, and its arguments
 _training = {}  # id of a tf.function that an optimizer was traced in -> its _Training
-_OPTIMIZERS = (("BaseOptimizer", "_filter_empty_gradients"), ("_BaseOptimizer", "apply_gradients"), ("OptimizerV2", "apply_gradients"))
+# What an optimizer's apply() asks for before it traces anything, so that nothing of ours is on the stack that TensorFlow
+# keeps; of tf_keras', all of it.
+_OPTIMIZERS = (("BaseOptimizer", "_filter_empty_gradients"), ("_BaseOptimizer", "apply_gradients"),
+               ("OptimizerV2", "apply_gradients"))
 _PULLING = {"ReduceDataset", "IteratorGetNext", "IteratorGetNextAsOptional", "MultiDeviceIteratorGetNextFromShard"}
 _MOST_LITERALS = 64
-_told = []
-_updates = {}  # id of such a function, or of an optimizer, that accumulates -> its calls since the last step
+_told = set()
+_accumulating = {}  # id of an optimizer that accumulates gradients -> its _Accumulation
+
+
+os.register_at_fork(after_in_child=_open.clear)
 
 
 def patch(module):
@@ -56,13 +63,13 @@ def _applied(applied):
     if current.counts_steps:
         return
     backend, every = _backend(type(applied)), getattr(applied, "gradient_accumulation_steps", None) or 1
-    if backend == "torch" and _is_step(applied, every):
+    if backend == "torch" and _updates(applied, every):
         optimizer.count_step(applied)
     if backend != TENSORFLOW:
         return
     function = _open.get(threading.get_ident())
     if function is None and sys.modules["tensorflow"].executing_eagerly():
-        if _is_step(applied, every):
+        if _updates(applied, every):
             _count(applied)
         return
     under_way = list(_open.values()) if function is None else [function]  # none: a thread of its own for each device
@@ -78,21 +85,35 @@ def _backend(kind):
     return config.backend() if hasattr(config, "backend") else TENSORFLOW
 
 
-def _is_step(applied, every):
-    """With gradients accumulated, each n-th call is."""
+class _Accumulation:
+    """Of gradients, over several calls of an optimizer, or of a tf.function: each `every`-th makes a step."""
+
+    def __init__(self, of, kept):
+        """Forgotten with `of`, by whose id it is `kept`."""
+        key = id(of)
+        self._of = weakref.ref(of, lambda _: kept.pop(key, None))
+        self._calls = 0
+
+    def is_step(self, every):
+        self._calls = (self._calls + 1) % every
+        return self._calls == 0
+
+
+def _updates(applied, every):
+    """Whether this call of an optimizer makes a step."""
     if every == 1:
         return True
-    made = _updates.get(id(applied), 0) + 1
-    _updates[id(applied)] = made % every
-    return made == every
+    if id(applied) not in _accumulating:
+        _accumulating[id(applied)] = _Accumulation(applied, _accumulating)
+    return _accumulating[id(applied)].is_step(every)
 
 
-class _Training:
+class _Training(_Accumulation):
     """A tf.function that an optimizer was traced in."""
 
-    def __init__(self, function, forget):
-        self.function = weakref.ref(function, forget)
-        self.every = 1  # calls that make a step
+    def __init__(self, function):
+        super().__init__(function, _training)
+        self.every = 1
         self.literals = set()  # of calls that were traced with an optimizer: another `training=False` is another trace
         self.is_looked_at = self.pulls = False  # its own batches, within the graph
 
@@ -101,10 +122,9 @@ class _Training:
 
 
 def _mark(function, args, kwargs, every):
-    key = id(function)
-    if key not in _training:
-        _training[key] = _Training(function, lambda _: (_training.pop(key, None), _updates.pop(key, None)))
-    of = _training[key]
+    if id(function) not in _training:
+        _training[id(function)] = _Training(function)
+    of = _training[id(function)]
     of.every, of.is_looked_at = every, False
     if len(of.literals) < _MOST_LITERALS:
         of.literals.add(_literals(args, kwargs))
@@ -124,12 +144,13 @@ def _watched(context):
         _stallcast_call = None  # the outermost
 
         def __enter__(self):
+            entered = super().__enter__()
             if calls.enabled and not current.counts_steps and threading.get_ident() not in _open:
                 try:
                     self._stallcast_call = _begin(sys._getframe(1))
                 except Exception as error:
                     capture.fail("looking at a step of TensorFlow", error)
-            return super().__enter__()
+            return entered
 
         def __exit__(self, *error):
             if self._stallcast_call is not None:
@@ -166,7 +187,7 @@ def _end(frame, called, failed):
         of.is_looked_at, of.pulls = True, of.pulls or current.pulls_in_graph or _pulls(function)
     if of.pulls:
         _tell_within_graph()
-    elif _is_step(function, of.every):
+    elif of.is_step(of.every):
         _count(function, frame.f_locals.get("result"))
 
 
@@ -181,10 +202,10 @@ def _pulls(function):
 
 def _tell_within_graph():
     """Once: why a loop within a tf.function is not seen."""
-    if not _told:
-        _told.append(True)
+    if "graph" not in _told:
+        _told.add("graph")
         capture.issue("keras-waits-unseen", "warning",
-                      "waits for batches are not seen: a tf.function is given the data set, and pulls its batches within the graph",
+                      "waits for batches are not seen: a tf.function goes through its data set, and pulls batches within the graph",
                       "while profiling, loop over the data set in Python and call the tf.function for each batch")
 
 

@@ -79,8 +79,8 @@ class Makers:
         return codes, may_give[-1]
 
     def are_by_turns(self, codes):
-        """Whether each of them gave batches between two trainings in which no other one did."""
-        when = [{bisect.bisect(self._seen.bounds, node.number) for node in self._found[code]} for code in codes]
+        """Whether several gave batches, each of them in steps in which no other one did."""
+        when = [{bisect.bisect_left(self._seen.step_calls, node.number) for node in self._found[code]} for code in codes]
         return len(codes) > 1 and sum(map(len, when)) == len(set().union(*when))
 
     def _made_by(self, code):

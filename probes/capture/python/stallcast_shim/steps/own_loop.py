@@ -70,7 +70,8 @@ def count(stepped, library=watch.PYTORCH, result=None):
         return
     try:
         if is_watching():
-            _state["watch"].step_made()
+            if id(stepped) == _state["optimizer"]:
+                _state["watch"].step_ends()
             if result is not None:
                 _state["watch"].step_gave(result)
         if _state["over"]:
@@ -115,7 +116,8 @@ def _count(stepped):
 def look_again(stepped):
     """An optimizer stepped; where others may give batches, too, that is looked for from here on."""
     try:
-        if _state["parts"] and _state["turns"].is_due():
+        is_its_thread = _state["thread"] == threading.get_ident()
+        if is_its_thread and _state["parts"] and _state["turns"].is_due():
             _state["optimizer"] = id(stepped)  # another phase of the training may have one of its own
             _begin_again()
     except Exception as error:
@@ -124,8 +126,6 @@ def look_again(stepped):
 
 
 def _begin_again():
-    if _state["thread"] != threading.get_ident():
-        return
     _begin_watch()
     _state["again"] = _state["watch"] is not None
     if _state["again"]:

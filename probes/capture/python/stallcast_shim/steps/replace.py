@@ -98,7 +98,7 @@ def _file_of(code, template):
     """TensorFlow's AutoGraph reads a function's source by the file and the line of its code: it finds the function's own."""
     if "tensorflow" not in sys.modules:
         return template.co_filename
-    name = template.co_filename.replace(".py", ".py for " + code.co_filename, 1)
+    name = template.co_filename + " for " + code.co_filename
     lines = linecache.getlines(code.co_filename)
     linecache.cache.setdefault(name, (sum(map(len, lines)), None, lines, name))
     return name
@@ -111,8 +111,8 @@ def _calling(code, target, key):
     places = {_PLACE: target, _KEY: key, _COMPILER: hasattr(compiler, "is_compiling")}
     constants = tuple(places.get(constant, constant) if type(constant) is str else constant
                       for constant in template.co_consts)
-    names = {"co_filename": _file_of(code, template), "co_name": code.co_name, "co_firstlineno": code.co_firstlineno, "co_consts": constants,
-             "co_freevars": code.co_freevars}
+    names = {"co_filename": _file_of(code, template), "co_name": code.co_name, "co_firstlineno": code.co_firstlineno,
+             "co_consts": constants, "co_freevars": code.co_freevars}
     if hasattr(code, "co_qualname"):
         names["co_qualname"] = code.co_qualname
     return template.replace(**names)

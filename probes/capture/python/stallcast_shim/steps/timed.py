@@ -154,8 +154,8 @@ class Timed:
         return self._training if trains else self._evaluation
 
     def _is_one_of_step(self):
-        """JAX and TensorFlow have no mode without gradients: more batches than a step takes, before it comes, are those of an evaluation. Of
-        these the first counts as the step's in the place of its own, which comes last."""
+        """JAX and TensorFlow have no mode without gradients: more batches than a step takes, before it comes, are those of an
+        evaluation. Of these the first counts as the step's in the place of its own, which comes last."""
         if self._step != steps.made:
             self._step, self._calls = steps.made, 0
         self._calls += 1

@@ -54,8 +54,9 @@ class Watch:
     """Sees the calls of this thread from begin() to end()."""
 
     def __init__(self, library, sources=(), blocking=(), passes_are_steps=False):
-        """`library`: what trains; of others than torch a step may be one call (step_begins). `sources`: code that hands batches over; `blocking`: code that
-        waits for other threads; `passes_are_steps`: a step ends with its backward pass, as no optimizer is there."""
+        """`library`: what trains; of others than torch a step may be one call (step_begins). `sources`: code that hands
+        batches over; `blocking`: code that waits for other threads; `passes_are_steps`: a step ends with its backward pass,
+        as no optimizer is there."""
         self._sources, self._blocking = sources, blocking
         self.handed = []  # calls of sources
         self.blocked = {}  # blocking code -> {(code of the script, line)} that called it before a forward pass
@@ -67,8 +68,7 @@ class Watch:
         self._training = self._forward | backward | self._optimizing
         self.is_torch = torch is not None
         self._is_apart = False  # what is called now is called for us
-        self.bounds = []  # numbers of the calls that were the last before something trained
-        self.step_calls = []  # numbers of the calls that were the last before each step that is one call
+        self.step_calls = []  # numbers of the calls that were the last before the end of each step
         self._is_early = True
         self.roots = []
         self._stack = []
@@ -100,19 +100,18 @@ class Watch:
         """A step that is one call, which no profile function sees, is made with these."""
         self.is_training = True
         self.forward_calls += 1
-        self.bounds.append(self._calls)
         for open_node in self._stack:
             open_node.trains = True
         self._note_leaves(values, self.given)
 
-    def step_made(self):
+    def step_ends(self):
         self.step_calls.append(self._calls)
 
     def step_gave(self, value):
         self._note_leaves(value, self.gave)
 
     def _note_leaves(self, values, into):
-        """Of a pytree of JAX's what nodes of the script's own do, to be taken apart, makes no batches."""
+        """What nodes of the script's own do, for a pytree of JAX's to be taken apart, makes no batches."""
         self._is_apart = True
         try:
             leaves = sys.modules["jax"].tree_util.tree_leaves(values) if self._library == JAX else [values]
@@ -166,8 +165,6 @@ class Watch:
         if code in self._blocking and self._is_early and not self._trains():
             self._block(code, frame.f_back)
         if code in self._training:
-            if code not in self._forward:
-                self.bounds.append(self._calls)
             self.is_training = self.is_training or code not in self._optimizing
             for open_node in self._stack:
                 open_node.trains = True
