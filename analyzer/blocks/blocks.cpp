@@ -42,6 +42,13 @@ void leave_files_out(PhaseBlock& block) {
   if (block.run.phase == Phase::supply_cold) block.run.phase = Phase::supply_cached;
 }
 
+/// An evaluation is over another loader's batches, or trains on none: its blocks tell nothing of the training.
+void leave_evaluation_out(const Pass& pass, std::vector<PhaseBlock>& blocks) {
+  for (PhaseBlock& block : blocks) {
+    if (block.run.iterator_id == pass.iterator_id) block.rejected = "its batches were evaluated, not trained on";
+  }
+}
+
 /// All that one pass has, once.
 struct PassView {
   const Pass* pass = nullptr;
@@ -168,6 +175,9 @@ std::vector<PhaseBlock> phase_blocks(const Consumer& consumer, const std::vector
   Blocks all(consumer, processes);
   for (const record::ProcessRecording& process : processes) {
     if (process.info.pid == consumer.pid) all.add(process);
+  }
+  for (const Pass& pass : consumer.passes) {
+    if (pass.is_evaluation) leave_evaluation_out(pass, all.blocks);
   }
   if (consumer.without_files) std::for_each(all.blocks.begin(), all.blocks.end(), leave_files_out);
   return std::move(all.blocks);

@@ -15,6 +15,17 @@ inline constexpr std::size_t k_fewest_filling_batches = 4;
 /// the first step, and one number more where it begins elsewhere; a buffer takes many.
 inline constexpr double k_filling_times_usual = 2.5;
 
+// trained_on.cpp. Held by tests/analyzer/load/trained_on_test.cpp.
+
+/// Steps after the last delivery, from which batches are said to be given again, if they are most of all. Chosen: fewer
+/// are a tail of gradient accumulation or a step at the end of the job.
+inline constexpr std::int64_t k_fewest_steps_given_again = 16;
+/// Batches after the last step of a pass, from which its steps are said to have gone unseen: so many times those that a
+/// step has, and so many more. Chosen: the rest of gradient accumulation, and what a script takes ahead, are less; a
+/// captured graph leaves all of the pass.
+inline constexpr double k_late_times_usual = 2.0;
+inline constexpr double k_most_late_batches = 8.0;
+
 // machines.cpp
 
 /// Seconds between the boots of two recordings, as each clock of the day puts them, from which these are two machines.

@@ -12,6 +12,7 @@
 #include "analyzer/load/queue.hpp"
 #include "analyzer/load/received.hpp"
 #include "analyzer/load/told_by_passes.hpp"
+#include "analyzer/load/trained_on.hpp"
 
 namespace stallcast {
 namespace {
@@ -254,6 +255,7 @@ Consumer make_consumer(const ProcessRecording& process, const ProcessMap& by_pid
   for (Pass& pass : consumer.passes) tell_filling(consumer, pass);
   tell_of_streams(consumer);
   leave_to_queue(consumer);
+  tell_evaluations(consumer);
   return consumer;
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "analyzer/load/trained_on.hpp"
 #include "analyzer/steps/constants.hpp"
 #include "analyzer/steps/pass_steps.hpp"
 
@@ -22,16 +23,22 @@ std::vector<Turn> in_order(const Consumer& consumer) {
   return all;
 }
 
-/// Of one pass: how many of its batches were trained on at once, and when it gave its first and its last.
+/// Of one pass: how many of its batches steps were made on that had none of another, how many such steps, and when it
+/// gave its first batch and its last.
 struct Course {
   std::size_t trained = 0;
+  std::size_t steps = 0;
   std::uint64_t begin_ns = 0;
   std::uint64_t end_ns = 0;
 };
 
+/// Worked example. Batches and steps a a | b b | a b |, where | is a step: of a two of three were trained on without
+/// another's, in one step, and so of b.
 std::map<const Pass*, Course> courses_of(const std::vector<Turn>& all, const Consumer& consumer) {
   std::map<const Pass*, Course> courses;
   auto step = consumer.steps.begin();
+  std::size_t first = 0;  // batch since the last step
+  bool mixed = false;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::uint64_t from_ns = all[i].delivery->wait.end_ns;
     const std::uint64_t asked_ns = i + 1 < all.size() ? all[i + 1].delivery->wait.begin_ns : UINT64_MAX;
@@ -39,8 +46,14 @@ std::map<const Pass*, Course> courses_of(const std::vector<Turn>& all, const Con
     Course& course = courses[all[i].pass];
     if (course.begin_ns == 0) course.begin_ns = from_ns;
     course.end_ns = from_ns;
+    mixed = mixed || all[i].pass != all[first].pass;
     if (step == consumer.steps.end() || step->time_ns > asked_ns) continue;
-    ++course.trained;
+    if (!mixed) {
+      course.trained += i + 1 - first;
+      ++course.steps;
+    }
+    first = i + 1;
+    mixed = false;
     ++step;  // where nothing was waited for, it is as late as the next batch
   }
   return courses;
@@ -52,7 +65,7 @@ std::vector<Stretch> unsteady_stretches(const std::vector<Turn>& turns, const Co
   for (const Turn& turn : turns) times[turn.pass].push_back(turn.delivery->wait.end_ns);
   std::vector<Stretch> stretches;
   for (const auto& [pass, given] : times) {
-    const steady::Trim trim = steady::trim_of(steady::facts_of(consumer, *pass), given.size());
+    const steady::Trim trim = steady::trim_of(facts_of(consumer, *pass), given.size());
     const std::size_t lead = std::min(std::max(trim.lead, pass->filling + 1), given.size()) - 1;
     stretches.push_back({given.front(), given[lead]});
     if (trim.tail > 0) stretches.push_back({given[given.size() - std::min(trim.tail, given.size())], given.back()});
@@ -69,7 +82,7 @@ std::vector<Turn> turns_of(const Consumer& consumer) {
     const auto& [pass, course] = each;
     const auto batches = static_cast<double>(pass->deliveries.size());
     return pass->deliveries.size() < k_fewest_batches_by_turns ||
-           static_cast<double>(course.trained) < k_trained_at_once * batches;
+           static_cast<double>(course.trained) < k_trained_alone * batches;
   });
   const auto takes_turns = [&courses](const auto& each) {
     return std::any_of(courses.begin(), courses.end(), [&each](const auto& other) {
@@ -89,10 +102,10 @@ std::vector<Turn> turns_of(const Consumer& consumer) {
   return all;
 }
 
-std::map<const Pass*, std::size_t> trained_at_once(const Consumer& consumer) {
-  std::map<const Pass*, std::size_t> trained;
-  for (const auto& [pass, course] : courses_of(in_order(consumer), consumer)) trained[pass] = course.trained;
-  return trained;
+std::map<const Pass*, std::size_t> steps_alone(const Consumer& consumer) {
+  std::map<const Pass*, std::size_t> steps;
+  for (const auto& [pass, course] : courses_of(in_order(consumer), consumer)) steps[pass] = course.steps;
+  return steps;
 }
 
 void take_turns(const std::vector<Turn>& turns, const Consumer& consumer, const std::vector<std::uint64_t>& others,
@@ -106,7 +119,7 @@ void take_turns(const std::vector<Turn>& turns, const Consumer& consumer, const 
   std::map<std::uint64_t, OtherLoader> by_loader;
   for (std::size_t i = 1; i < turns.size(); ++i) {
     const Turn& turn = turns[i];
-    const LoaderFacts facts = steady::facts_of(consumer, *turn.pass);
+    const LoaderFacts facts = facts_of(consumer, *turn.pass);
     const std::uint64_t at_ns = turn.delivery->wait.end_ns;
     const bool is_steady = std::none_of(unsteady.begin(), unsteady.end(), [at_ns](const Stretch& stretch) {
       return at_ns >= stretch.begin_ns && at_ns <= stretch.end_ns;

@@ -1,5 +1,5 @@
-/// A training that takes its batches from several loaders by turns: each batch of any of them is trained on before the
-/// next one is asked for (tasks, data sets that are mixed).
+/// A training that takes its batches from several loaders by turns: each step is made on a batch of one of them, or on
+/// several of one where gradients are accumulated (tasks, data sets that are mixed).
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,11 @@ struct Turn {
 };
 
 /// All deliveries of the passes that take turns, in order of time; empty where there are no two such. A pass does whose
-/// batches are followed by an optimizer step before any loader gives another one (k_trained_at_once of them), while
-/// another one such is under way.
+/// batches are trained on without another's (k_trained_alone of them), while another one such is under way.
 [[nodiscard]] std::vector<Turn> turns_of(const Consumer& consumer);
 
-/// Of each pass: its batches that an optimizer step followed before any loader gave another one.
-[[nodiscard]] std::map<const Pass*, std::size_t> trained_at_once(const Consumer& consumer);
+/// Of each pass: optimizer steps on its batches alone, since the step before.
+[[nodiscard]] std::map<const Pass*, std::size_t> steps_alone(const Consumer& consumer);
 
 /// Adds the steady steps on these batches to the window: from each delivery to the next one of any of the loaders.
 /// While a pass fills its queue, or drains it, none counts. `others`: when other loaders were asked for batches,

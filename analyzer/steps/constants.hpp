@@ -30,9 +30,6 @@ inline constexpr std::size_t k_fewest_steps_within_pass = 4;
 /// Passes, from which nine of ten with a single batch tell a script that makes an iterator for each step. Chosen: below
 /// it a few broken-off passes (a look at the data) would.
 inline constexpr std::size_t k_fewest_single_batch_passes = 8;
-/// Steps after the last delivery, from which batches are said to be given again, if they are most of all. Chosen: fewer
-/// are a tail of gradient accumulation or a step at the end of the job.
-inline constexpr std::int64_t k_fewest_steps_given_again = 16;
 /// of the steps' time, for batches of other loaders. Chosen: less would not show as a percent
 inline constexpr double k_least_other_wait = 0.01;
 
@@ -41,9 +38,9 @@ inline constexpr double k_least_other_wait = 0.01;
 /// Batches of a pass, for it to take turns with another. Chosen: as many as tell a script that makes an iterator for
 /// each step; fewer are a look at the data.
 inline constexpr std::size_t k_fewest_batches_by_turns = 8;
-/// Of them, those that an optimizer step follows before the next batch of any loader. Chosen: the last batch before an
-/// evaluation, and steps that a scaler of gradients leaves out, are less than a tenth.
-inline constexpr double k_trained_at_once = 0.9;
+/// Of them, those of optimizer steps on none of another loader. Chosen: the first batch after an evaluation, and steps
+/// that a scaler of gradients leaves out, are less than a tenth.
+inline constexpr double k_trained_alone = 0.9;
 
 // steady_turns.cpp
 

@@ -52,14 +52,6 @@ std::vector<Ordered> in_order_of_time(const Pass& pass, const LoaderFacts& facts
 
 }  // namespace
 
-LoaderFacts facts_of(const Consumer& consumer, const Pass& pass) {
-  const auto found = consumer.loaders.find(pass.loader_id);
-  if (found != consumer.loaders.end()) return found->second;
-  LoaderFacts facts;
-  facts.loader_id = pass.loader_id;
-  return facts;
-}
-
 bool any_within(const std::vector<std::uint64_t>& times, std::uint64_t from, std::uint64_t to) {
   const auto first = std::lower_bound(times.begin(), times.end(), from);
   return first != times.end() && *first < to;

@@ -10,9 +10,6 @@
 
 namespace stallcast::steady {
 
-/// What is told of the loader that a pass is over.
-[[nodiscard]] LoaderFacts facts_of(const Consumer& consumer, const Pass& pass);
-
 /// Whether one of the times, which are sorted, lies in [from, to).
 [[nodiscard]] bool any_within(const std::vector<std::uint64_t>& times, std::uint64_t from, std::uint64_t to);
 

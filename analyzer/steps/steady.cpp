@@ -1,10 +1,12 @@
 #include "analyzer/steps/steady.hpp"
 
 #include <algorithm>
+#include <compare>
 #include <map>
 #include <tuple>
 #include <utility>
 
+#include "analyzer/load/trained_on.hpp"
 #include "analyzer/steps/by_turns.hpp"
 #include "analyzer/steps/constants.hpp"
 #include "analyzer/steps/pass_steps.hpp"
@@ -13,16 +15,17 @@
 namespace stallcast {
 namespace {
 
-using steady::facts_of;
 using steady::seconds;
 
-/// Loaders that are created anew every epoch are one loader to the user: joined by what they look like. The length
-/// tells the two halves of a random split apart, which are both of type Subset.
-using LoaderKey = std::tuple<std::string, std::int64_t, std::int64_t, int, std::int64_t>;
+/// Passes over loaders alike. Evaluations are a group of their own. So are passes that are under way at the same time:
+/// each step takes from all of them, and they lie in lanes of passes that follow each other.
+struct GroupKey {
+  LoaderKey loader{};
+  bool is_evaluation = false;
+  std::size_t lane = 0;
 
-LoaderKey key_of(const LoaderFacts& facts) {
-  return {facts.dataset_type, facts.batch_size, facts.num_workers, facts.shuffled, facts.dataset_samples};
-}
+  auto operator<=>(const GroupKey&) const = default;
+};
 
 struct Group {
   LoaderFacts facts{};
@@ -31,45 +34,46 @@ struct Group {
   std::int64_t steps = 0;
 };
 
+using Groups = std::map<GroupKey, Group>;
+
 /// Begin and end of the deliveries of a pass.
-std::pair<std::uint64_t, std::uint64_t> extent_of(const Pass& pass) {
-  std::pair<std::uint64_t, std::uint64_t> extent{UINT64_MAX, 0};
+Stretch extent_of(const Pass& pass) {
+  Stretch extent{UINT64_MAX, 0};
   for (const Delivery& delivery : pass.deliveries) {
-    extent.first = std::min(extent.first, delivery.wait.end_ns);
-    extent.second = std::max(extent.second, delivery.wait.end_ns);
+    extent.begin_ns = std::min(extent.begin_ns, delivery.wait.end_ns);
+    extent.end_ns = std::max(extent.end_ns, delivery.wait.end_ns);
   }
   return extent;
 }
 
-/// When each batch of any loader was delivered, in order.
-std::vector<std::uint64_t> delivery_times(const Consumer& consumer) {
-  std::vector<std::uint64_t> times;
-  for (const Pass& pass : consumer.passes) {
-    for (const Delivery& delivery : pass.deliveries) times.push_back(delivery.wait.end_ns);
-  }
-  std::sort(times.begin(), times.end());
-  return times;
+/// The pass that a lane ended with so far.
+struct Lane {
+  std::uint64_t loader_id = 0;
+  std::uint64_t end_ns = 0;
+};
+
+/// The lane that a pass goes on, rather of its own loader; a new one while all are under way. Passes come in order.
+std::size_t lane_of(const Pass& pass, std::vector<Lane>& lanes) {
+  const Stretch extent = extent_of(pass);
+  const auto is_free = [&](const Lane& lane) { return lane.end_ns < extent.begin_ns; };
+  auto lane = std::find_if(lanes.begin(), lanes.end(),
+                           [&](const Lane& each) { return is_free(each) && each.loader_id == pass.loader_id; });
+  if (lane == lanes.end()) lane = std::find_if(lanes.begin(), lanes.end(), is_free);
+  if (lane == lanes.end()) lane = lanes.emplace(lanes.end());
+  *lane = {pass.loader_id, extent.end_ns};
+  return static_cast<std::size_t>(lane - lanes.begin());
 }
 
-/// Optimizer steps from the first batch of a pass until the first batch of any loader after its last: the step on the
-/// last batch belongs to the pass, too. consumer.steps is in order of time.
-std::int64_t steps_within(const Consumer& consumer, const std::vector<std::uint64_t>& times, const Pass& pass) {
-  const auto after = [&](std::uint64_t time_ns) {
-    return std::upper_bound(consumer.steps.begin(), consumer.steps.end(), time_ns,
-                            [](std::uint64_t t, const record::StepRecord& step) { return t < step.time_ns; });
-  };
-  const auto [begin, end] = extent_of(pass);
-  const auto next = std::upper_bound(times.begin(), times.end(), end);
-  return std::distance(after(begin), after(next == times.end() ? UINT64_MAX : *next));
-}
-
-std::map<LoaderKey, Group> group_passes(const Consumer& consumer) {
-  std::map<LoaderKey, Group> groups;
+Groups group_passes(const Consumer& consumer) {
+  Groups groups;
+  std::map<LoaderKey, std::vector<Lane>> lanes;
   const std::vector<std::uint64_t> times = delivery_times(consumer);
   for (const Pass& pass : consumer.passes) {
     if (pass.deliveries.empty()) continue;
     const LoaderFacts facts = facts_of(consumer, pass);
-    Group& group = groups[key_of(facts)];
+    GroupKey key{key_of(facts), pass.is_evaluation};
+    if (!pass.is_evaluation) key.lane = lane_of(pass, lanes[key.loader]);
+    Group& group = groups[key];
     group.facts = facts;
     group.passes.push_back(&pass);
     group.deliveries += static_cast<std::int64_t>(pass.deliveries.size());
@@ -78,7 +82,7 @@ std::map<LoaderKey, Group> group_passes(const Consumer& consumer) {
   return groups;
 }
 
-const Group* training_group(const std::map<LoaderKey, Group>& groups) {
+const Group* training_group(const Groups& groups) {
   const Group* best = nullptr;
   for (const auto& [key, group] : groups) {
     const auto rank = [](const Group& g) { return std::tuple(g.steps, g.deliveries, g.facts.shuffled); };
@@ -88,7 +92,7 @@ const Group* training_group(const std::map<LoaderKey, Group>& groups) {
 }
 
 /// Stretches of time in which loaders other than the training loader delivered: evaluation inside the epoch.
-std::vector<std::uint64_t> other_waits(const std::map<LoaderKey, Group>& groups, const Group* training) {
+std::vector<std::uint64_t> other_waits(const Groups& groups, const Group* training) {
   std::vector<std::uint64_t> times;
   for (const auto& [key, group] : groups) {
     if (&group == training) continue;
@@ -103,12 +107,8 @@ std::vector<std::uint64_t> other_waits(const std::map<LoaderKey, Group>& groups,
 /// The steps after all deliveries, where these are most of all.
 GivenAgain given_again(const Consumer& consumer, const Group& training) {
   const std::vector<std::uint64_t> times = delivery_times(consumer);
-  const auto after = std::upper_bound(consumer.steps.begin(), consumer.steps.end(), times.back(),
-                                      [](std::uint64_t t, const record::StepRecord& step) { return t < step.time_ns; });
-  const auto late = std::distance(after, consumer.steps.end());
-  const auto all = static_cast<std::int64_t>(consumer.steps.size());
-  if (late < k_fewest_steps_given_again || 2 * late < all) return {};
-  GivenAgain again{.steps = all, .deliveries = training.deliveries};
+  if (!is_given_again(consumer, times)) return {};
+  GivenAgain again{.steps = static_cast<std::int64_t>(consumer.steps.size()), .deliveries = training.deliveries};
   again.seconds = seconds(times.front(), consumer.steps.back().time_ns);
   for (const Pass* pass : training.passes) {
     for (const Delivery& delivery : pass->deliveries) {
@@ -149,7 +149,7 @@ std::vector<OtherWait> waits_within(std::vector<SteadyStep>& steps, const Group&
 
 /// What steps wait for batches of another loader is waiting, too, and no computing. Where that is next to nothing, the
 /// training loader's waits are all there is.
-void take_others(const std::map<LoaderKey, Group>& groups, const Group* training, SteadyWindow& window) {
+void take_others(const Groups& groups, const Group* training, SteadyWindow& window) {
   std::vector<SteadyStep>& steps = window.steps;
   std::sort(steps.begin(), steps.end(), [](const auto& a, const auto& b) { return a.begin_ns < b.begin_ns; });
   std::vector<OtherWait> all;
@@ -178,7 +178,7 @@ void take_others(const std::map<LoaderKey, Group>& groups, const Group* training
 }
 
 /// An evaluation now and then is not the step that is asked about; a second loader of every step is.
-void drop_interrupted(const std::map<LoaderKey, Group>& groups, const Group* training, SteadyWindow& window) {
+void drop_interrupted(const Groups& groups, const Group* training, SteadyWindow& window) {
   const auto interrupted = std::count_if(window.steps.begin(), window.steps.end(),
                                          [](const SteadyStep& step) { return step.beside_another; });
   if (2 * interrupted > static_cast<std::ptrdiff_t>(window.steps.size())) return take_others(groups, training, window);
@@ -197,12 +197,13 @@ bool trains_by_turns(const Group& training, const std::vector<Turn>& turns) {
 
 SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>& found_again) {
   SteadyWindow window;
-  const std::map<LoaderKey, Group> groups = group_passes(consumer);
+  const Groups groups = group_passes(consumer);
   const Group* training = training_group(groups);
   if (training == nullptr) return window;
   window.loader = training->facts;
   window.passes = training->passes;
-  window.loaders_seen = static_cast<int>(groups.size());
+  window.loaders_seen = static_cast<int>(
+      std::count_if(groups.begin(), groups.end(), [](const auto& each) { return !each.first.is_evaluation; }));
   window.deliveries = training->deliveries;
   if (training->steps > 0) {
     window.optimizer_steps_per_batch = static_cast<double>(training->steps) / static_cast<double>(training->deliveries);
@@ -227,7 +228,7 @@ SteadyWindow steady_window(const Consumer& consumer, const std::vector<Stretch>&
 }
 
 std::vector<std::uint64_t> waits_beside_training(const Consumer& consumer) {
-  const std::map<LoaderKey, Group> groups = group_passes(consumer);
+  const Groups groups = group_passes(consumer);
   const Group* training = training_group(groups);
   const std::vector<Turn> turns = turns_of(consumer);
   return training != nullptr && trains_by_turns(*training, turns) ? waits_beside(consumer, turns)

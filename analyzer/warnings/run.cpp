@@ -114,12 +114,12 @@ std::string trained_elsewhere(const Evidence& e, double threshold) {
   std::size_t all = 0;
   std::size_t elsewhere = 0;
   std::set<std::string> names;
-  for (const auto& [pass, trained] : trained_at_once(*rank.consumer)) {
-    all += trained;
+  for (const auto& [pass, steps] : steps_alone(*rank.consumer)) {
+    all += steps;
     if (told.contains(pass)) continue;
-    elsewhere += trained;
+    elsewhere += steps;
     const auto facts = rank.consumer->loaders.find(pass->loader_id);
-    if (trained > 0 && facts != rank.consumer->loaders.end()) names.insert(facts->second.dataset_type);
+    if (steps > 0 && facts != rank.consumer->loaders.end()) names.insert(facts->second.dataset_type);
   }
   const double part = all > 0 ? static_cast<double>(elsewhere) / static_cast<double>(all) : 0.0;
   if (!(part > threshold)) return {};

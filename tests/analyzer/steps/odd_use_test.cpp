@@ -113,11 +113,33 @@ TEST_CASE("where each step takes from several loaders their waits add, and each 
   CHECK(issue_of(plain, "several-loaders") == nullptr);
 }
 
+TEST_CASE("loaders alike that each step takes from are two: their waits add") {
+  JobSpec spec = fetch_bound();
+  spec.evaluate_every = 1;
+  spec.evaluation_batches = 1;
+  const Profile apart = analyze_run(make_run(spec));
+  RunData run = make_recordings(spec);
+  for (record::TextEntry& text : consumer_of(run).texts) {
+    if (text.kind != record::TextKind::loader) continue;
+    for (const auto& [from, to] : {std::pair<std::string, std::string>{"EvaluationSet", "TrainSet"},
+                                   {"\"shuffled\":false", "\"shuffled\":true"},
+                                   {"\"num_workers\":0", "\"num_workers\":2"}}) {
+      if (const auto at = text.json.find(from); at != std::string::npos) text.json.replace(at, from.size(), to);
+    }
+  }
+  join_run(run);
+  const Profile alike = analyze_run(run);
+  CHECK(alike.job.loaders_seen == 2);
+  REQUIRE(issue_of(alike, "several-loaders") != nullptr);
+  CHECK(issue_of(alike, "several-loaders")->detail.find("a step waits ") == 0);
+  CHECK(near(alike.stalls.as_is_wait->mean, apart.stalls.as_is_wait->mean, 0.03));
+}
+
 namespace {
 
-/// The run whose every `nth` batch, or for 0 those after three fifths, come from another loader, alike or of another
-/// data set.
-RunData by_turns(RunData run, std::size_t nth, const std::string& dataset) {
+/// The run whose every `nth` batch, or `in_row` of `nth` times so many, or for 0 those after three fifths, come from
+/// another loader, alike or of another data set.
+RunData by_turns(RunData run, std::size_t nth, const std::string& dataset, std::size_t in_row = 1) {
   constexpr std::uint64_t k_iterator = 70, k_loader = 7;
   record::ProcessRecording& consumer = consumer_of(run);
   nlohmann::json loader;
@@ -134,7 +156,7 @@ RunData by_turns(RunData run, std::size_t nth, const std::string& dataset) {
   std::size_t number = 0;
   for (record::WaitRecord& wait : consumer.waits) {
     ++number;
-    const bool is_other = nth > 0 ? number % nth == 0 : 5 * number > 3 * consumer.waits.size();
+    const bool is_other = nth > 0 ? ((number - 1) / in_row + 1) % nth == 0 : 5 * number > 3 * consumer.waits.size();
     if (is_other) wait.iterator_id = k_iterator;
     wait.batch = is_other ? of_other++ : of_first++;
   }
@@ -167,6 +189,17 @@ TEST_CASE("where the steps take batches of several loaders by turns, each is a s
     CHECK_FALSE(profile.job.dataset_samples);
     CHECK(profile.job.dataset_samples.reason() == "the steps take batches of several loaders by turns");
   }
+}
+
+TEST_CASE("loaders take turns with steps on several batches of one of them, too") {
+  JobSpec spec = fetch_bound();
+  spec.accumulate = 4;
+  const Profile plain = analyze_run(make_run(spec));
+  const Profile profile = analyze_run(by_turns(make_recordings(spec), 2, "Other", 4));
+  REQUIRE(issue_of(profile, "several-loaders") != nullptr);
+  CHECK(issue_of(profile, "several-loaders")->detail.find("the steps take batches of several loaders by turns (") == 0);
+  CHECK(near(profile.rates.as_is->mean.value(), plain.rates.as_is->mean.value(), 0.03));
+  CHECK(near(profile.resources.step->mean.value(), plain.resources.step->mean.value(), 0.03));
 }
 
 TEST_CASE("steps on batches of another loader, in another phase of the training, are not told as its own") {
