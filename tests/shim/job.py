@@ -27,7 +27,8 @@ OPTIONS = {
     "iterable": False,
     "epochs": 2,
     "stop_after": None,  # batches of an epoch after which the loop breaks
-    "evaluate": False,
+    "evaluate": False,  # over a loader of its own
+    "evaluate_again": False,  # over the loader itself, without gradients
     "in_order": True,
     "step_s": 0,
 }
@@ -124,6 +125,10 @@ def run(options):
                 break
         for batch in evaluation or ():
             add_to(digest, batch)
+        if options["evaluate_again"]:
+            with torch.no_grad():
+                for batch in loader:
+                    add_to(digest, batch)
     digest.update(repr((random.random(), torch.rand(1).item())).encode())
     print(json.dumps({"hash": digest.hexdigest(), "batches": seen, "weight": weight.item()}))
 

@@ -38,6 +38,7 @@ class Measured(harness.ShimTest):
         {"workers": 2, "persistent": True, "stop_after": 3}, {"workers": 2, "evaluate": True},
         {"workers": 2, "iterable": True, "samples": 61}, {"workers": 2, "iterable": True, "samples": 50, "persistent": True},
         {"workers": 0, "iterable": True}, {"workers": 2, "getitems": True, "batch": "dict"},
+        {"workers": 2, "evaluate_again": True}, {"workers": 0, "evaluate_again": True, "samples": 41},
         {"workers": 2, "batch_size": None, "samples": 20}, {"workers": 2, "shuffle": False, "drop_last": True},
     ]
 
@@ -85,6 +86,20 @@ class Measured(harness.ShimTest):
             for batch in made:
                 inside = burst["released_ns"] < batch.begin_ns < burst["until_ns"]
                 self.assertFalse(inside, (burst, batch))
+
+    def test_an_evaluation_over_the_same_loader_is_left_alone(self):
+        """Passes of 5 batches, so that the ninth, from which on the loader is armed, is one of the evaluation."""
+        for workers in (0, 2):
+            for persistent in {False, workers > 0}:
+                with self.subTest(workers=workers, persistent=persistent):
+                    run = self.same({"workers": workers, "persistent": persistent, "samples": 40, "evaluate_again": True},
+                                    dense(40)).run
+                    consumer = max(run.recordings, key=lambda r: len(r.waits))
+                    passes = list(dict.fromkeys(wait.iterator_id for wait in consumer.waits))
+                    self.assertEqual(len(passes), 18)
+                    measured = {segment["iterator_id"] for segment in consumer.texts["segment"]}
+                    self.assertGreater(len(measured), 2)
+                    self.assertLessEqual(measured, set(passes[0::2]))
 
     def test_a_tool_that_is_gone_holds_nobody(self):
         job = [json.dumps([{"workers": 2, "epochs": 9}])]

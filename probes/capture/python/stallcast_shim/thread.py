@@ -41,8 +41,13 @@ def took_batch(samples):
     """This thread got a batch of a loader."""
     took[threading.get_ident()] = samples
     if not process.gives_to_train:
-        keeps_gradients = getattr(sys.modules.get("torch"), "is_grad_enabled", None)
-        process.gives_to_train = keeps_gradients is not None and keeps_gradients()
+        process.gives_to_train = keeps_gradients() is True
+
+
+def keeps_gradients():
+    """Whether torch keeps gradients in this thread; None where it is not imported."""
+    is_enabled = getattr(sys.modules.get("torch"), "is_grad_enabled", None)
+    return None if is_enabled is None else is_enabled()
 
 
 def enter_worker(worker):

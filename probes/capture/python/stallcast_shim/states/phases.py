@@ -70,7 +70,7 @@ def refuse_known(current_pass):
 def first_draw(iterator, current_pass):
     """Before the first index list of a pass is drawn: what the pass will draw can be told from here on. Of the loader that
     is armed, it is armed from here on."""
-    if not is_phased() or current_pass.phased is not None:
+    if not is_phased() or current_pass.phased is not None or _evaluates(current_pass):
         return
     is_first = run.armed_loader is None
     if not is_first and (not _is_armed_loader(current_pass.loader) or not run.measured.is_over()):
@@ -94,7 +94,7 @@ def give_up():
 
 def _is_due(current_pass):
     """Whether this pass is to be armed."""
-    if current_pass.is_refused or run.forked_from_rank == os.environ.get("RANK", ""):
+    if current_pass.is_refused or run.forked_from_rank == os.environ.get("RANK", "") or _evaluates(current_pass):
         return False
     loader = current_pass.loader
     if run.measured is not None:
@@ -105,6 +105,11 @@ def _is_due(current_pass):
         return True
     # Where no steps are seen, the first loader trains; one that comes after it may be that of an evaluation.
     return loader.delivered >= ARM_WITHOUT_STEPS and not run.steps_seen
+
+
+def _evaluates(current_pass):
+    """Whether the pass was begun without gradients, though the training keeps them: an evaluation over its loader."""
+    return run.trains_with_gradients and current_pass.keeps_gradients is False
 
 
 def _is_armed_loader(loader):
@@ -188,3 +193,5 @@ def count_step():
     run.steps_seen = True
     if run.last_pass is not None:
         run.last_pass.loader.steps += 1
+        if run.last_pass.keeps_gradients:
+            run.trains_with_gradients = True

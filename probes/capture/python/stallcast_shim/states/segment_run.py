@@ -53,6 +53,7 @@ class Run:
         self.armed_loader = None
         self.measured = None  # the Measured that was made last
         self.steps_seen = False
+        self.trains_with_gradients = False  # on batches of passes that were begun with torch's gradients kept
         self.forked_from_rank = None  # RANK of the training that this process was forked from
         self.last_pass = None  # of the last wait
         self.missed = 0

@@ -16,7 +16,7 @@ from .. import capture, describe
 from ..capture import calls
 from ..frames import leave_out, unseen
 from ..states import phases
-from ..thread import current, process
+from ..thread import current, keeps_gradients, process
 from . import ending, fetcher, override, sampler, wait, worker
 
 _iterator_ids = itertools.count()
@@ -55,6 +55,7 @@ class Pass:
         loader.epochs += 1
         self.begin_ns = time.monotonic_ns()
         self.end_ns = 0
+        self.keeps_gradients = keeps_gradients()  # where it began
         self.generation = -1
         self.delivered = 0
         self.nested_at = -1  # batch for which a loader within was asked last
