@@ -27,6 +27,8 @@ PUBLIC_GROUPS=(
   "torchgeo"
   "trl peft"
   "litdata"
+  "pytorch-ignite"
+  "papermill nbconvert ipykernel"
 )
 
 public_environment() {

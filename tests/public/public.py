@@ -97,6 +97,10 @@ PROGRAMS = {
     "torchgeo": (small_data.rasters, "torchgeo", lambda: program("geo_patches")),
     "trl": (lambda: None, "trl", lambda: program("sft_adapter")),
     "litdata": (small_data.chunks, "litdata", lambda: program("litdata_chunks")),
+    "ignite": (small_data.pictures, "ignite", lambda: program("ignite_fit")),
+    "notebook-papermill": (small_data.pictures, "papermill", lambda: program("notebook", "papermill")),
+    "notebook-nbconvert": (small_data.pictures, "nbconvert", lambda: program("notebook", "nbconvert")),
+    "replay-buffer": (lambda: None, "torch", lambda: program("replay_buffer")),
     "webdataset": (small_data.shards, "webdataset", lambda: program("webdataset_loop")),
 }
 

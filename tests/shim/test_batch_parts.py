@@ -26,6 +26,19 @@ for step in range(40):
         self.assertEqual((main["function"], main["dataset_type"], parts), ("targets", "inputs + targets", ["inputs"]))
         self.assertEqual(len(consumer.deliveries()), 2 * 35)
 
+    def test_a_function_for_each_target_of_a_batch(self):
+        consumer = self.both("""
+def inputs():
+    return data[:4]
+def target(number):
+    for _ in range(2000): pass
+    return torch.tensor([number % 2])
+for step in range(40):
+    train(inputs(), torch.cat([target(number) for number in range(4)]))
+""")
+        main, parts = self.parts_of(consumer)
+        self.assertEqual((main["function"], main["dataset_type"], parts), ("inputs", "inputs + target", ["target"]))
+
     def test_functions_that_pass_a_batch_on(self):
         consumer = self.both("""
 def load(number):

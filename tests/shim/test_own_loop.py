@@ -142,6 +142,60 @@ print(seen() == before)
 """)
         self.assertEqual(self.marks(consumer, "batch function")[0]["name"], "get_batch")
 
+    ACTING = """
+import collections, random
+random.seed(3)
+seen = collections.deque(maxlen=100)
+class World:
+    def act(self, state, action):
+        for _ in range(2000): pass
+        return (state * 0.9 + action * 0.1).reshape(1, 8)
+def sample(size):
+    kept = random.sample(seen, size)
+    return torch.cat([state for state, _ in kept]), torch.tensor([action for _, action in kept])
+world, state = World(), torch.ones(1, 8)
+def go(explores):
+    global state
+    with torch.no_grad():
+        action = random.randrange(2) if explores else int(model(state).argmax())
+    seen.append((state, action))
+    state = world.act(state, action)
+for _ in range(20):
+    go(True)
+"""
+
+    def test_what_a_model_acts_on_is_no_batch_of_its_training(self):
+        for explores in (False, True):
+            with self.subTest(explores=explores):
+                consumer = self.both(self.ACTING + """
+for step in range(30):
+    go(%s)
+    train(*sample(4))
+""" % explores)
+                self.assertEqual([mark["name"] for mark in self.marks(consumer, "batch function")], ["sample"])
+                self.assertGreater(len(consumer.waits), 20)
+                self.assertEqual({wait.samples for wait in consumer.waits}, {4})
+        consumer = self.both(self.ACTING + """
+for step in range(40):
+    go(False)
+    kept = random.sample(seen, 4)
+    train(torch.cat([state for state, _ in kept]), torch.tensor([action for _, action in kept]))
+""")
+        (mark,) = self.marks(consumer, "no batch function")
+        self.assertIn("within the loop itself", mark["reason"])
+
+    def test_what_a_frozen_model_is_given_is_a_batch(self):
+        consumer = self.both("""
+frozen = torch.nn.Linear(8, 8)
+def pictures():
+    return data[torch.randint(100, (4,))]
+for step in range(30):
+    with torch.no_grad():
+        x = frozen(pictures())
+    train(x, torch.ones(4, dtype=torch.int64))
+""")
+        self.assertEqual([mark["name"] for mark in self.marks(consumer, "batch function")], ["pictures"])
+
     def test_batches_of_the_loop_itself(self):
         consumer = self.both("""
 for step in range(40):

@@ -39,11 +39,12 @@ class Makers:
         self._found = found = {}
         for root in self._seen.roots:
             self._look(root, found, may_be)
-        proven = [code for code, nodes in found.items() if any(node.made & self._seen.given for node in nodes)]
+        proven = self._given_by(self._seen.given_to_train) or self._given_by(self._seen.given)
         if proven:
             least = _NEGLIGIBLE * sum(_seconds(found[code]) for code in proven)
             made = set().union(*(node.made for code in proven for node in found[code]))
-            beside = [code for code, nodes in found.items() if code not in proven and _makes_too(nodes, made, least)]
+            beside = [code for code, nodes in found.items()
+                      if code not in proven and _makes_too(nodes, made, least) and self._may_belong_to(proven, code)]
             if not self._seen.is_torch:  # where the forward pass begins is not seen: an evaluation may lie before it, too
                 beside = [code for code in beside
                           if len(found[code]) >= watch.STEPS and all(map(self._is_like_given, found[code]))]
@@ -51,16 +52,30 @@ class Makers:
             return (codes, True) if self._may_be_batches(codes) else ([], False)
         return [code for code, nodes in found.items() if not any(node.needs_gradients for node in nodes)], False
 
+    def _given_by(self, given):
+        """Codes whose calls made what modules were given."""
+        return [code for code, nodes in self._found.items() if any(node.made & given.arrays for node in nodes)]
+
     def _may_be_batches(self, codes):
-        """A mask that a model is given beside a batch of the loop's own is not as long as what it is given first."""
-        first = self._seen.first_lengths
+        """A mask that a model is given beside a batch of the loop's own is not as long as what it is given first. Nor is what
+        a model acts on, without gradients, as long as what it is trained on."""
+        first = self._seen.given_to_train.first_lengths or self._seen.given.first_lengths
         return not first or any(self._lengths_of(code) & first for code in codes)
+
+    def _may_belong_to(self, proven, code):
+        """A part of a batch is as long as that, or one of its samples, and so made more often than it."""
+        sources = [one for one in proven if self._is_source(one)]
+        lengths = set().union(*map(self._lengths_of, sources))
+        most = max((len(self._found[one]) for one in sources), default=0)
+        return len(self._found[code]) > most or bool(self._lengths_of(code) & lengths)
 
     def _sources_among(self, codes):
         """What takes something that a module returned (the state of a recurrent one) passes it on. Where nothing else is
         there, all."""
-        fresh = [code for code in codes if not any(node.taken & self._seen.gave for node in self._found[code])]
-        return fresh or codes
+        return [code for code in codes if self._is_source(code)] or codes
+
+    def _is_source(self, code):
+        return not any(node.taken & self._seen.gave for node in self._found[code])
 
     def in_turn(self, codes, is_proven):
         """(these makers of one batch in the order of their calls, the one that gives it); nothing and None where that is not
@@ -90,7 +105,7 @@ class Makers:
         return {self._seen.arrays.lengths[number] for number in self._made_by(code)}
 
     def _is_like_given(self, node):
-        given = {self._seen.arrays.lengths[number] for number in self._seen.given}
+        given = {self._seen.arrays.lengths[number] for number in self._seen.given_to_train.arrays or self._seen.given.arrays}
         return node.is_early and any(self._seen.arrays.lengths[number] in given for number in node.made)
 
     def _trained_with(self, code):
@@ -112,7 +127,7 @@ class Makers:
         """Code that handed over whole batches: what a forward pass was given, or what one of `makers` returned. Parts that
         make up a batch (results of a pool) are more than those. Where nothing makes batches, all that looks like some."""
         makings = [node for code in makers for node in self._found[code]]
-        wanted = self._seen.given.union(*(node.made for node in makings))
+        wanted = self._seen.given.arrays.union(*(node.made for node in makings))
         handed = [node for node in self._outermost() if not makings or node.made & wanted]
         calls = collections.Counter(node.code for node in handed)
         return [code for code, count in calls.items() if count <= max(len(makings), self._seen.forward_calls)]

@@ -50,6 +50,16 @@ class Node:
         self.is_batch = False  # it handed over what looks like one
 
 
+class Given:
+    """What the outermost calls of modules were given."""
+
+    __slots__ = ("arrays", "first_lengths")
+
+    def __init__(self):
+        self.arrays = set()  # their numbers
+        self.first_lengths = set()  # of the first array of each call
+
+
 class Watch:
     """Sees the calls of this thread from begin() to end()."""
 
@@ -74,8 +84,8 @@ class Watch:
         self._stack = []
         self._is_graded = torch.is_grad_enabled if torch is not None else _always
         self.arrays = Arrays()
-        self.given = set()  # numbers of the arrays that modules were given
-        self.first_lengths = set()  # of the first that each call was given
+        self.given = Given()  # to modules
+        self.given_to_train = Given()  # to those whose gradients are kept: others act, evaluate or are frozen
         self.gave = set()  # and of those that they returned
         self._forwards = 0  # modules whose call is open
         self.forward_calls = 0  # of modules within no other
@@ -102,13 +112,20 @@ class Watch:
         self.forward_calls += 1
         for open_node in self._stack:
             open_node.trains = True
-        self._note_leaves(values, self.given)
+        for given in (self.given, self.given_to_train):
+            self._note_leaves(values, given.arrays)
 
     def step_ends(self):
         self.step_calls.append(self._calls)
 
     def step_gave(self, value):
         self._note_leaves(value, self.gave)
+
+    def _note_given(self, values):
+        lengths = first_lengths(values)
+        for given in (self.given, self.given_to_train) if self._is_graded() else (self.given,):
+            self.arrays.note(values, given.arrays)
+            given.first_lengths |= lengths
 
     def _note_leaves(self, values, into):
         """What nodes of the script's own do, for a pytree of JAX's to be taken apart, makes no batches."""
@@ -155,8 +172,7 @@ class Watch:
         if code in self._forward:
             if not self._forwards:
                 values = [value for name, value in frame.f_locals.items() if name != "self"]  # whose parameters are no batch
-                self.arrays.note(values, self.given)
-                self.first_lengths |= first_lengths(values)
+                self._note_given(values)
                 self.forward_calls += 1
             self._forwards += 1
             self._is_early = False
