@@ -42,19 +42,20 @@ class Arrays:
         return number
 
 
-def first_lengths(values, depth=_DEPTH):
-    """Of the first array among these: its leading dimension, and the first that is not 1. Empty where there is none."""
+def first_of(values, depth=_DEPTH):
+    """The first array among these; None where there is none."""
     for value in values:
         parts = _parts(value, True) if depth else None
-        found = set()
-        if parts is not None:
-            found = first_lengths(parts, depth - 1)
-        elif is_array(value):
-            sizes = [size for size in value.shape if type(size) is int]  # of a compiler's, asking would fix a symbol
-            found = set(sizes[:1] + [size for size in sizes if size != 1][:1])
-        if found:
+        found = first_of(parts, depth - 1) if parts is not None else value if is_array(value) else None
+        if found is not None:
             return found
-    return set()
+    return None
+
+
+def lengths_of(array):
+    """Its leading dimension, and the first that is not 1."""
+    sizes = [size for size in array.shape if type(size) is int]  # of a compiler's, asking would fix a symbol
+    return set(sizes[:1] + [size for size in sizes if size != 1][:1])
 
 
 def _parts(value, are_fields):

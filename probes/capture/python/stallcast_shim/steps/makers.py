@@ -2,12 +2,14 @@
 
 import bisect
 import collections
+import os
 
 from ..scripts import is_script
 from . import watch
 
 _NEGLIGIBLE = 0.2  # of the time of what is proven to make batches
 _LISTS = ("<listcomp>", "<setcomp>", "<dictcomp>")
+_FRAMEWORKS = tuple(os.sep + name + os.sep for name in ("torch", "numpy"))  # how they do things is theirs
 _EXPRESSIONS = (*_LISTS, "<genexpr>")
 
 
@@ -20,16 +22,24 @@ class Makers:
 
     def find(self):
         """(code objects that make batches, whether a forward pass was given what they made). Empty: none was found. A
-        generator of a library is one where no function of the script is proven to be."""
-        codes, is_proven = self._makers(is_script)
+        generator of a library, or a function of one that the script calls, is one where no function of the script is proven
+        to be."""
+        codes, is_proven = self._makers(_is_of_script)
         if not is_proven and self._seen.is_torch:
             of_script = self._found
-            of_library, is_proven = self._makers(_is_generator_of_library)
-            made = [code for code in of_library if not any(self._is_of_model(node) for node in self._found[code])]
-            if is_proven and made:
-                return made, True
+            for may_be in _is_generator_of_library, self._is_source_of_library:
+                of_library, is_proven = self._makers(may_be)
+                made = [code for code in of_library if not any(self._is_of_model(node) for node in self._found[code])]
+                if is_proven and made:
+                    return made, True
             is_proven, self._found = False, of_script
         return codes, is_proven
+
+    def _is_source_of_library(self, node):
+        """What makes the first array that a model is trained with, of none: a tokenizer, the sample of a replay buffer."""
+        is_first = bool(node.made & self._seen.given_to_train.first)
+        return node.is_of_library and is_first and not node.taken and not any(
+            folder in node.code.co_filename for folder in _FRAMEWORKS)
 
     def _is_of_model(self, node):
         """Whether it gave parameters, or what a module returned."""
@@ -154,7 +164,7 @@ class Makers:
         return max(1, min(calls, default=1))
 
     def _look(self, node, found, may_be):
-        is_maker = not node.trains and not node.is_open and node.made and may_be(node.code) and not _only_holds(node)
+        is_maker = not node.trains and not node.is_open and node.made and may_be(node) and not _only_holds(node)
         if is_maker and node.code.co_name not in _EXPRESSIONS:
             found.setdefault(node.code, []).append(node)
             return
@@ -177,8 +187,12 @@ def _only_holds(node):
     return node.code.co_filename == "<string>" and node.made <= node.taken
 
 
-def _is_generator_of_library(code):
-    return bool(code.co_flags & watch.GENERATOR) and not is_script(code)
+def _is_of_script(node):
+    return is_script(node.code)
+
+
+def _is_generator_of_library(node):
+    return bool(node.code.co_flags & watch.GENERATOR) and not is_script(node.code)
 
 
 def _makes_too(nodes, made, least):

@@ -18,7 +18,7 @@ import time
 from .. import sizes
 from ..scripts import is_script
 from . import compilers
-from .arrays import Arrays, first_lengths
+from .arrays import Arrays, first_of, lengths_of
 
 PYTORCH, JAX, TENSORFLOW = "pytorch", "jax", "tensorflow"  # what steps
 STEPS = 2
@@ -33,7 +33,7 @@ class Node:
     """One call. `made`: numbers of the arrays that it returned."""
 
     __slots__ = ("code", "number", "children", "made", "needs_gradients", "is_graded", "trains", "is_open", "is_early",
-                 "seconds", "taken", "is_batch")
+                 "seconds", "taken", "is_batch", "is_of_library")
 
     def __init__(self, code, number, is_early):
         self.code = code
@@ -48,15 +48,17 @@ class Node:
         self.trains = False
         self.is_open = True
         self.is_batch = False  # it handed over what looks like one
+        self.is_of_library = False  # and is called by the script itself
 
 
 class Given:
     """What the outermost calls of modules were given."""
 
-    __slots__ = ("arrays", "first_lengths")
+    __slots__ = ("arrays", "first", "first_lengths")
 
     def __init__(self):
         self.arrays = set()  # their numbers
+        self.first = set()  # of these, the first one of each call
         self.first_lengths = set()  # of the first array of each call
 
 
@@ -122,10 +124,12 @@ class Watch:
         self._note_leaves(value, self.gave)
 
     def _note_given(self, values):
-        lengths = first_lengths(values)
+        first = first_of(values)
         for given in (self.given, self.given_to_train) if self._is_graded() else (self.given,):
             self.arrays.note(values, given.arrays)
-            given.first_lengths |= lengths
+            if first is not None:
+                self.arrays.note([first], given.first)
+                given.first_lengths |= lengths_of(first)
 
     def _note_leaves(self, values, into):
         """What nodes of the script's own do, for a pytree of JAX's to be taken apart, makes no batches."""
@@ -167,7 +171,9 @@ class Watch:
         node = Node(code, self._calls, self._is_early)
         (self._stack[-1].children if self._stack else self.roots).append(node)
         self._stack.append(node)
-        if is_script(code) and not code.co_flags & _RESUMED:
+        caller = frame.f_back
+        node.is_of_library = self.is_torch and not is_script(code) and caller is not None and is_script(caller.f_code)
+        if (node.is_of_library or is_script(code)) and not code.co_flags & _RESUMED:
             self.arrays.note(list(frame.f_locals.values()), node.taken, are_fields=False)
         if code in self._forward:
             if not self._forwards:
