@@ -22,11 +22,18 @@ std::int64_t batches_of(const Pass& pass) {
   return static_cast<std::int64_t>(pass.deliveries.size());
 }
 
+/// When a pass gave its first batch: not always the one of the lowest number.
+std::uint64_t first_given_ns(const Pass& pass) {
+  std::uint64_t begin_ns = UINT64_MAX;
+  for (const Delivery& delivery : pass.deliveries) begin_ns = std::min(begin_ns, delivery.wait.end_ns);
+  return begin_ns;
+}
+
 /// Whether the steps of the last pass with steps end long before the pass does.
 bool steps_end_early(const Consumer& consumer, const std::vector<std::uint64_t>& times, const Alike& alike) {
   const Pass& pass = *alike.last;
   const std::int64_t steps = steps_within(consumer, times, pass);
-  const std::int64_t before = steps_after(consumer, 0) - steps_after(consumer, pass.deliveries.front().wait.end_ns);
+  const std::int64_t before = steps_after(consumer, 0) - steps_after(consumer, first_given_ns(pass));
   const std::uint64_t last_ns = consumer.steps[static_cast<std::size_t>(before + steps - 1)].time_ns;
   const auto late = std::count_if(pass.deliveries.begin(), pass.deliveries.end(),
                                   [last_ns](const Delivery& delivery) { return delivery.wait.end_ns > last_ns; });
@@ -64,14 +71,10 @@ std::int64_t steps_after(const Consumer& consumer, std::uint64_t time_ns) {
 }
 
 std::int64_t steps_within(const Consumer& consumer, const std::vector<std::uint64_t>& times, const Pass& pass) {
-  std::uint64_t begin_ns = UINT64_MAX;
   std::uint64_t end_ns = 0;
-  for (const Delivery& delivery : pass.deliveries) {
-    begin_ns = std::min(begin_ns, delivery.wait.end_ns);
-    end_ns = std::max(end_ns, delivery.wait.end_ns);
-  }
+  for (const Delivery& delivery : pass.deliveries) end_ns = std::max(end_ns, delivery.wait.end_ns);
   const auto next = std::upper_bound(times.begin(), times.end(), end_ns);
-  return steps_after(consumer, begin_ns) - steps_after(consumer, next == times.end() ? UINT64_MAX : *next);
+  return steps_after(consumer, first_given_ns(pass)) - steps_after(consumer, next == times.end() ? UINT64_MAX : *next);
 }
 
 bool is_given_again(const Consumer& consumer, const std::vector<std::uint64_t>& times) {
