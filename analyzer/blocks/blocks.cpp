@@ -42,7 +42,7 @@ void leave_files_out(PhaseBlock& block) {
   if (block.run.phase == Phase::supply_cold) block.run.phase = Phase::supply_cached;
 }
 
-/// An evaluation is over another loader's batches, or trains on none: its blocks tell nothing of the training.
+/// Between the batches of an evaluation no step was made: its blocks tell how fast that goes, and not the training.
 void leave_evaluation_out(const Pass& pass, std::vector<PhaseBlock>& blocks) {
   for (PhaseBlock& block : blocks) {
     if (block.run.iterator_id == pass.iterator_id) block.rejected = "its batches were evaluated, not trained on";

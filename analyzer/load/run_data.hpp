@@ -88,8 +88,7 @@ struct Pass {
   bool is_over = false;  ///< the script has seen its end
   /// Batches at its beginning that the script took without training, to fill a buffer of its own (shuffling).
   std::size_t filling = 0;
-  bool is_evaluation =
-      false;  ///< no optimizer step follows its batches, as those of passes alike (load/trained_on.hpp)
+  bool is_evaluation = false;  ///< none of its batches was trained on, those of passes alike were (trained_on.hpp)
 };
 
 /// The loader whose batches another thread takes, and hands on to the training.

@@ -46,7 +46,9 @@ def first_of(values, depth=_DEPTH):
     """The first array among these; None where there is none."""
     for value in values:
         parts = _parts(value, True) if depth else None
-        found = first_of(parts, depth - 1) if parts is not None else value if is_array(value) else None
+        if parts is None and is_array(value):
+            return value
+        found = first_of(parts or (), depth - 1)
         if found is not None:
             return found
     return None
